@@ -1,0 +1,84 @@
+# Two commands: `make book` and `make test`. Both set everything up when it is missing.
+# They need make and Python 3.11 or newer; `make book PYTHON=python3.12` names another interpreter.
+
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+READY := .venv/.installed
+MATHJAX := book/_static/mathjax/tex-svg-full.js
+EXPERIMENTS := $(patsubst notebooks/%,book/experiments/%,$(wildcard notebooks/[0-9]*.ipynb))
+CHAPTERS := $(sort $(wildcard book/[0-9]*.ipynb))
+TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+
+# Notebooks run in this project's environment, whatever kernel or start-up file the user has set.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export JUPYTER_PREFER_ENV_PATH := 1
+export JUPYTER_PATH := $(CURDIR)/.venv/share/jupyter
+export IPYTHONDIR := $(CURDIR)/.venv/ipython
+# One thread an operation: experiments use the cores by running side by side, small networks gain
+# little from more, and rounding (so the last digit of a result) depends on the number of threads.
+export OMP_NUM_THREADS ?= 1
+# Progress bars and the debugger's notices would be stored in the pages.
+export TQDM_DISABLE := 1
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+
+.PHONY: help book html test serve clean $(EXPERIMENTS)
+
+help:
+	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
+	@echo "make test   set up if needed, run every test, every chapter and every experiment"
+	@echo "make html   render the book again without running the experiments again"
+	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
+	@echo "make clean  remove what was built; the environment in .venv stays"
+
+book: $(EXPERIMENTS)
+	@$(MAKE) --no-print-directory html
+
+# Chapters are executed afresh each time: an execution cache would not see edits in dmac/.
+html: $(READY) $(MATHJAX)
+	@for page in $(EXPERIMENTS); do test -f $$page || { \
+	    echo "$$page is missing: run make book, which runs the experiments first."; exit 1; }; done
+	$(BIN)/jupyter-book build . --all -W --keep-going
+	@echo
+	@echo "The book is ready. Open _build/html/index.html"
+	@$(BIN)/python -c "import pathlib; print(pathlib.Path('_build/html/index.html').resolve().as_uri())"
+
+$(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
+	@mkdir -p $(@D)
+	$(BIN)/papermill $< $@ -p dataset mfeat --cwd notebooks --kernel python3 \
+	    --log-output --no-progress-bar
+
+test: $(READY)
+	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax
+
+serve:
+	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }
+	$(PYTHON) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+clean:
+	rm -rf _build book/experiments book/_static/mathjax .pytest_cache .hypothesis
+	find dmac tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	    echo "$(PYTHON) was not found: install Python 3.11 or newer, or name it: make PYTHON=..."; \
+	    exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "$(PYTHON) is $$($(PYTHON) --version 2>&1), and 3.11 or newer is needed:" \
+	         "name another one, as in make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "$(PYTHON) cannot make virtual environments: install its venv package" \
+	         "(on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install $(TORCH)
+	$(BIN)/python -m pip install -e ".[book,test]" -c constraints.txt
+	@touch $@
+
+# MathJax comes from an installed package, so that no page needs the network; it is not committed.
+$(MATHJAX): $(READY)
+	@mkdir -p $(@D)
+	@$(BIN)/python -c "import importlib.resources as r, shutil, sys; \
+	    source = r.files('mathjax') / 'static' / 'mathjax'; \
+	    shutil.copy(source / 'LICENSE', sys.argv[1]); \
+	    shutil.copy(source / 'es5' / 'tex-svg-full.js', sys.argv[1])" $(@D)
+	@touch $@

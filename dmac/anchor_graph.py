@@ -1,0 +1,167 @@
+"""The anchor graph: each sample's k nearest anchors, in closed form and stored sparsely.
+
+Chapter 4 of the book derives the closed form from the Lagrangian of the row problem.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+
+def _row_sums(indices, weights, f):
+    """S f without forming S: (n, k) indices and weights, (m, d) table -> (n, d)."""
+    return F.embedding_bag(indices, f, per_sample_weights=weights, mode="sum")
+
+
+def _column_sums(indices, weights, x, n_anchors):
+    """S^T x without forming S: (n, k), (n, k), (n, d) -> (m, d)."""
+    out = x.new_zeros(n_anchors, x.shape[1])
+    for h in range(indices.shape[1]):
+        out.index_add_(0, indices[:, h], weights[:, h, None] * x)
+    return out
+
+
+def _sampled_products(indices, x, f):
+    """The inner products x_i . f_j at the stored entries (i, j) alone: -> (n, k)."""
+    return torch.stack([(x * f[column]).sum(1) for column in indices.T], 1)
+
+
+class _AnchorsToSamples(torch.autograd.Function):
+    """S f, differentiable in the weights and in f, with n d instead of n k d kept in between."""
+
+    @staticmethod
+    def forward(ctx, indices, weights, f):
+        ctx.save_for_backward(indices, weights, f)
+        return _row_sums(indices, weights, f)
+
+    @staticmethod
+    def backward(ctx, grad):
+        indices, weights, f = ctx.saved_tensors
+        grad = grad.contiguous()
+        d_weights = _sampled_products(indices, grad, f) if ctx.needs_input_grad[1] else None
+        d_f = _column_sums(indices, weights, grad, len(f)) if ctx.needs_input_grad[2] else None
+        return None, d_weights, d_f
+
+
+class _SamplesToAnchors(torch.autograd.Function):
+    """S^T x, differentiable in the weights and in x."""
+
+    @staticmethod
+    def forward(ctx, indices, weights, x, n_anchors):
+        ctx.save_for_backward(indices, weights, x)
+        return _column_sums(indices, weights, x, n_anchors)
+
+    @staticmethod
+    def backward(ctx, grad):
+        indices, weights, x = ctx.saved_tensors
+        grad = grad.contiguous()
+        d_weights = _sampled_products(indices, x, grad) if ctx.needs_input_grad[1] else None
+        d_x = _row_sums(indices, weights, grad) if ctx.needs_input_grad[2] else None
+        return None, d_weights, d_x, None
+
+
+@dataclass(frozen=True)
+class AnchorGraph:
+    """An n x m anchor graph S with k entries a row.
+
+    Attributes
+    ----------
+    indices : torch.Tensor of shape (n, k), int64
+        The k nearest anchors of every sample, nearest first.
+    weights : torch.Tensor of shape (n, k)
+        Their weights; rows sum to 1.
+    n_anchors : int
+        m.
+    """
+
+    indices: torch.Tensor
+    weights: torch.Tensor
+    n_anchors: int
+
+    def detach(self):
+        """Return the same graph as a constant."""
+        return AnchorGraph(self.indices, self.weights.detach(), self.n_anchors)
+
+    def to_samples(self, f):
+        """S f: (m, d) -> (n, d), O(n k d)."""
+        return _AnchorsToSamples.apply(self.indices, self.weights, f)
+
+    def to_anchors(self, x):
+        """S^T x: (n, d) -> (m, d), O(n k d)."""
+        return _SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors)
+
+    def degrees(self):
+        r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
+        out = self.weights.new_zeros(self.n_anchors)
+        return out.index_add(0, self.indices.flatten(), self.weights.flatten())
+
+    def inverse_degrees(self):
+        """1 / d_j, and 0 for an anchor without samples: (m,).
+
+        An anchor with no samples has a zero column, so whatever stands there is multiplied by 0;
+        0 keeps it, and its gradient, finite.
+        """
+        degrees = self.degrees()
+        # Below this the square of 1/d, which the gradient needs, leaves the range of float32.
+        occupied = degrees > 1e-12
+        return torch.where(occupied, 1 / torch.where(occupied, degrees, 1.0), 0.0)
+
+    def smooth(self, f):
+        r""":math:`D^{-1} S^T (S f)`: (m, d) -> (m, d), never forming the m x m matrix."""
+        return self.inverse_degrees()[:, None] * self.to_anchors(self.to_samples(f))
+
+    def to_dense(self):
+        """S as an (n, m) tensor, for small examples and tests."""
+        dense = self.weights.new_zeros(len(self.indices), self.n_anchors)
+        return dense.scatter(1, self.indices, self.weights)
+
+
+def anchor_graph(d2, n_neighbors):
+    r"""Closed-form anchor graph (paper eq. agl; Nie et al. 2016 and ULGE for the solution).
+
+    For every sample the row problem
+
+    .. math:: \min_{s \ge 0,\ s^T 1 = 1} \sum_j d_{ij} s_j + \gamma_i \|s\|^2
+
+    has exactly k non-zeros when :math:`\gamma_i = \frac12 \sum_{h=1}^k (d_{i,(k+1)} - d_{i,(h)})`,
+    and then
+
+    .. math:: s_{i,(h)} = \frac{d_{i,(k+1)} - d_{i,(h)}}{\sum_{l=1}^k (d_{i,(k+1)} - d_{i,(l)})},
+
+    with :math:`d_{i,(1)} \le d_{i,(2)} \le \dots` the sorted squared distances.
+
+    Parameters
+    ----------
+    d2 : torch.Tensor of shape (n, m)
+        Squared distances from samples to anchors
+        (:func:`dmac.anchors.squared_distances`).
+    n_neighbors : int
+        k, with 1 <= k < m.
+
+    Returns
+    -------
+    AnchorGraph
+        Differentiable in ``d2``. A row whose k + 1 smallest distances are equal to rounding gets
+        the weight 1/k on each of its neighbours and no gradient: the limit is not determined.
+
+    Raises
+    ------
+    ValueError
+        If k < 1 or m < k + 1.
+    """
+    m = d2.shape[1]
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors is {n_neighbors}, it must be at least 1")
+    if m < n_neighbors + 1:
+        raise ValueError(
+            f"{n_neighbors} neighbours need at least {n_neighbors + 1} anchors, there are {m}: "
+            f"lower n_neighbors or raise n_anchors"
+        )
+    nearest, indices = torch.topk(d2, n_neighbors + 1, dim=1, largest=False, sorted=True)
+    border = nearest[:, -1:]
+    gaps = border - nearest[:, :-1]
+    total = gaps.sum(1, keepdim=True)
+    tied = total <= 4 * torch.finfo(d2.dtype).eps * border
+    weights = torch.where(tied, 1 / n_neighbors, gaps / torch.where(tied, 1.0, total))
+    return AnchorGraph(indices[:, :-1].contiguous(), weights, m)

@@ -1,0 +1,131 @@
+"""The shallow, label-free pipelines that a deep method has to beat.
+
+Chapter 1 of the book introduces them. Each takes the views and a seed, and returns labels; one
+setting serves all data.
+"""
+
+import numpy as np
+import scipy.sparse
+import torch
+
+from dmac.anchor_graph import anchor_graph
+from dmac.anchors import kmeans, kmeans_anchors, n_anchors_for, squared_distances
+from dmac.views import RowNormalizer, Whitening, check_views, normalize_rows
+
+
+def concatenated(views):
+    """Rows of every view scaled to unit length, views side by side: (n, sum of d_a).
+
+    Sparse if every view is sparse.
+
+    Raises
+    ------
+    ValueError
+        If the views are not usable (:func:`dmac.views.check_views`).
+    """
+    views = [RowNormalizer().fit_transform(x) for x in check_views(views)]
+    if all(scipy.sparse.issparse(x) for x in views):
+        return scipy.sparse.hstack(views, format="csr")
+    return np.hstack([x.toarray() if scipy.sparse.issparse(x) else x for x in views])
+
+
+def whitened(views, n_clusters):
+    """Per view: unit rows, centred, whitened to 2c dimensions, unit rows; then side by side.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+    n_clusters : int
+        c; twice as many principal directions are kept as there are clusters to tell apart.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, at most 2 c v)
+
+    Raises
+    ------
+    ValueError
+        If the views are not usable (:func:`dmac.views.check_views`).
+    """
+    parts = []
+    for x in check_views(views):
+        x = RowNormalizer().fit_transform(x)
+        parts.append(normalize_rows(Whitening(2 * n_clusters).fit_transform(x)))
+    return np.hstack(parts)
+
+
+def raw_kmeans(views, n_clusters, seed):
+    """K-means (10 starts) on :func:`concatenated` views: (n,) labels."""
+    return kmeans(concatenated(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+
+
+def whitened_kmeans(views, n_clusters, seed):
+    """K-means (10 starts) on :func:`whitened` views: (n,) labels."""
+    return kmeans(whitened(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+
+
+def closed_form(views, n_clusters, seed, n_neighbors=5):
+    r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
+
+    :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whitened` views, their
+    closed-form anchor graph S, the top c left singular vectors of :math:`S D_S^{-1/2}` (those are
+    the eigenvectors of :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts).
+    They solve :math:`\min \mathrm{Tr}(Z^T (I - G) Z)` under :math:`Z^T Z = I`: the structure
+    preservation loss with its trivial solution, all rows the same, excluded by a constraint (one
+    column may be constant, the others are orthogonal to it).
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+    n_clusters : int
+        c.
+    seed : int
+    n_neighbors : int
+        k, below m.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+
+    Raises
+    ------
+    ValueError
+        If the views are not usable or there are too few anchors for k neighbours.
+    """
+    h = torch.as_tensor(whitened(views, n_clusters))
+    generator = torch.Generator().manual_seed(seed)
+    u = kmeans_anchors(h, n_anchors_for(len(h), n_clusters), generator)
+    graph = anchor_graph(squared_distances(h, u), n_neighbors)
+    z = spectral_embedding(graph, n_clusters).numpy()
+    return kmeans(normalize_rows(z), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+
+
+def spectral_embedding(graph, n_components):
+    r"""Top left singular vectors of :math:`S D_S^{-1/2}`, through the m x m Gram matrix.
+
+    Parameters
+    ----------
+    graph : dmac.anchor_graph.AnchorGraph
+        n samples, m anchors.
+    n_components : int
+
+    Returns
+    -------
+    torch.Tensor of shape (n, n_components)
+        Orthonormal columns, by decreasing eigenvalue of G. The eigenvalue 1 belongs to the
+        constant vector, and to more where the graph falls into parts; past the rank of the graph
+        the columns are 0 up to rounding.
+    """
+    root = graph.inverse_degrees().sqrt()
+    s = scipy.sparse.csr_matrix(
+        (
+            graph.weights.flatten().numpy(),
+            graph.indices.flatten().numpy(),
+            np.arange(0, graph.indices.numel() + 1, graph.indices.shape[1]),
+        ),
+        shape=(len(graph.indices), graph.n_anchors),
+    ) @ scipy.sparse.diags(root.numpy())
+    values, vectors = torch.linalg.eigh(torch.as_tensor((s.T @ s).toarray()))
+    order = torch.argsort(values, descending=True)[:n_components]
+    scale = values[order].clamp_min(torch.finfo(values.dtype).eps).sqrt()
+    return torch.as_tensor(s @ vectors[:, order].numpy()) / scale

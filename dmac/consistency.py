@@ -1,0 +1,99 @@
+"""Consistency across views: two readings of the mutual information of anchor distributions.
+
+Chapter 6 of the book proves that the per-row reading is identically zero.
+"""
+
+import itertools
+
+import torch
+
+
+def mutual_information_per_row(f_a, f_b):
+    r"""The paper's formula read literally: one number per anchor, and that number is 0.
+
+    For anchor i the paper takes x from :math:`F_i^{(a)}` and y from :math:`F_i^{(b)}`, so
+    :math:`p(x, y) = p(x) p(y)`. With the marginals summed out of that product, for non-negative
+    rows with sums :math:`r_a, r_b` everything but the sums cancels,
+
+    .. math:: MI = -r_a r_b \log(r_a r_b),
+
+    which is 0, with a gradient of 0, for distributions (sums equal to 1).
+
+    Parameters
+    ----------
+    f_a, f_b : torch.Tensor of shape (m, c)
+        Rows on the simplex.
+
+    Returns
+    -------
+    torch.Tensor of shape (m,)
+        In nats.
+    """
+    mass = f_a.sum(1) * f_b.sum(1)
+    return -torch.special.xlogy(mass, mass)
+
+
+def mutual_information_joint(f_a, f_b):
+    r"""Mutual information of two views' cluster labels over anchors (Ji et al. 2019).
+
+    The joint distribution is estimated over the anchors,
+    :math:`P = \frac1m \sum_i F_i^{(a)T} F_i^{(b)}`, symmetrised as :math:`(P + P^T)/2` and
+    renormalised, and
+
+    .. math:: MI = \sum_{xy} P_{xy} \log \frac{P_{xy}}{p_x p_y}.
+
+    Parameters
+    ----------
+    f_a, f_b : torch.Tensor of shape (m, c)
+        Rows on the simplex.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+        In nats, between 0 and log c; the same when the views are exchanged.
+    """
+    p = f_a.T @ f_b
+    p = p + p.T
+    p = p / p.sum()
+    marginal = p.sum(1)
+    # A cell can underflow to 0, where p log p is 0 and so must its gradient be.
+    floor = torch.finfo(p.dtype).tiny
+    log_ratio = (
+        p.clamp_min(floor).log()
+        - marginal.clamp_min(floor).log()[:, None]
+        - marginal.clamp_min(floor).log()[None, :]
+    )
+    return (p * log_ratio).sum()
+
+
+def consistency_loss(fs, reading="joint"):
+    r"""Consistency maximisation loss, summed over the views (paper eq. cm_loss).
+
+    .. math:: L_{CM} = -\sum_{a < b} MI(F^{(a)}, F^{(b)}),
+
+    where MI is the mean over anchors of :func:`mutual_information_per_row` or the one number of
+    :func:`mutual_information_joint`.
+
+    Parameters
+    ----------
+    fs : list of v tensors of shape (m, c)
+    reading : {"per_row", "joint"}
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+        0 for one view.
+
+    Raises
+    ------
+    ValueError
+        If ``reading`` is neither.
+    """
+    readings = {
+        "per_row": lambda f_a, f_b: mutual_information_per_row(f_a, f_b).mean(),
+        "joint": mutual_information_joint,
+    }
+    if reading not in readings:
+        raise ValueError(f"reading is {reading!r}, it must be one of {sorted(readings)}")
+    pairs = itertools.combinations(fs, 2)
+    return -sum((readings[reading](*pair) for pair in pairs), start=fs[0].new_zeros(()))

@@ -1,0 +1,49 @@
+"""Anchor graph convolution (AGCN): which cluster every anchor belongs to, view by view.
+
+Chapter 5 of the book shows what the m x m operator behind it is, and is not.
+"""
+
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.embedding import dense_layer
+
+
+class AnchorGraphConvolution(nn.Module):
+    r"""Anchor clustering distribution :math:`F^{(a)}` of one view (paper eq. agcn).
+
+    Each layer is :math:`F \leftarrow \varphi(D_S^{-1} S^T S F W)` from :math:`F^{(0)} = U`, without
+    bias; leaky ReLU between the layers, softmax after the last. The product is taken as
+    :math:`D_S^{-1} S^T (S\,\cdot)` on whichever of F and F W is narrower, so its cost is
+    O(n k min(width)) and no m x m or n x n matrix is formed.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        Widths from the embedding to the clusters, as ``(d, 16, c)``.
+    negative_slope : float
+        Slope of the leaky ReLU below 0.
+    generator : torch.Generator
+        Draws the initial weights.
+    """
+
+    def __init__(self, widths, *, negative_slope, generator):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            dense_layer(n_in, n_out, generator, bias=False)
+            for n_in, n_out in zip(widths, widths[1:])
+        )
+        self.negative_slope = negative_slope
+
+    def forward(self, graph, u):
+        """`AnchorGraph` and (m, d) anchors -> (m, c) rows on the simplex.
+
+        An anchor without samples has a zero row in the operator and so a uniform distribution.
+        """
+        f = u
+        for depth, layer in enumerate(self.layers):
+            if depth:
+                f = F.leaky_relu(f, self.negative_slope)
+            narrowing = layer.out_features <= layer.in_features
+            f = graph.smooth(layer(f)) if narrowing else layer(graph.smooth(f))
+        return F.softmax(f, dim=1)

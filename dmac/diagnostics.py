@@ -1,0 +1,98 @@
+"""Did the embedding collapse? Label-free measures of an embedding and of its anchors.
+
+Chapter 9 of the book follows them over training.
+"""
+
+import torch
+
+
+def _as_float64(z):
+    return torch.as_tensor(z).detach().to(torch.float64)
+
+
+def mean_cosine(z):
+    r"""Mean cosine between the rows of an embedding.
+
+    :math:`\frac{1}{n(n-1)} \sum_{i \ne j} \cos(z_i, z_j)`, from
+    :math:`\|\sum_i z_i / \|z_i\|\|^2` in O(nd). It is 1 when all rows point the same way.
+
+    Parameters
+    ----------
+    z : tensor or array of shape (n, d), n >= 2
+        The embedding; a zero row has cosine 0 with every other.
+
+    Returns
+    -------
+    float
+        Between -1 / (n - 1) and 1.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two rows.
+    """
+    z = _as_float64(z)
+    n = z.shape[0]
+    if n < 2:
+        raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
+    unit = torch.nn.functional.normalize(z, dim=1)
+    return float((unit.sum(0).square().sum() - unit.square().sum()) / (n * (n - 1)))
+
+
+def singular_values(z, *, centred=True):
+    """Singular values of an embedding, largest first.
+
+    Parameters
+    ----------
+    z : tensor or array of shape (n, d)
+    centred : bool
+        Subtract the mean row first: what is left is what k-means sees.
+
+    Returns
+    -------
+    torch.Tensor of shape (min(n, d),), float64
+    """
+    z = _as_float64(z)
+    return torch.linalg.svdvals(z - z.mean(0) if centred else z)
+
+
+def effective_rank(z):
+    r"""Effective rank of an embedding, mean row included (Roy and Vetterli 2007).
+
+    :math:`\exp(-\sum_i p_i \log p_i)` with :math:`p_i = \sigma_i / \sum_j \sigma_j` over the
+    singular values: d for an isotropic embedding, 1 when all rows are multiples of one vector.
+
+    Parameters
+    ----------
+    z : tensor or array of shape (n, d)
+
+    Returns
+    -------
+    float
+        Between 1 and min(n, d); 0 for a zero matrix.
+    """
+    z = _as_float64(z)
+    scale = z.abs().max()
+    if scale == 0:
+        return 0.0
+    # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
+    # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
+    gram = (z / scale).T @ (z / scale)
+    p = torch.linalg.eigvalsh(gram).clamp_min(0).sqrt()
+    p = p / p.sum()
+    return float(torch.exp(-torch.special.xlogy(p, p).sum()))
+
+
+def empty_anchors(degrees):
+    r"""Number of anchors that no sample is connected to.
+
+    Parameters
+    ----------
+    degrees : tensor or array of shape (m,)
+        :math:`d_j = \sum_i s_{ij}`, the column sums of an anchor graph.
+
+    Returns
+    -------
+    int
+    """
+    return int((torch.as_tensor(degrees) <= 0).sum())

@@ -1,0 +1,264 @@
+"""DMAC as a scikit-learn estimator: a list of views in, labels out.
+
+Chapter 12 of the book uses it on a reader's own data.
+"""
+
+import numbers
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dmac import persistence
+from dmac.anchors import kmeans, n_anchors_for, squared_distances
+from dmac.embedding import pretrain, view_tensor
+from dmac.recipes import get_recipe
+from dmac.training import (
+    Network,
+    draw_anchors,
+    neighbors_at,
+    resolve_device,
+    resolve_dtype,
+    train,
+)
+from dmac.views import RowNormalizer, check_views
+
+
+class DMAC(ClusterMixin, BaseEstimator):
+    r"""Deep multi-view anchor clustering.
+
+    Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
+    n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
+    two-dimensional array is one view.
+
+    Parameters
+    ----------
+    n_clusters : int
+        c, from 2 to n.
+    recipe : str or dmac.recipes.Recipe
+        "published", "released", "revised", or an instance.
+    random_state : int, numpy.random.RandomState or None
+        Draws everything that is random: the order of the samples, the initial weights, the noise,
+        the k-means starts. The same integer gives the same labels on the same machine.
+    device : str
+        "auto" (a GPU when there is one), "cpu", "cuda", "cuda:1", ...
+    dtype : {"float32", "float64"}
+        Of the network and of what it computes.
+
+    Attributes
+    ----------
+    labels_ : numpy.ndarray of shape (n,), int64
+        Clusters from 0: k-means on the last epoch's Z.
+    embedding_ : numpy.ndarray of shape (n, d)
+        The fused Z after the last epoch.
+    anchors_ : numpy.ndarray of shape (m, d)
+        U, drawn for that Z.
+    cluster_centers_ : numpy.ndarray of shape (c, d), float64
+        Centres of the final k-means, by which `predict` decides.
+    history_ : list of dmac.training.EpochRecord
+    pretrain_history_ : list of dmac.embedding.PretrainRecord
+    recipe_ : dmac.recipes.Recipe
+        What the fit used.
+    n_anchors_ : int
+    n_features_ : tuple of int
+        Widths of the views.
+    network_ : dmac.training.Network
+
+    Notes
+    -----
+    Rows of every view are scaled to unit length first (:class:`dmac.views.RowNormalizer`). The
+    samples are shuffled before fitting and put back after, so that nothing can be learned from
+    the order of a file. Memory grows as n m for a few n x m tensors a view.
+
+    Examples
+    --------
+    >>> import dmac
+    >>> data = dmac.load("mfeat")
+    >>> model = dmac.DMAC(n_clusters=10, recipe="released", random_state=0)
+    >>> labels = model.fit_predict(data.views)                            # doctest: +SKIP
+    """
+
+    def __init__(
+        self, n_clusters, recipe="revised", random_state=None, device="auto", dtype="float32"
+    ):
+        self.n_clusters = n_clusters
+        self.recipe = recipe
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+
+    def fit(self, views, y=None, *, callback=None):
+        """Pre-train, train, and cluster the last epoch's embedding.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n, d_a)
+        y : ignored
+        callback : callable, optional
+            Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
+            ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.
+            It sees the fit, it cannot change it.
+
+        Returns
+        -------
+        DMAC
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the views are not usable (:func:`dmac.views.check_views`), or c, k and m do not fit
+            the number of samples.
+        FloatingPointError
+            If a loss stops being finite.
+        """
+        recipe = get_recipe(self.recipe)
+        device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
+        views = check_views(views)
+        n = views[0].shape[0]
+        m = _check_sizes(n, self.n_clusters, recipe)
+
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        generator = torch.Generator().manual_seed(seed)
+        order = torch.randperm(n, generator=generator).numpy()
+        back = np.argsort(order)
+        normalizers = [RowNormalizer().fit(x) for x in views]
+        tensors = [
+            view_tensor(normalizer.transform(x[order]), dtype, device)
+            for normalizer, x in zip(normalizers, views)
+        ]
+        dims = tuple(x.shape[1] for x in views)
+        network = Network(dims, self.n_clusters, recipe, generator=generator).to(device, dtype)
+
+        def embed():
+            with torch.no_grad():
+                return network.embed(tensors)[1].cpu().numpy()[back]
+
+        self.pretrain_history_, self.history_ = [], []
+        pretraining = pretrain(
+            network.encoders,
+            network.decoders,
+            tensors,
+            epochs=recipe.pretrain_epochs,
+            lr=recipe.pretrain_lr,
+            normalize=recipe.normalize_embedding,
+        )
+        training = train(network, tensors, self.n_clusters, m, recipe, generator)
+        for records, log in ((pretraining, self.pretrain_history_), (training, self.history_)):
+            for record in records:
+                log.append(record)
+                if callback is not None:
+                    callback(record, embed)
+
+        self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, dims
+        self.normalizers_, self.network_ = normalizers, network
+        self.embedding_ = embed()
+        with torch.no_grad():
+            z = torch.as_tensor(self.embedding_[order], device=device)
+            anchors = draw_anchors(network, z, m, recipe, generator)
+        self.anchors_ = anchors.cpu().numpy()
+        final = kmeans(
+            self.embedding_[order].astype(np.float64),
+            self.n_clusters,
+            int(torch.randint(2**31 - 1, (), generator=generator)),
+            n_init=recipe.final_n_init,
+        )
+        self.cluster_centers_ = final.cluster_centers_
+        self.labels_ = final.labels_[back].astype(np.int64)
+        return self
+
+    def fit_predict(self, views, y=None, *, callback=None):
+        """Fit, and return the labels of the samples: (n,), int64."""
+        return self.fit(views, y, callback=callback).labels_
+
+    def fit_transform(self, views, y=None, *, callback=None):
+        """Fit, and return the fused embedding of the samples: (n, d)."""
+        return self.fit(views, y, callback=callback).embedding_
+
+    def transform(self, views):
+        """Embed samples, the fitted ones or new ones.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n_new, d_a)
+            The views of the fit, with the same widths.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_new, d)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+        ValueError
+            If the views are not usable or differ from the fitted ones in number or width.
+        """
+        check_is_fitted(self, "network_")
+        views = check_views(views, n_features=self.n_features_)
+        like = next(self.network_.parameters())
+        tensors = [
+            view_tensor(normalizer.transform(x), like.dtype, like.device)
+            for normalizer, x in zip(self.normalizers_, views)
+        ]
+        with torch.no_grad():
+            return self.network_.embed(tensors)[1].cpu().numpy()
+
+    def predict(self, views):
+        """Assign samples to the nearest centre of the final k-means: (n_new,), int64.
+
+        Parameters, errors as in `transform`.
+        """
+        z = torch.as_tensor(self.transform(views), dtype=torch.float64)
+        d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
+        return d2.argmin(1).numpy()
+
+    def save(self, path):
+        """Write the fitted estimator into the folder ``path`` (made if missing).
+
+        Tensors go into ``tensors.safetensors``, everything else into ``model.json``; no pickle.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+        """
+        check_is_fitted(self, "network_")
+        persistence.save(self, path)
+
+    @classmethod
+    def load(cls, path, device=None):
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        device : str, optional
+            Overrides the device that was saved.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If the folder is incomplete or damaged; the message names the file.
+        """
+        return persistence.load(cls, path, device)
+
+
+def _check_sizes(n, c, recipe):
+    """Check c, m and k against n samples; return m."""
+    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
+        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
+    if c < 2:
+        raise ValueError(f"n_clusters is {c}, it must be at least 2")
+    if n < c:
+        raise ValueError(f"n_clusters is {c}, but there are only {n} samples")
+    m = n_anchors_for(n, c) if recipe.n_anchors is None else recipe.n_anchors
+    if m > n:
+        raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
+    k = max(neighbors_at(epoch, recipe, m, c) for epoch in range(1, max(recipe.epochs, 1) + 1))
+    if m < k + 1:
+        raise ValueError(
+            f"{m} anchors are too few for {k} neighbours (k + 1 <= m): "
+            f"set n_neighbors to at most {m - 1} or n_anchors to at least {k + 1} in the recipe"
+        )
+    return m

@@ -1,0 +1,78 @@
+"""MATLAB 5 files, checked before SciPy's compiled reader sees them.
+
+That reader trusts what the file says of its own structure: a damaged type code, flag or size can
+crash the interpreter or keep it busy for hours. Here the structure is walked first, following
+"MAT-File Format" (The MathWorks), and anything impossible is a ``ValueError``.
+"""
+
+import io
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import scipy.io
+
+_CONTAINERS = (1, 2, 3)  # cell, structure, object
+
+
+def loadmat(path):
+    """The variables of a MATLAB 4 or 5 file by name, as :func:`scipy.io.loadmat` gives them.
+
+    Raises
+    ------
+    ValueError
+        If the file's structure is damaged; SciPy's reader may add errors of other kinds.
+    """
+    data = Path(path).read_bytes()
+    if 0 not in data[:4]:  # a zero there means MATLAB 4
+        _check_elements(data, 128, len(data), "<" if data[126:128] == b"IM" else ">")
+    contents = scipy.io.loadmat(io.BytesIO(data))
+    return {key: value for key, value in contents.items() if not key.startswith("__")}
+
+
+def _check_elements(data, start, end, order):
+    """Walk data elements, each with a type code and a length, and those inside them.
+
+    Returns the type code, position and length of the content of each element at this level.
+    """
+    elements = []
+    while end - start >= 8:
+        code, size = struct.unpack_from(f"{order}II", data, start)
+        small = code >> 16  # up to four bytes stored inside the tag itself
+        body = start + (4 if small else 8)
+        code, size = (code & 0xFFFF, small) if small else (code, size)
+        known = 1 <= code <= 18 and code not in (8, 10, 11)
+        if not known or body + size > end or small > 4:
+            raise ValueError(f"impossible element (type {code}, {size} bytes) at byte {start}")
+        if code == 15:  # compressed; the checksum comes last, too late for a reader of streams
+            content = zlib.decompress(data[body : body + size])
+            _check_elements(content, 0, len(content), order)
+        elif code == 14 and size:
+            _check_matrix(_check_elements(data, body, body + size, order), data, order, start)
+        elements.append((code, body, size))
+        start = start + 8 if small else body + size + (-size % 8 if code != 15 else 0)
+    return elements
+
+
+def _check_matrix(elements, data, order, start):
+    """Flags, sizes and name come first, then the parts that the class in the flags calls for."""
+    codes = [code for code, _, _ in elements]
+    if codes[:1] != [6]:
+        raise ValueError(f"a matrix without flags at byte {start}")
+    (flags,) = struct.unpack_from(f"{order}I", data, elements[0][1])
+    kind, n_parts = flags & 0xFF, 1 + bool(flags & 0x800)  # complex ones have a second part
+    if kind in (16, 17):  # functions and opaque objects have no sizes
+        return
+    if codes[1:2] != [5] or kind not in range(1, 16):
+        raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")
+    _, body, length = elements[1]
+    n_entries = math.prod(struct.unpack_from(f"{order}{length // 4}I", data, body))
+    if kind in _CONTAINERS:
+        sound = n_entries <= len(data) and (kind != 1 or n_entries == len(codes) - 3)
+    else:
+        n_parts += 2 if kind == 5 else 0  # sparse: rows and column starts as well
+        parts = codes[3 : 3 + n_parts]
+        sound = len(parts) == n_parts and not {14, 15} & set(parts)
+    if not sound:
+        raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")

@@ -1,0 +1,88 @@
+"""How well a clustering agrees with known classes.
+
+Labels enter here and nowhere else: nothing in the package fits, stops or selects with them.
+Chapter 1 of the book introduces the measures.
+"""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from dmac.checks import check_labels
+
+
+def contingency(true, predicted):
+    """Count the samples of every class in every cluster.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_classes, n_clusters), int64
+        Entry (j, k) is the number of samples of class j in cluster k.
+
+    Raises
+    ------
+    ValueError
+        If the two label vectors differ in length or either is not a label vector.
+    """
+    true = check_labels(true, name="true")
+    predicted = check_labels(predicted, name="predicted")
+    if true.size != predicted.size:
+        raise ValueError(f"true has {true.size} labels, predicted has {predicted.size}")
+    table = np.zeros((true.max() + 1, predicted.max() + 1), dtype=np.int64)
+    np.add.at(table, (true, predicted), 1)
+    return table
+
+
+def scores(true, predicted):
+    r"""Score a clustering against known classes.
+
+    Parameters
+    ----------
+    true, predicted : array_like of shape (n,)
+        Class and cluster of every sample; any integers or strings, and the numbers of classes and
+        of clusters may differ.
+
+    Returns
+    -------
+    dict of str to float
+        Fractions in [0, 1] (``ari`` may be negative):
+
+        ``acc``
+            accuracy under the best one-to-one matching :math:`\pi` of clusters to classes
+            (Hungarian method, Kuhn 1955), :math:`\frac1n \sum_j n_{j, \pi(j)}`; the samples of a
+            cluster without a partner count as errors.
+        ``nmi``
+            mutual information over the arithmetic mean of the two entropies.
+        ``ari``
+            Rand index adjusted for chance (Hubert and Arabie 1985).
+        ``purity``
+            share of samples in the largest class of their cluster; grows with the number of
+            clusters, so it is never read alone.
+        ``f1``
+            mean over classes of :math:`2 n_{j, \pi(j)} / (n_{j \cdot} + n_{\cdot \pi(j)})` under
+            the matching of ``acc``; a class without a partner scores 0.
+
+    Raises
+    ------
+    ValueError
+        If the two label vectors differ in length or either is not a label vector.
+
+    Examples
+    --------
+    >>> scores(["a", "a", "b", "b"], [7, 7, 3, 3])["acc"]
+    1.0
+    """
+    table = contingency(true, predicted)
+    n = table.sum()
+    classes, clusters = linear_sum_assignment(table, maximize=True)
+    matched = table[classes, clusters]
+    f1 = np.zeros(table.shape[0])
+    f1[classes] = 2 * matched / (table.sum(1)[classes] + table.sum(0)[clusters])
+    true, predicted = check_labels(true), check_labels(predicted)
+    return {
+        "acc": float(matched.sum() / n),
+        "nmi": float(normalized_mutual_info_score(true, predicted, average_method="arithmetic")),
+        "ari": float(adjusted_rand_score(true, predicted)),
+        "purity": float(table.max(0).sum() / n),
+        "f1": float(f1.mean()),
+    }

@@ -1,0 +1,116 @@
+"""Fitted estimators on disk: safetensors for arrays, JSON for the rest, no pickle."""
+
+import dataclasses
+import json
+import os
+import uuid
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from dmac.embedding import PretrainRecord
+from dmac.recipes import Recipe
+from dmac.training import EpochRecord, Network, resolve_device, resolve_dtype
+from dmac.views import RowNormalizer
+
+TENSORS, MODEL = "tensors.safetensors", "model.json"
+FORMAT = 1
+_ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
+
+
+def save(estimator, path):
+    """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`."""
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; save needs a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    # The same mark in both files tells a complete save from one that was interrupted between them.
+    mark = uuid.uuid4().hex
+    tensors = {f"network.{k}": v.contiguous() for k, v in estimator.network_.state_dict().items()}
+    tensors |= {
+        name: torch.from_numpy(np.ascontiguousarray(getattr(estimator, name))) for name in _ARRAYS
+    }
+    params = estimator.get_params()
+    params["recipe"] = dataclasses.asdict(estimator.recipe_)
+    if not isinstance(params["random_state"], (int, np.integer)):
+        params["random_state"] = None  # a RandomState has moved on; it could not be repeated
+    params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
+    model = {
+        "format": FORMAT,
+        "mark": mark,
+        "params": params,
+        "n_anchors": estimator.n_anchors_,
+        "n_features": estimator.n_features_,
+        "floors": [normalizer.floor_ for normalizer in estimator.normalizers_],
+        "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
+        "history": [dataclasses.asdict(r) for r in estimator.history_],
+    }
+    _replace(path / TENSORS, lambda temporary: save_file(tensors, temporary, {"mark": mark}))
+    text = json.dumps(model, indent=1, allow_nan=False)
+    _replace(path / MODEL, lambda temporary: Path(temporary).write_text(text))
+
+
+def _replace(target, write):
+    """Write beside the target and move into place, so that a crash leaves the old file whole."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        write(temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load(cls, path, device=None):
+    """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`."""
+    path = Path(path)
+    for name in (MODEL, TENSORS):
+        if not (path / name).is_file():
+            raise FileNotFoundError(f"{path / name} is missing: not a saved DMAC model")
+    try:
+        model = json.loads((path / MODEL).read_text())
+        found = model["format"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path / MODEL} is damaged: {error!r}") from error
+    if found != FORMAT:
+        raise ValueError(f"{path / MODEL} has format {found}, this version reads {FORMAT}")
+    try:
+        with safe_open(path / TENSORS, framework="pt") as file:
+            mark = (file.metadata() or {}).get("mark")
+            tensors = {key: file.get_tensor(key) for key in file.keys()}
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path / TENSORS} is damaged: {error}") from error
+    if mark != model["mark"]:
+        raise ValueError(f"{path}: {MODEL} and {TENSORS} are of two different saves; save again")
+    try:
+        return _restore(cls, model, tensors, device)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(f"{path / MODEL} is damaged: {error!r}") from error
+
+
+def _restore(cls, model, tensors, device):
+    params = dict(model["params"], recipe=Recipe(**model["params"]["recipe"]))
+    if device is not None:
+        params["device"] = device
+    estimator = cls(**params)
+    estimator.recipe_ = params["recipe"]
+    estimator.n_anchors_ = model["n_anchors"]
+    estimator.n_features_ = tuple(model["n_features"])
+    estimator.normalizers_ = []
+    for floor in model["floors"]:
+        normalizer = RowNormalizer()
+        normalizer.floor_ = floor
+        estimator.normalizers_.append(normalizer)
+    estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
+    estimator.history_ = [EpochRecord(**r) for r in model["history"]]
+    for name in _ARRAYS:
+        setattr(estimator, name, tensors.pop(name).numpy())
+    device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    network = Network(
+        estimator.n_features_, estimator.n_clusters, estimator.recipe_, generator=torch.Generator()
+    ).to(device, dtype)  # the type first: loading would round to the network's own
+    network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items()})
+    estimator.network_ = network
+    return estimator

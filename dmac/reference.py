@@ -1,0 +1,143 @@
+"""The paper's equations line by line: dense, slow, and plain to see.
+
+The tests and the run-time chapter compare the package with this reading; nothing else imports it.
+Every function takes and returns tensors of one type (float64 in the tests) and is differentiable.
+Sections and labels are those of the paper.
+"""
+
+import torch
+
+
+def fuse(zs):
+    """Eq. fuse: the mean of the view embeddings, v of (n, d) -> (n, d)."""
+    total = torch.zeros_like(zs[0])
+    for z in zs:
+        total = total + z
+    return total / len(zs)
+
+
+def perturbed_anchors(u_hat, mu, sigma, noise):
+    """Eq. noise: U = U_hat + mu + sigma * noise, all (m, d)."""
+    return u_hat + (mu + sigma * noise)
+
+
+def squared_distances(z, u):
+    """||z_i - u_j||^2 through the n x m x d differences: (n, d), (m, d) -> (n, m)."""
+    difference = z[:, None, :] - u[None, :, :]
+    return (difference**2).sum(2)
+
+
+def similarity(z, u):
+    """Eq. similarity: Student-t similarity of samples and anchors, rows sum to 1: (n, m)."""
+    kernel = 1 / (1 + squared_distances(z, u))
+    return kernel / kernel.sum(1, keepdim=True)
+
+
+def anchor_learning_loss(z, u):
+    """Eq. anchor_learning: the mean entropy of the rows of q."""
+    q = similarity(z, u)
+    return -(q * torch.log(q)).sum() / len(z)
+
+
+def anchor_graph(z, u, k):
+    """Eq. agl solved row by row: dense S of shape (n, m) with k entries a row."""
+    d = squared_distances(z, u)
+    rows = []
+    for d_i in d:
+        order = torch.argsort(d_i)
+        neighbours, border = order[:k], d_i[order[k]]
+        s_i = torch.zeros_like(d_i)
+        s_i[neighbours] = (border - d_i[neighbours]) / (k * border - d_i[neighbours].sum())
+        rows.append(s_i)
+    return torch.stack(rows)
+
+
+def gamma(d, k):
+    """The gamma of each row that gives exactly k neighbours: (n, m) distances -> (n,)."""
+    nearest = torch.sort(d, dim=1).values[:, : k + 1]
+    return (k * nearest[:, k] - nearest[:, :k].sum(1)) / 2
+
+
+def inverse_degrees(s):
+    """Diagonal of the inverse of D_S, with 0 for an anchor without samples: (m,)."""
+    degrees = s.sum(0)
+    return torch.stack([1 / d if d > 0 else torch.zeros_like(d) for d in degrees])
+
+
+def convolution_operator(s):
+    """D_S^-1 S^T S: (n, m) -> (m, m)."""
+    return torch.diag(inverse_degrees(s)) @ s.T @ s
+
+
+def agcn(s, u, weights, negative_slope=0.01):
+    """Eq. agcn: F <- phi(D_S^-1 S^T S F W), leaky ReLU within and softmax last: (m, c).
+
+    ``weights`` are (n_in, n_out) matrices.
+    """
+    f = u
+    for layer, w in enumerate(weights):
+        f = convolution_operator(s) @ f @ w
+        if layer < len(weights) - 1:
+            f = torch.where(f > 0, f, negative_slope * f)
+    exponent = torch.exp(f - f.max(1, keepdim=True).values)
+    return exponent / exponent.sum(1, keepdim=True)
+
+
+def mutual_information(p):
+    """Sum of p(x, y) log(p(x, y) / (p(x) p(y))) over a joint distribution p of shape (c, c)."""
+    p_x, p_y = p.sum(1), p.sum(0)
+    return (p * torch.log(p / (p_x[:, None] * p_y[None, :]))).sum()
+
+
+def mutual_information_per_row(f_a, f_b):
+    """The paper's reading: the joint of anchor i is the product of its two rows: (m,)."""
+    return torch.stack([mutual_information(torch.outer(x, y)) for x, y in zip(f_a, f_b)])
+
+
+def mutual_information_joint(f_a, f_b):
+    """The joint estimated over anchors, symmetrised and renormalised (Ji et al. 2019)."""
+    p = sum(torch.outer(x, y) for x, y in zip(f_a, f_b)) / len(f_a)
+    p = (p + p.T) / 2
+    return mutual_information(p / p.sum())
+
+
+def consistency_loss(fs, reading):
+    """Eq. cm_loss summed over views: -sum over a < b of the mutual information."""
+    loss = 0
+    for a in range(len(fs)):
+        for b in range(a + 1, len(fs)):
+            if reading == "per_row":
+                loss = loss - mutual_information_per_row(fs[a], fs[b]).sum() / len(fs[a])
+            else:
+                loss = loss - mutual_information_joint(fs[a], fs[b])
+    return loss
+
+
+def full_graph(s):
+    """Eq. full_graph: G = S D_S^-1 S^T, (n, m) -> (n, n)."""
+    return s @ torch.diag(inverse_degrees(s)) @ s.T
+
+
+def structure_preservation_loss_pairs(z, s):
+    """Eq. sp_loss: sum over i and j of ||z_i - z_j||^2 g_ij."""
+    return (squared_distances(z, z) * full_graph(s)).sum()
+
+
+def structure_preservation_loss_trace(z, s):
+    """Eq. sp_loss_speed: Tr(Z^T D_G Z - Z^T G Z), with G formed."""
+    g = full_graph(s)
+    return torch.trace(z.T @ torch.diag(g.sum(1)) @ z - z.T @ g @ z)
+
+
+def joint_loss(zs, z, u, k, agcn_weights, *, reading, sp_form, al_weight, cm_weight, sp_weight):
+    """Eq. overall_loss, with the three weights named; ``agcn_weights`` has one list a view."""
+    structure = {
+        "pairs": structure_preservation_loss_pairs,
+        "trace": structure_preservation_loss_trace,
+        "mean": lambda z, s: structure_preservation_loss_trace(z, s) / len(z),
+    }[sp_form]
+    graphs = [anchor_graph(z_a, u, k) for z_a in zs]
+    fs = [agcn(s, u, weights) for s, weights in zip(graphs, agcn_weights)]
+    al = sum(anchor_learning_loss(z_a, u) for z_a in zs)
+    sp = sum(structure(z, s) for s in graphs)
+    return al_weight * al + cm_weight * consistency_loss(fs, reading) + sp_weight * sp

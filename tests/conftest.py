@@ -1,0 +1,41 @@
+"""Settings of the whole test run."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+import torch
+
+hypothesis.settings.register_profile(
+    "dmac", max_examples=40, deadline=None, derandomize=True, print_blob=True
+)
+hypothesis.settings.load_profile("dmac")
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real data files named by DMAC_DATA; without one the test is skipped."""
+    folder = os.environ.get("DMAC_DATA")
+    if not folder:
+        pytest.skip("set DMAC_DATA to the folder of data files to run this test")
+    return Path(folder)
+
+
+@pytest.fixture
+def generator():
+    """A seeded generator on the CPU."""
+    return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture
+def small_views():
+    """Three views of 90 samples around 3 well separated centres, and their classes."""
+    generator = torch.Generator().manual_seed(3)
+    classes = torch.arange(90) % 3
+    views = []
+    for d in (7, 5, 9):
+        centres = 4 * torch.randn(3, d, generator=generator, dtype=torch.float64)
+        noise = torch.randn(90, d, generator=generator, dtype=torch.float64)
+        views.append((centres[classes] + 0.5 * noise).numpy())
+    return views, classes.numpy()

@@ -1,0 +1,34 @@
+"""What several test files share: the comparison with the dense reference, and random inputs."""
+
+import torch
+from hypothesis import strategies as st
+
+#: Sizes of a random problem: n samples, m anchors, d dimensions, k neighbours with k < m.
+problems = st.tuples(
+    st.integers(4, 40), st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**31 - 1)
+).flatmap(lambda s: st.tuples(*map(st.just, s), st.integers(1, s[1] - 1)))
+
+
+def random_points(n, m, d, seed):
+    """Float64 samples (n, d) and anchors (m, d), both with gradient."""
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(n, d, generator=generator, dtype=torch.float64)
+    u = torch.randn(m, d, generator=generator, dtype=torch.float64)
+    return z.requires_grad_(), u.requires_grad_()
+
+
+def assert_matches(fast, reference, *inputs, rtol=1e-6, atol=1e-9):
+    """Compare two functions of the same tensors: values, and gradients of a random projection."""
+    values, gradients = [], []
+    for function in (fast, reference):
+        value = function(*inputs)
+        generator = torch.Generator().manual_seed(7)
+        direction = torch.randn(value.shape, generator=generator, dtype=value.dtype)
+        gradient = torch.autograd.grad(
+            (value * direction).sum(), inputs, allow_unused=True, materialize_grads=True
+        )
+        values.append(value.detach())
+        gradients.append(gradient)
+    torch.testing.assert_close(*values, rtol=rtol, atol=atol)
+    for of_fast, of_reference in zip(*gradients):
+        torch.testing.assert_close(of_fast, of_reference, rtol=rtol, atol=atol)

@@ -1,0 +1,163 @@
+"""The closed form against the reference, an independent solver of its quadratic programme, and its
+invariants; the sparse products against dense ones."""
+
+import numpy as np
+import pytest
+import torch
+from helpers import assert_matches, problems, random_points
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from dmac import reference
+from dmac.anchor_graph import AnchorGraph, anchor_graph
+from dmac.anchors import squared_distances
+
+
+def dense_graph(z, u, k):
+    return anchor_graph(squared_distances(z, u), k).to_dense()
+
+
+@given(problems)
+def test_matches_the_reference(problem):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    assert_matches(
+        lambda z, u: dense_graph(z, u, k), lambda z, u: reference.anchor_graph(z, u, k), z, u
+    )
+
+
+@given(problems)
+def test_rows_are_distributions_over_at_most_k_nearest_anchors(problem):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    s = dense_graph(z, u, k)
+    torch.testing.assert_close(s.sum(1), torch.ones(n, dtype=s.dtype))
+    assert (s >= 0).all()
+    assert ((s > 0).sum(1) <= k).all()
+    d2 = squared_distances(z, u)
+    # No anchor outside the support is nearer than one inside (assumption 1 of the paper).
+    inside = torch.where(s > 0, d2, -torch.inf).max(1).values
+    outside = torch.where(s > 0, torch.inf, d2).min(1).values
+    assert (inside <= outside).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_is_the_optimum_of_its_quadratic_programme(seed, k):
+    z, u = random_points(3, 8, 4, seed)
+    d2 = squared_distances(z, u).detach()
+    s, gamma = dense_graph(z, u, k).detach(), reference.gamma(d2, k)
+    for row, s_row, g in zip(d2.numpy(), s.numpy(), gamma.numpy()):
+        # Completing the square, min ||s + d / (2 gamma)||^2 over the simplex. Lawson and Hanson's
+        # active set method solves it; the last equation, heavily weighted, is the sum. Adding a
+        # constant to the distances changes no solution and keeps the numbers small.
+        heavy = 1e5
+        a = np.vstack([np.eye(8), np.full((1, 8), heavy)])
+        optimum, _ = nnls(a, np.append((row.min() - row) / (2 * g), heavy))
+        assert optimum.sum() == pytest.approx(1)
+        np.testing.assert_allclose(s_row, optimum, atol=1e-6)
+
+
+@given(problems)
+def test_satisfies_the_optimality_conditions(problem):
+    # KKT: d_j + 2 gamma s_j equals the multiplier where s_j > 0 and is not below it elsewhere.
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    d2 = squared_distances(z, u).detach()
+    s = dense_graph(z, u, k).detach()
+    slope = d2 + 2 * reference.gamma(d2, k)[:, None] * s
+    multiplier = torch.where(s > 0, slope, -torch.inf).max(1, keepdim=True).values
+    scale = d2.max()
+    assert ((multiplier - slope).abs()[s > 0] <= 1e-9 * scale).all()
+    assert (slope >= multiplier - 1e-9 * scale).all()
+
+
+def test_two_point_case():
+    # Distances 1, 2, 4 and k = 2: gaps 3 and 2 to the third, so weights 3/5 and 2/5.
+    graph = anchor_graph(torch.tensor([[4.0, 1.0, 2.0]]), 2)
+    assert graph.indices.tolist() == [[1, 2]]
+    torch.testing.assert_close(graph.weights, torch.tensor([[0.6, 0.4]]))
+
+
+@given(problems)
+def test_permuting_the_samples_permutes_the_rows(problem):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    torch.testing.assert_close(dense_graph(z[order], u, k), dense_graph(z, u, k)[order])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_ties_give_equal_weights_and_finite_gradients(dtype):
+    z = torch.zeros(4, 3, dtype=dtype, requires_grad=True)
+    u = torch.zeros(5, 3, dtype=dtype, requires_grad=True)
+    graph = anchor_graph(squared_distances(z, u), 2)
+    torch.testing.assert_close(graph.weights, torch.full((4, 2), 0.5, dtype=dtype))
+    graph.weights.square().sum().backward()
+    assert torch.isfinite(z.grad).all() and torch.isfinite(u.grad).all()
+
+
+@given(problems)
+def test_full_graph_is_symmetric_and_doubly_stochastic(problem):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    graph = anchor_graph(squared_distances(z, u), k)
+    eye = torch.eye(n, dtype=z.dtype)
+    g = graph.to_samples(graph.inverse_degrees()[:, None] * graph.to_anchors(eye))
+    torch.testing.assert_close(g, reference.full_graph(graph.to_dense()))
+    torch.testing.assert_close(g, g.T)
+    torch.testing.assert_close(g.sum(0), torch.ones(n, dtype=g.dtype))
+    torch.testing.assert_close(g.sum(1), torch.ones(n, dtype=g.dtype))
+
+
+@given(problems, st.integers(1, 5))
+def test_sparse_products_match_dense_ones(problem, width):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    graph = anchor_graph(squared_distances(z, u).detach(), k)
+    indices, weights = graph.indices, graph.weights.requires_grad_()
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, width, generator=generator, dtype=torch.float64, requires_grad=True)
+    f = torch.randn(m, width, generator=generator, dtype=torch.float64, requires_grad=True)
+
+    def sparse(weights):
+        return AnchorGraph(indices, weights, m)
+
+    assert_matches(
+        lambda w, x: sparse(w).to_anchors(x), lambda w, x: sparse(w).to_dense().T @ x, weights, x
+    )
+    assert_matches(
+        lambda w, f: sparse(w).to_samples(f), lambda w, f: sparse(w).to_dense() @ f, weights, f
+    )
+    assert_matches(
+        lambda w, f: sparse(w).smooth(f),
+        lambda w, f: reference.convolution_operator(sparse(w).to_dense()) @ f,
+        weights,
+        f,
+    )
+
+
+def test_empty_anchors_have_no_influence():
+    z, u = random_points(12, 4, 3, 0)
+    far = torch.cat([u.detach(), torch.full((2, 3), 1e3, dtype=torch.float64)])
+    near, padded = (anchor_graph(squared_distances(z, v), 2) for v in (u, far))
+    assert (padded.degrees()[4:] == 0).all()
+    assert (padded.inverse_degrees()[4:] == 0).all()
+    torch.testing.assert_close(padded.to_dense()[:, :4], near.to_dense())
+    f = torch.randn(6, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(padded.smooth(f)[:4], near.smooth(f[:4]))
+    assert (padded.smooth(f)[4:] == 0).all()
+
+
+def test_detached_graph_is_a_constant():
+    z, u = random_points(6, 4, 2, 0)
+    graph = anchor_graph(squared_distances(z, u), 2)
+    assert graph.weights.requires_grad
+    assert not graph.detach().weights.requires_grad
+
+
+@pytest.mark.parametrize("k, message", [(0, "at least 1"), (4, "at least 5 anchors")])
+def test_impossible_numbers_of_neighbours_are_refused(k, message):
+    with pytest.raises(ValueError, match=message):
+        anchor_graph(torch.ones(3, 4), k)

@@ -1,0 +1,319 @@
+"""The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import dmac
+from dmac.embedding import PretrainRecord
+from dmac.training import EpochRecord
+
+QUICK = dataclasses.replace(
+    dmac.recipes.RELEASED, name="quick", pretrain_epochs=30, epochs=3, lr=1e-4, hidden_dim=32
+)
+
+
+def quick_model(**changes):
+    return dmac.DMAC(**{"n_clusters": 3, "recipe": QUICK, "random_state": 0, **changes})
+
+
+@pytest.fixture(scope="module")
+def fitted(request):
+    views, classes = request.getfixturevalue("module_views")
+    return quick_model().fit(views), views, classes
+
+
+@pytest.fixture(scope="module")
+def module_views():
+    rng = np.random.default_rng(3)
+    classes = np.arange(90) % 3
+    views = [
+        4 * rng.normal(size=(3, d))[classes] + 0.5 * rng.normal(size=(90, d)) for d in (7, 5, 9)
+    ]
+    return views, classes
+
+
+def test_attributes_after_the_fit(fitted):
+    model, _, classes = fitted
+    assert model.labels_.dtype == np.int64 and model.labels_.shape == (90,)
+    assert set(model.labels_) == {0, 1, 2}
+    assert model.embedding_.shape == (90, 64) and model.embedding_.dtype == np.float32
+    assert model.n_anchors_ == 16
+    assert model.anchors_.shape == (16, 64) and model.anchors_.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(model.anchors_, axis=1), 1, rtol=1e-5)
+    assert model.n_features_ == (7, 5, 9)
+    assert [type(r) for r in model.history_] == [EpochRecord] * 3
+    assert [type(r) for r in model.pretrain_history_] == [PretrainRecord] * 30
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+
+
+def test_fit_returns_itself_and_fit_predict_its_labels(module_views):
+    views, _ = module_views
+    model = quick_model()
+    assert model.fit(views) is model
+    np.testing.assert_array_equal(quick_model().fit_predict(views), model.labels_)
+    np.testing.assert_array_equal(quick_model().fit_transform(views), model.embedding_)
+
+
+def test_same_seed_same_labels_other_seed_other_embedding(fitted):
+    model, views, _ = fitted
+    again, other = quick_model().fit(views), quick_model(random_state=1).fit(views)
+    np.testing.assert_array_equal(model.labels_, again.labels_)
+    np.testing.assert_array_equal(model.embedding_, again.embedding_)
+    assert not np.allclose(model.embedding_, other.embedding_)
+
+
+def test_global_random_state_is_neither_read_nor_moved(fitted):
+    model, views, _ = fitted
+    torch.manual_seed(123)
+    np.random.seed(123)
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()
+    again = quick_model().fit(views)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    np.testing.assert_array_equal(np.random.get_state()[1], before[1])
+    np.testing.assert_array_equal(model.labels_, again.labels_)
+
+
+def test_parameters_follow_the_contract():
+    model = quick_model()
+    assert clone(model).get_params() == model.get_params()
+    model.set_params(n_clusters=4, recipe="published")
+    assert (model.n_clusters, model.recipe) == (4, "published")
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.set_params(clusters=4)
+    assert "n_clusters=4" in repr(model)
+
+
+def test_use_before_the_fit_is_refused(module_views, tmp_path):
+    views, _ = module_views
+    model = quick_model()
+    for call in (lambda: model.predict(views), lambda: model.transform(views)):
+        with pytest.raises(NotFittedError):
+            call()
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_transform_and_predict_agree_with_the_fit(fitted):
+    model, views, _ = fitted
+    np.testing.assert_allclose(model.transform(views), model.embedding_, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    part = [x[10:30] for x in views]
+    np.testing.assert_array_equal(model.predict(part), model.labels_[10:30])
+    one = [x[4:5] for x in views]
+    assert model.predict(one) == model.labels_[4:5]
+
+
+def test_new_samples_join_their_clusters(module_views):
+    views, classes = module_views
+    seen, unseen = [x[:60] for x in views], [x[60:] for x in views]
+    model = quick_model().fit(seen)
+    labels = np.concatenate([model.labels_, model.predict(unseen)])
+    assert dmac.scores(classes, labels)["acc"] > 0.9
+
+
+def test_kinds_of_views_give_the_same_labels(fitted):
+    pd = pytest.importorskip("pandas")
+    model, views, _ = fitted
+    kinds = [pd.DataFrame(views[0]), torch.as_tensor(views[1]), views[2].tolist()]
+    np.testing.assert_array_equal(quick_model().fit_predict(kinds), model.labels_)
+    sparse = [scipy.sparse.csr_matrix(x) for x in views]
+    np.testing.assert_array_equal(quick_model().fit_predict(sparse), model.labels_)
+
+
+def test_a_single_matrix_is_one_view(module_views):
+    views, _ = module_views
+    model = quick_model().fit(views[0])
+    assert model.n_features_ == (7,)
+    np.testing.assert_array_equal(model.predict(views[0]), model.labels_)
+    np.testing.assert_array_equal(quick_model().fit_predict([views[0]]), model.labels_)
+
+
+def test_inputs_are_not_modified(module_views):
+    views, _ = module_views
+    copies = [x.copy() for x in views]
+    quick_model().fit(views)
+    for x, copy in zip(views, copies):
+        np.testing.assert_array_equal(x, copy)
+
+
+def test_double_precision(module_views):
+    views, classes = module_views
+    model = quick_model(dtype="float64").fit(views)
+    assert model.embedding_.dtype == np.float64
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+
+
+@pytest.mark.parametrize("recipe", ["published", "Released", "revised"])
+def test_recipes_by_name_run(recipe, module_views):
+    base = dmac.recipes.get_recipe(recipe)
+    short = dataclasses.replace(base, pretrain_epochs=min(base.pretrain_epochs, 2), epochs=2)
+    model = quick_model(recipe=short).fit(module_views[0])
+    assert model.recipe_ == short
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_callback_sees_every_epoch_in_the_order_of_the_input(module_views):
+    views, _ = module_views
+    seen = []
+
+    def follow(record, embed):
+        seen.append((type(record), record.epoch, embed() if record.epoch == 3 else None))
+
+    model = quick_model().fit(views, callback=follow)
+    assert [s[:2] for s in seen] == [(PretrainRecord, e) for e in range(1, 31)] + [
+        (EpochRecord, e) for e in range(1, 4)
+    ]
+    np.testing.assert_array_equal(seen[-1][2], model.embedding_)
+    np.testing.assert_array_equal(quick_model().fit(views).labels_, model.labels_)
+
+
+def test_saved_model_is_the_same_model(fitted, tmp_path):
+    model, views, _ = fitted
+    path = tmp_path / "folder" / "model"
+    model.save(path)
+    assert sorted(p.name for p in path.iterdir()) == ["model.json", "tensors.safetensors"]
+    loaded = dmac.DMAC.load(path)
+    assert loaded.get_params() == model.get_params()
+    assert (loaded.history_, loaded.recipe_) == (model.history_, model.recipe_)
+    assert loaded.pretrain_history_ == model.pretrain_history_
+    for name in ("labels_", "embedding_", "anchors_", "cluster_centers_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+    np.testing.assert_array_equal(loaded.predict(views), model.predict(views))
+    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
+    model.save(path)  # saving over an old model is fine
+    assert dmac.DMAC.load(path, device="cpu").device == "cpu"
+
+
+def test_saved_model_in_double_precision_without_perturbation(module_views, tmp_path):
+    views, _ = module_views
+    recipe = dataclasses.replace(QUICK, perturbation=False, al_weight=0.0)
+    model = quick_model(recipe=recipe, dtype="float64", random_state=np.random.RandomState(0))
+    model.fit(views).save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    assert loaded.random_state is None
+    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
+
+
+def test_damaged_saves_are_refused_by_name(fitted, tmp_path):
+    model = fitted[0]
+    with pytest.raises(FileNotFoundError, match="model.json"):
+        dmac.DMAC.load(tmp_path)
+    model.save(tmp_path)
+    tensors, text = tmp_path / "tensors.safetensors", tmp_path / "model.json"
+    whole, content = tensors.read_bytes(), text.read_text()
+
+    tensors.write_bytes(whole[:-100])
+    with pytest.raises(ValueError, match="tensors.safetensors is damaged"):
+        dmac.DMAC.load(tmp_path)
+    tensors.write_bytes(whole)
+    text.write_text(content[:-100])
+    with pytest.raises(ValueError, match="model.json is damaged"):
+        dmac.DMAC.load(tmp_path)
+    text.write_text(json.dumps(json.loads(content) | {"format": 99}))
+    with pytest.raises(ValueError, match="format 99"):
+        dmac.DMAC.load(tmp_path)
+    text.write_text(json.dumps(json.loads(content) | {"mark": "other"}))
+    with pytest.raises(ValueError, match="two different saves"):
+        dmac.DMAC.load(tmp_path)
+    tensors.unlink()
+    with pytest.raises(FileNotFoundError, match="tensors.safetensors"):
+        dmac.DMAC.load(tmp_path)
+    with pytest.raises(ValueError, match="is a file"):
+        model.save(text)
+
+
+X = np.random.default_rng(0).normal(size=(40, 4))
+
+
+@pytest.mark.parametrize(
+    "changes, views, message",
+    [
+        ({}, [], "view"),
+        ({}, [X, X[:39]], "39.*40|40.*39"),
+        ({}, [X, np.where(np.eye(40, 4), np.nan, X)], "view 2.*row 0.*column 0"),
+        ({}, [np.where(np.eye(40, 4), np.inf, X)], "view 1.*row 0.*column 0"),
+        ({}, [X.astype(str)], "view 1"),
+        ({}, [X[0]], "view 1|dimension"),
+        ({"n_clusters": 1}, [X], "at least 2"),
+        ({"n_clusters": 41}, [X], "41.*40 samples"),
+        ({"n_clusters": 2.0}, [X], "integer"),
+        ({"n_clusters": True}, [X], "integer"),
+        ({"n_clusters": 2}, [X[:10]], "4 anchors are too few for 5 neighbours"),
+        ({"recipe": dataclasses.replace(QUICK, n_anchors=5)}, [X], "at least 6"),
+        ({"recipe": dataclasses.replace(QUICK, n_anchors=41)}, [X], "41.*40 samples"),
+        ({"recipe": "best"}, [X], "recipe"),
+        ({"device": "abacus"}, [X], "abacus"),
+        ({"dtype": "int8"}, [X], "int8"),
+        ({"random_state": "zero"}, [X], "zero"),
+    ],
+)
+def test_bad_input_is_a_clear_error(changes, views, message):
+    model = quick_model(**changes)
+    with pytest.raises(ValueError, match=message):
+        model.fit(views)
+    assert not hasattr(model, "labels_")
+
+
+def test_new_samples_must_have_the_fitted_views(fitted):
+    model, views, _ = fitted
+    with pytest.raises(ValueError, match="2.*3|3.*2"):
+        model.predict(views[:2])
+    with pytest.raises(ValueError, match="view 1"):
+        model.predict([views[0][:, :6], *views[1:]])
+
+
+def test_zero_rows_constant_columns_and_duplicates_are_harmless(module_views):
+    views = [x.copy() for x in module_views[0]]
+    views[0][:5] = 0  # zero rows in one view
+    for x in views:
+        x[88:] = 0  # a sample with no data at all
+    views[1][:, 2] = 7  # a constant column
+    views.append(views[2].copy())  # the same view twice
+    views.append(np.ones((90, 3)))  # a view that says nothing
+    model = quick_model().fit(views)
+    assert np.isfinite(model.embedding_).all()
+    assert set(model.labels_) <= {0, 1, 2}
+    assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
+
+
+def test_as_many_clusters_as_samples(module_views):
+    views = [x[:8] for x in module_views[0]]
+    model = quick_model(n_clusters=8).fit(views)
+    assert sorted(model.labels_) == list(range(8))
+
+
+def test_identical_samples_do_not_break(module_views):
+    model = quick_model().fit([np.ones((30, 4)), np.ones((30, 2))])
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.history_[-1].loss)
+
+
+def test_real_data_keeps_its_scale_of_scores(data_folder):
+    # A short schedule on PIE: far above chance (1.5 %), as pre-trained k-means is (25 - 27 %).
+    data = dmac.load("PIE")
+    recipe = dataclasses.replace(QUICK, hidden_dim=256, pretrain_epochs=60)
+    model = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit(data.views)
+    assert dmac.scores(data.labels, model.labels_)["acc"] > 0.15
+    assert model.n_anchors_ == 215
+
+
+def test_sparse_real_data_is_never_made_dense(data_folder, monkeypatch):
+    data = dmac.load("BBC")
+    assert all(scipy.sparse.issparse(x) for x in data.views)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a sparse view was made dense")
+
+    for name in ("toarray", "todense"):
+        monkeypatch.setattr(scipy.sparse.csr_matrix, name, refuse)
+    recipe = dataclasses.replace(QUICK, pretrain_epochs=2, epochs=1)
+    model = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit(data.views)
+    np.testing.assert_array_equal(model.predict(data.views), model.labels_)

@@ -1,0 +1,86 @@
+"""Scores on cases with a known answer, and against brute force over matchings."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, normalized_mutual_info_score
+
+import dmac
+
+labellings = st.integers(1, 30).flatmap(
+    lambda n: st.tuples(*(st.lists(st.integers(-3, 2), min_size=n, max_size=n) for _ in "ab"))
+)
+
+
+def brute_force_accuracy(true, predicted):
+    """Best share of agreement over every injective matching."""
+    classes, clusters = sorted(set(true)), sorted(set(predicted))
+    padded = clusters + [None] * max(0, len(classes) - len(clusters))
+    return max(
+        sum(t == dict(zip(chosen, classes)).get(p) for t, p in zip(true, predicted)) / len(true)
+        for chosen in itertools.permutations(padded, len(classes))
+    )
+
+
+@given(labellings)
+def test_accuracy_is_the_best_matching(pair):
+    true, predicted = pair
+    assert dmac.scores(true, predicted)["acc"] == pytest.approx(brute_force_accuracy(*pair))
+
+
+@given(labellings, st.permutations(range(6)))
+def test_renaming_the_clusters_changes_nothing(pair, names):
+    true, predicted = pair
+    renamed = [f"cluster {names[p + 3]}" for p in predicted]
+    before, after = dmac.scores(true, predicted), dmac.scores(true, renamed)
+    for key in ("acc", "nmi", "ari", "purity"):
+        assert before[key] == pytest.approx(after[key])
+
+
+def test_perfect_clustering_scores_one():
+    result = dmac.scores(["b", "a", "b", "c"], [10, -2, 10, 7])
+    assert result == pytest.approx(dict(acc=1, nmi=1, ari=1, purity=1, f1=1))
+
+
+def test_more_clusters_than_classes():
+    # Two classes of 4; the second is split 3 + 1. The sample of the odd cluster counts as wrong.
+    result = dmac.scores([0, 0, 0, 0, 1, 1, 1, 1], [5, 5, 5, 5, 6, 6, 6, 9])
+    assert result["acc"] == pytest.approx(7 / 8)
+    assert result["purity"] == pytest.approx(1)
+    assert result["f1"] == pytest.approx((1 + 2 * 3 / (4 + 3)) / 2)
+
+
+def test_fewer_clusters_than_classes():
+    result = dmac.scores([0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1])
+    assert result["acc"] == pytest.approx(4 / 6)
+    assert result["f1"] == pytest.approx((2 * 2 / (2 + 4) + 0 + 1) / 3)
+
+
+def test_f1_and_nmi_agree_with_scikit_learn_on_aligned_labels():
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 4, 300)
+    predicted = np.where(rng.random(300) < 0.8, true, rng.integers(0, 4, 300))
+    result = dmac.scores(true, predicted)
+    assert result["f1"] == pytest.approx(f1_score(true, predicted, average="macro"))
+    assert result["nmi"] == pytest.approx(
+        normalized_mutual_info_score(true, predicted, average_method="arithmetic")
+    )
+    assert result["acc"] == pytest.approx((true == predicted).mean())
+
+
+@pytest.mark.parametrize(
+    "true, predicted, message",
+    [
+        ([0, 1], [0], "2 labels.*1"),
+        ([], [], "empty"),
+        ([0.0, float("nan")], [0, 1], "true: entry 1 .* is nan"),
+        ([None, "a"], [0, 1], "true"),
+        (np.zeros((2, 2)), [0, 1], "one-dimensional"),
+    ],
+)
+def test_unusable_labels_are_refused(true, predicted, message):
+    with pytest.raises(ValueError, match=message):
+        dmac.scores(true, predicted)
