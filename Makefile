@@ -18,6 +18,11 @@ export IPYTHONDIR := $(CURDIR)/.venv/ipython
 # One thread an operation: experiments use the cores by running side by side, small networks gain
 # little from more, and rounding (so the last digit of a result) depends on the number of threads.
 export OMP_NUM_THREADS ?= 1
+# Notebooks run in folders of their own, where a relative path would mean another place.
+ifneq ($(DMAC_DATA),)
+override DMAC_DATA := $(shell cd "$(DMAC_DATA)" && pwd || echo "$(DMAC_DATA)")
+export DMAC_DATA
+endif
 # Progress bars and the debugger's notices would be stored in the pages.
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
@@ -45,7 +50,7 @@ html: $(READY) $(MATHJAX)
 
 $(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
 	@mkdir -p $(@D)
-	$(BIN)/papermill $< $@ -p dataset mfeat --cwd notebooks --kernel python3 \
+	env -u TQDM_DISABLE $(BIN)/papermill $< $@ -p dataset mfeat --cwd notebooks --kernel python3 \
 	    --log-output --no-progress-bar
 
 test: $(READY)

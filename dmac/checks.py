@@ -141,6 +141,13 @@ def check_views(views, *, n_features=None):
     return checked
 
 
+def _is_no_whole_number(value):
+    """Whether a label is a fraction, NaN, infinite, complex or missing."""
+    if isinstance(value, numbers.Number) and not isinstance(value, numbers.Integral):
+        return not (isinstance(value, numbers.Real) and float(value).is_integer())
+    return value is None or value != value
+
+
 def check_labels(labels, n_samples=None, *, name="labels"):
     """Number class labels from 0, in the sorted order of the distinct labels.
 
@@ -164,7 +171,8 @@ def check_labels(labels, n_samples=None, *, name="labels"):
     """
     if hasattr(labels, "detach"):
         labels = labels.detach().cpu()
-    labels = np.asarray(labels)
+    # A list as objects: NumPy would turn [1, "1"] into two equal strings and a NaN into "nan".
+    labels = np.array(labels, object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels.ndim != 1 or labels.size == 0:
@@ -173,18 +181,16 @@ def check_labels(labels, n_samples=None, *, name="labels"):
         raise ValueError(
             f"{name}: {len(labels)} of them, but there are {n_samples} samples; pass one a sample"
         )
-    whole = np.isfinite(labels) & (np.floor(labels) == labels) if labels.dtype.kind == "f" else True
-    if not np.all(whole):
-        bad = np.flatnonzero(~whole)[0]
+    if labels.dtype.kind not in "biufOSU":
+        raise ValueError(f"{name} holds {labels.dtype} values: pass whole numbers or strings")
+    broken = [i for i, value in enumerate(labels.tolist()) if _is_no_whole_number(value)]
+    if broken:
+        bad = broken[0]
         raise ValueError(
             f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass whole "
             "numbers or strings"
         )
     try:
-        if labels.dtype.kind == "O":
-            for i, value in enumerate(labels):
-                if value is None or (isinstance(value, float) and np.isnan(value)):
-                    raise ValueError(f"{name}: entry {i} (counted from 0) is missing")
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
         raise ValueError(

@@ -41,7 +41,8 @@ class DMAC(ClusterMixin, BaseEstimator):
         "published", "released", "revised", or an instance.
     random_state : int, numpy.random.RandomState or None
         Draws everything that is random: the order of the samples, the initial weights, the noise,
-        the k-means starts. The same integer gives the same labels on the same machine.
+        the k-means starts. The same integer gives the same labels on the same machine, on the CPU
+        with the same number of threads; a GPU adds in an order that varies, and may differ.
     device : str
         "auto" (a GPU when there is one), "cpu", "cuda", "cuda:1", ...
     dtype : {"float32", "float64"}
@@ -70,7 +71,8 @@ class DMAC(ClusterMixin, BaseEstimator):
     -----
     Rows of every view are scaled to unit length first (:class:`dmac.views.RowNormalizer`). The
     samples are shuffled before fitting and put back after, so that nothing can be learned from
-    the order of a file. Memory grows as n m for a few n x m tensors a view.
+    the order of a file. Memory grows as n m for a few n x m tensors a view. Views in which all
+    samples are equal fit without an error; the final k-means then fills fewer than c clusters.
 
     Examples
     --------
@@ -136,7 +138,7 @@ class DMAC(ClusterMixin, BaseEstimator):
             with torch.no_grad():
                 return network.embed(tensors)[1].cpu().numpy()[back]
 
-        self.pretrain_history_, self.history_ = [], []
+        pretrain_history, history = [], []
         pretraining = pretrain(
             network.encoders,
             network.decoders,
@@ -146,25 +148,30 @@ class DMAC(ClusterMixin, BaseEstimator):
             normalize=recipe.normalize_embedding,
         )
         training = train(network, tensors, self.n_clusters, m, recipe, generator)
-        for records, log in ((pretraining, self.pretrain_history_), (training, self.history_)):
-            for record in records:
-                log.append(record)
-                if callback is not None:
-                    callback(record, embed)
+        with torch.enable_grad():  # whatever the caller has switched off
+            for records, log in ((pretraining, pretrain_history), (training, history)):
+                for record in records:
+                    log.append(record)
+                    if callback is not None:
+                        callback(record, embed)
 
-        self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, dims
-        self.normalizers_, self.network_ = normalizers, network
-        self.embedding_ = embed()
+        embedding = embed()
+        if not np.isfinite(embedding).all():
+            raise FloatingPointError("the embedding is not finite after the last epoch: lower the lr")
         with torch.no_grad():
-            z = torch.as_tensor(self.embedding_[order], device=device)
+            z = torch.as_tensor(embedding[order], device=device)
             anchors = draw_anchors(network, z, m, recipe, generator)
-        self.anchors_ = anchors.cpu().numpy()
         final = kmeans(
-            self.embedding_[order].astype(np.float64),
+            embedding[order].astype(np.float64),
             self.n_clusters,
             int(torch.randint(2**31 - 1, (), generator=generator)),
             n_init=recipe.final_n_init,
         )
+        # Attributes only now: a fit that fails leaves an earlier one as it was.
+        self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, dims
+        self.pretrain_history_, self.history_ = pretrain_history, history
+        self.normalizers_, self.network_ = normalizers, network
+        self.embedding_, self.anchors_ = embedding, anchors.cpu().numpy()
         self.cluster_centers_ = final.cluster_centers_
         self.labels_ = final.labels_[back].astype(np.int64)
         return self

@@ -67,10 +67,13 @@ class Run:
     def oracle(self, metric):
         """Return the best epoch's score, each metric at its own best epoch, picked by the labels.
 
-        None for a method without epochs. This is how the paper's numbers are chosen; it is no
-        result that a user can have.
+        The best of the epochs and of the final labels, so never below the result; None for a
+        method without epochs. This is how the paper's numbers are chosen; it is no result that a
+        user can have.
         """
-        return max(epoch[metric] for epoch in self.epochs) if self.epochs else None
+        if not self.epochs:
+            return None
+        return max(self.scores[metric], *(epoch[metric] for epoch in self.epochs))
 
 
 def run_baseline(data, method, seed):
@@ -170,18 +173,28 @@ def summary(runs, metrics=("acc", "nmi")):
     pandas.DataFrame
         Indexed by method, in the order of the runs; scores in %, as "mean ± sd" (sample standard
         deviation; without it for one seed). Columns named "oracle epoch" follow for the metrics
-        that are scored every epoch, empty for methods without epochs, and the median seconds.
+        that are scored every epoch, empty for methods without epochs, then the median seconds of
+        a fit and of an epoch of its main training.
+
+    Raises
+    ------
+    ValueError
+        If runs of one method differ in their settings.
     """
     import pandas as pd  # only the notebooks need tables
 
     rows = {}
     for method in dict.fromkeys(run.method for run in runs):
         mine = [run for run in runs if run.method == method]
+        if any(run.settings != mine[0].settings for run in mine):
+            raise ValueError(f"runs of {method!r} have different settings: name the variants apart")
         row = {key.upper(): _spread([run.scores[key] for run in mine]) for key in metrics}
         for key in (key for key in metrics if key in ("acc", "nmi")):
             best = [run.oracle(key) for run in mine]
             row[f"{key.upper()}, oracle epoch"] = "–" if None in best else _spread(best)
         row["seconds"] = f"{np.median([run.seconds for run in mine]):.1f}"
+        paces = [epoch["seconds"] for run in mine for epoch in run.epochs]
+        row["seconds an epoch"] = f"{np.median(paces):.3f}" if paces else "–"
         rows[method] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -214,12 +227,12 @@ def load_runs(path):
 
 
 def _rounded(value):
-    """Ten significant digits: more is noise in a file that is compared by eye."""
+    """Six significant digits: more is noise in a file that is compared by eye."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_rounded(item) for item in value]
-    return float(f"{value:.10g}") if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def check_parameters(namespace, **types):

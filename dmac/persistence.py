@@ -23,7 +23,7 @@ _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 def save(estimator, path):
     """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`."""
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
     path.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,10 @@ def save(estimator, path):
         name: torch.from_numpy(np.ascontiguousarray(getattr(estimator, name))) for name in _ARRAYS
     }
     params = estimator.get_params()
+    # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
+    params["n_clusters"] = len(estimator.cluster_centers_)
+    params["dtype"] = str(next(estimator.network_.parameters()).dtype).removeprefix("torch.")
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
     params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
@@ -65,7 +68,7 @@ def _replace(target, write):
 
 def load(cls, path, device=None):
     """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`."""
-    path = Path(path)
+    path = Path(path).expanduser()
     for name in (MODEL, TENSORS):
         if not (path / name).is_file():
             raise FileNotFoundError(f"{path / name} is missing: not a saved DMAC model")

@@ -40,7 +40,7 @@ def resolve_device(device):
 def resolve_dtype(dtype):
     """Return the type of "float32" or "float64"; ValueError for anything else."""
     types = {"float32": torch.float32, "float64": torch.float64}
-    if dtype not in types:
+    if not isinstance(dtype, str) or dtype not in types:
         raise ValueError(f"dtype is {dtype!r}, it must be one of {sorted(types)}")
     return types[dtype]
 

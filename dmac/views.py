@@ -104,6 +104,8 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
     dmac.registry.DownloadError
         If a registered file can be neither found nor downloaded.
     """
+    if not isinstance(source, (str, Path)):
+        raise ValueError(f"source is {source!r}, it must be a name or a path")
     known = {name.lower(): name for name in available()}
     name = known.get(source.lower()) if isinstance(source, str) else None
     if name == "mfeat":

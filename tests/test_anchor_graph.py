@@ -98,6 +98,15 @@ def test_ties_give_equal_weights_and_finite_gradients(dtype):
     assert torch.isfinite(z.grad).all() and torch.isfinite(u.grad).all()
 
 
+def test_differences_at_rounding_level_count_as_ties():
+    eps = torch.finfo(torch.float32).eps
+    d2 = torch.tensor([[1.0, 1 + eps, 1 + 2 * eps]], requires_grad=True)
+    graph = anchor_graph(d2, 2)
+    torch.testing.assert_close(graph.weights.detach(), torch.tensor([[0.5, 0.5]]))
+    graph.weights[0, 0].backward()
+    assert (d2.grad == 0).all()
+
+
 @given(problems)
 def test_full_graph_is_symmetric_and_doubly_stochastic(problem):
     n, m, d, seed, k = problem

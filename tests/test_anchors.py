@@ -131,6 +131,7 @@ def test_final_kmeans_repeats_with_the_seed():
 @pytest.mark.parametrize("sigma", ["relu", "softplus"])
 def test_perturbation_is_reparameterised(sigma, generator):
     module = PerturbationGenerator(4, sigma, generator=generator).double()
+    assert module.slope.shape == (4,)
     u_hat = torch.randn(6, 4, generator=generator, dtype=torch.float64)
     noise = torch.randn(6, 4, generator=generator, dtype=torch.float64)
     mu = module.mu(u_hat)

@@ -147,8 +147,12 @@ def test_labels(labels):
         ([0, 1, np.nan], "labels: entry 2 .* is nan"),
         ([0, 1, np.inf], "labels: entry 2 .* is inf"),
         ([0.5, 1, 2], "labels: entry 0 .* is 0.5"),
-        ([0, None, 1], "labels: entry 1 .* is missing"),
+        ([0, None, 1], "labels: entry 1 .* is None"),
         (np.array([0, "a", 1], object), "no common order"),
+        ([1, "1", 2], "no common order"),
+        (["a", float("nan"), "b"], "labels: entry 1 .* is nan"),
+        (np.array([1j, 2, 3]), "complex128"),
+        (np.array(["2020", "NaT", "2021"], "datetime64[Y]"), "datetime64"),
     ],
 )
 def test_bad_labels(labels, message):

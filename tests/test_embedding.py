@@ -118,6 +118,28 @@ def test_pretraining_lowers_the_loss_it_reports(generator):
     assert records[-1].loss < 0.5 * records[0].loss
 
 
+def test_pretraining_is_full_batch_rmsprop():
+    x = torch.rand(20, 12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    results = []
+    for by_hand in (False, True):
+        generator = torch.Generator().manual_seed(0)
+        module = encoder(generator)
+        mirror = ViewDecoder(12, 8, 5, negative_slope=0.01, generator=generator).double()
+        parameters = [*module.parameters(), *mirror.parameters()]
+        if by_hand:
+            optimiser = torch.optim.RMSprop(parameters, lr=1e-2, alpha=0.99, eps=1e-8)
+            for _ in range(3):
+                z = torch.nn.functional.normalize(module(x), dim=1)
+                optimiser.zero_grad()
+                ((mirror(z) - x) ** 2).mean().backward()
+                optimiser.step()
+        else:
+            list(pretrain([module], [mirror], [x], epochs=3, lr=1e-2, normalize=True))
+        results.append([p.detach() for p in parameters])
+    for fitted, expected in zip(*results):
+        torch.testing.assert_close(fitted, expected)
+
+
 def test_pretraining_that_diverges_is_an_error(generator):
     module = encoder(generator)
     decoder = ViewDecoder(12, 8, 5, negative_slope=0.01, generator=generator).double()

@@ -230,6 +230,105 @@ def test_damaged_saves_are_refused_by_name(fitted, tmp_path):
         model.save(text)
 
 
+def test_what_was_fitted_is_saved_whatever_was_set_since(module_views, tmp_path):
+    views, _ = module_views
+    model = quick_model().fit(views)
+    model.set_params(n_clusters=7, recipe="published", dtype="float64")
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    assert (loaded.n_clusters, loaded.recipe, loaded.dtype) == (3, QUICK, "float32")
+    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
+
+
+def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_path):
+    model, views, _ = fitted
+    tiny, zero = ([factor * x[:3] for x in views] for factor in (1e-8, 0))
+    assert np.abs(model.transform(tiny) - model.transform([x[:3] for x in views])).max() > 0.01
+    np.testing.assert_allclose(model.transform(tiny), model.transform(zero), atol=0.05)
+    model.save(tmp_path)
+    np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).transform(tiny), model.transform(tiny))
+
+
+def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypatch):
+    views, _ = module_views
+    seen = []
+    original = dmac.estimator.pretrain
+
+    def spy(encoders, decoders, tensors, **settings):
+        seen.append(tensors[0].numpy())
+        return original(encoders, decoders, tensors, **settings)
+
+    monkeypatch.setattr(dmac.estimator, "pretrain", spy)
+    for seed in (0, 1):
+        quick_model(random_state=seed).fit(views)
+    unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)
+    for shuffled in seen:
+        assert (np.abs(shuffled - unit).max(1) > 1e-3).mean() > 0.8
+        np.testing.assert_allclose(np.sort(shuffled[:, 0]), np.sort(unit[:, 0]), rtol=1e-5)
+    assert not np.array_equal(*seen)
+
+
+def test_seed_draws_the_initial_weights(module_views):
+    untrained = dataclasses.replace(QUICK, pretrain_epochs=0, epochs=0)
+    z = [
+        quick_model(recipe=untrained, random_state=seed).fit_transform(module_views[0])
+        for seed in (0, 1)
+    ]
+    assert np.abs(z[0] - z[1]).max() > 0.01
+
+
+@pytest.mark.parametrize("starts", [1, 4])
+def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch):
+    taken = []
+    original = dmac.estimator.kmeans
+    monkeypatch.setattr(
+        dmac.estimator,
+        "kmeans",
+        lambda *args, n_init: taken.append(n_init) or original(*args, n_init=n_init),
+    )
+    quick_model(recipe=dataclasses.replace(QUICK, final_n_init=starts)).fit(module_views[0])
+    assert taken == [starts]
+
+
+def test_anchors_cover_the_embedding(module_views):
+    recipe = dataclasses.replace(QUICK, perturbation=False, al_weight=0.0, normalize_anchors=False)
+    model = quick_model(recipe=recipe).fit(module_views[0])
+    z = model.embedding_
+
+    def inertia(anchors):
+        return ((z[:, None] - anchors[None]) ** 2).sum(2).min(1).sum()
+
+    assert inertia(model.anchors_) < 0.95 * inertia(z[: model.n_anchors_])
+
+
+def test_failed_fit_leaves_the_earlier_one_as_it_was(module_views):
+    views, _ = module_views
+    model = quick_model().fit(views)
+    labels, history = model.labels_, model.history_
+    for field in ("lr", "pretrain_lr"):
+        model.set_params(recipe=dataclasses.replace(QUICK, **{field: 1e30}))
+        with pytest.raises(FloatingPointError, match="lower the lr"):
+            model.fit(views)
+    assert model.labels_ is labels and model.history_ is history
+    model = quick_model(recipe=dataclasses.replace(QUICK, pretrain_lr=1e30))
+    with pytest.raises(FloatingPointError):
+        model.fit(views)
+    with pytest.raises(NotFittedError):
+        model.predict(views)
+
+
+def test_divergence_in_the_last_step_is_the_same_clear_error(module_views):
+    recipe = dataclasses.replace(QUICK, pretrain_epochs=0, epochs=1, lr=1e38)
+    with pytest.raises(FloatingPointError, match="lower the lr"):
+        quick_model(recipe=recipe).fit(module_views[0])
+
+
+def test_fit_needs_no_gradient_mode_of_the_caller(fitted):
+    model, views, _ = fitted
+    with torch.no_grad():
+        np.testing.assert_array_equal(quick_model().fit_predict(views), model.labels_)
+
+
 X = np.random.default_rng(0).normal(size=(40, 4))
 
 

@@ -56,8 +56,20 @@ def test_summary_is_mean_and_sample_deviation(runs):
     assert table.loc["DMAC, released", "NMI, oracle epoch"] == expected
     assert set(table.loc[list(BASELINES), "ACC, oracle epoch"]) == {"–"}
     others = experiments.summary(runs, ("ari", "purity", "f1"))
-    assert list(others.columns) == ["ARI", "PURITY", "F1", "seconds"]
+    assert list(others.columns) == ["ARI", "PURITY", "F1", "seconds", "seconds an epoch"]
     assert "±" not in experiments.summary(runs[:1])["ACC"].iloc[0]
+
+
+def test_oracle_is_the_best_epoch_and_never_below_the_result():
+    epochs = [{"acc": 0.5, "nmi": 0.1}, {"acc": 0.2, "nmi": 0.3}]
+    run = Run("toy", "DMAC", 0, {"acc": 0.3, "nmi": 0.4}, 1.0, {}, epochs)
+    assert (run.oracle("acc"), run.oracle("nmi")) == (0.5, 0.4)
+
+
+def test_variants_of_one_name_are_not_averaged(runs):
+    other = dataclasses.replace(runs[-1], settings=runs[-1].settings | {"lr": 1.0})
+    with pytest.raises(ValueError, match="'DMAC, released' have different settings"):
+        experiments.summary([*runs, other])
 
 
 def test_runs_survive_their_file(runs, tmp_path):

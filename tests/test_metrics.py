@@ -77,7 +77,7 @@ def test_f1_and_nmi_agree_with_scikit_learn_on_aligned_labels():
         ([0, 1], [0], "2 labels.*1"),
         ([], [], "empty"),
         ([0.0, float("nan")], [0, 1], "true: entry 1 .* is nan"),
-        ([None, "a"], [0, 1], "true"),
+        ([None, "a"], [0, 1], "true: entry 0 .* is None"),
         (np.zeros((2, 2)), [0, 1], "one-dimensional"),
     ],
 )

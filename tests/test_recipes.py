@@ -2,34 +2,62 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from dmac.recipes import PUBLISHED, RELEASED, REVISED, Recipe, get_recipe
 
 
 def test_the_released_choices():
-    assert (RELEASED.hidden_dim, RELEASED.embedding_dim, RELEASED.agcn_dim) == (256, 64, 16)
-    assert (RELEASED.pretrain_epochs, RELEASED.pretrain_lr) == (1000, 1e-3)
-    assert (RELEASED.epochs, RELEASED.lr) == (50, 5e-3)
-    assert (RELEASED.cm_weight, RELEASED.sp_weight) == (1e3, 1e3)
-    assert (RELEASED.n_neighbors, RELEASED.neighbor_step, RELEASED.neighbor_period) == (5, 5, 20)
-    assert RELEASED.n_anchors is None
+    # The choices of the authors' implementation, field by field.
+    assert dataclasses.asdict(RELEASED) == dict(
+        name="released",
+        embedding_dim=64,
+        hidden_dim=256,
+        negative_slope=0.01,
+        normalize_embedding=True,
+        pretrain_epochs=1000,
+        pretrain_lr=1e-3,
+        epochs=50,
+        lr=5e-3,
+        n_anchors=None,
+        perturbation=True,
+        sigma="relu",
+        normalize_anchors=True,
+        n_neighbors=5,
+        neighbor_step=5,
+        neighbor_period=20,
+        detach_graph=False,
+        agcn_dim=16,
+        mutual_information="per_row",
+        sp_form="trace",
+        al_weight=1.0,
+        cm_weight=1e3,
+        sp_weight=1e3,
+        final_n_init=1,
+    )
 
 
 def test_what_separates_the_recipes():
-    def differences(a, b):
-        a, b = dataclasses.asdict(a), dataclasses.asdict(b)
-        return {key for key in a if a[key] != b[key]} - {"name"}
+    released = dataclasses.asdict(RELEASED)
+    assert dataclasses.asdict(REVISED) == released | dict(
+        name="revised", mutual_information="joint", final_n_init=10
+    )
+    assert dataclasses.asdict(PUBLISHED) == released | dict(
+        name="published",
+        normalize_embedding=False,
+        normalize_anchors=False,
+        pretrain_epochs=0,
+        epochs=100,
+        neighbor_period=0,
+        sp_form="pairs",
+        final_n_init=10,
+    )
 
-    assert differences(RELEASED, REVISED) == {"mutual_information"}
-    assert differences(RELEASED, PUBLISHED) == {
-        "normalize_embedding",
-        "normalize_anchors",
-        "pretrain_epochs",
-        "epochs",
-        "neighbor_period",
-        "sp_form",
-    }
+
+def test_numpy_numbers_become_plain_ones():
+    recipe = dataclasses.replace(RELEASED, n_neighbors=np.int64(3), lr=np.float32(0.5))
+    assert (type(recipe.n_neighbors), type(recipe.lr)) == (int, float)
 
 
 def test_lookup_by_name_in_any_case_and_by_instance():

@@ -5,6 +5,8 @@ import math
 
 import pytest
 import torch
+from scipy.stats import kstest
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dmac import reference
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
@@ -75,6 +77,33 @@ def test_joint_loss_matches_the_reference(recipe, sp_form, generator):
         torch.testing.assert_close(of_fast, of_dense, rtol=1e-6, atol=1e-9)
 
 
+class Shapes(TorchDispatchMode):
+    """Records the shape of every tensor that any operation returns, forward and backward."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        for item in out if isinstance(out, (tuple, list)) else [out]:
+            if isinstance(item, torch.Tensor):
+                self.seen.add(tuple(item.shape))
+        return out
+
+
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+def test_an_epoch_forms_no_large_product(recipe, generator):
+    n, m, d, v = 97, 23, 12, len(DIMS)
+    recipe = dataclasses.replace(small(recipe, epochs=1), embedding_dim=d)
+    model = network(recipe, generator)
+    with Shapes() as shapes:
+        list(train(model, views(n), N_CLUSTERS, m, recipe, generator))
+    assert (n, m) in shapes.seen  # the distances: the largest there should be
+    assert not shapes.seen & {(n, n), (m, m), (n, m, d), (n, d, m), (m, n, d)}
+    assert max(math.prod(shape) for shape in shapes.seen) <= max(n * m, v * n * d)
+
+
 def test_detached_graph_takes_the_structure_gradient_from_the_anchors(generator):
     gradients = {}
     for detach in (False, True):
@@ -132,6 +161,78 @@ def test_loop_yields_one_record_an_epoch(recipe, generator):
         if recipe.mutual_information == "per_row":
             assert abs(r.consistency) < 1e-12
     assert records[-1].loss < records[0].loss
+
+
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
+    recipe = small(recipe, epochs=3, lr=1e-3, cm_weight=3.0, sp_weight=2.0)
+    results = []
+    for by_hand in (False, True):
+        generator = torch.Generator().manual_seed(0)
+        model = network(recipe, generator)
+        start = [p.detach().clone() for p in model.parameters()]
+        if by_hand:
+            trained = [model.encoders, model.perturbation, model.convolutions]
+            parameters = [p for module in trained for p in module.parameters()]
+            optimiser = torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.99, eps=1e-8)
+            for _ in range(3):
+                zs, z = model.embed(views())
+                u = draw_anchors(model, z, N_ANCHORS, recipe, generator)
+                weights = [[layer.weight.T for layer in f.layers] for f in model.convolutions]
+                loss = reference.joint_loss(
+                    zs,
+                    z,
+                    u,
+                    5,
+                    weights,
+                    reading=recipe.mutual_information,
+                    sp_form=recipe.sp_form,
+                    al_weight=1.0,
+                    cm_weight=3.0,
+                    sp_weight=2.0,
+                )
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+        else:
+            list(train(model, views(), N_CLUSTERS, N_ANCHORS, recipe, generator))
+        results.append((model, start))
+    (fitted, start), (expected, _) = results
+    for part in ("encoders", "perturbation", "convolutions"):
+        if part == "convolutions" and recipe.mutual_information == "per_row":
+            continue  # their gradient is 0 up to rounding, and RMSprop scales the rounding up
+        pairs = zip(getattr(fitted, part).parameters(), getattr(expected, part).parameters())
+        for of_loop, by_hand in pairs:
+            torch.testing.assert_close(of_loop, by_hand, rtol=1e-6, atol=1e-8)
+    before = dict(zip((name for name, _ in fitted.named_parameters()), start))
+    for name, p in fitted.named_parameters():
+        moved = not torch.equal(p, before[name])
+        assert moved != name.startswith("decoders"), name
+
+
+def test_fused_embedding_has_unit_rows_when_the_recipe_says_so(generator):
+    for recipe in (RELEASED, PUBLISHED):
+        zs, z = network(small(recipe), generator).embed(views())
+        mean = reference.fuse(zs)
+        unit = mean / mean.norm(dim=1, keepdim=True)
+        torch.testing.assert_close(z, unit if recipe.normalize_embedding else mean)
+
+
+def test_noise_is_standard_normal_and_fresh_for_every_draw(generator, monkeypatch):
+    m, d = 60, 50
+    recipe = dataclasses.replace(PUBLISHED, embedding_dim=d)
+    model = network(recipe, generator)
+    with torch.no_grad():
+        for p in model.perturbation.parameters():
+            p.zero_()
+        model.perturbation.sigma.bias.fill_(1)  # then U is U_hat plus the noise itself
+    monkeypatch.setattr(
+        "dmac.training.kmeans_anchors", lambda z, m, generator: torch.zeros(m, d).double()
+    )
+    with torch.no_grad():
+        draws = [draw_anchors(model, None, m, recipe, generator).flatten() for _ in range(2)]
+    assert abs(float(torch.corrcoef(torch.stack(draws))[0, 1])) < 0.1
+    assert kstest(draws[0].numpy(), "norm").pvalue > 1e-3
 
 
 def test_loop_leaves_the_decoders_alone(generator):
