@@ -173,8 +173,8 @@ def summary(runs, metrics=("acc", "nmi")):
     pandas.DataFrame
         Indexed by method, in the order of the runs; scores in %, as "mean ± sd" (sample standard
         deviation; without it for one seed). Columns named "oracle epoch" follow for the metrics
-        that are scored every epoch, empty for methods without epochs, then the median seconds of
-        a fit and of an epoch of its main training.
+        that are scored every epoch, empty for methods without epochs, then the median seconds
+        of a fit.
 
     Raises
     ------
@@ -193,8 +193,6 @@ def summary(runs, metrics=("acc", "nmi")):
             best = [run.oracle(key) for run in mine]
             row[f"{key.upper()}, oracle epoch"] = "–" if None in best else _spread(best)
         row["seconds"] = f"{np.median([run.seconds for run in mine]):.1f}"
-        paces = [epoch["seconds"] for run in mine for epoch in run.epochs]
-        row["seconds an epoch"] = f"{np.median(paces):.3f}" if paces else "–"
         rows[method] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
