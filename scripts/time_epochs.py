@@ -20,7 +20,7 @@ AUTHORS = {"PIE": 0.45, "mfeat": 1.40}  # seconds an epoch
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    # The cost of an epoch does not depend on how long the pre-training was.
+    # A shorter pre-training: it is not what is timed.
     recipe = dataclasses.replace(dmac.recipes.RELEASED, pretrain_epochs=100)
     result = {}
     for name, authors in AUTHORS.items():
