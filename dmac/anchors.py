@@ -14,12 +14,20 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 from torch import nn
 
-from dmac.embedding import dense_layer
+from dmac.layers import dense_layer
 
 
-def n_anchors_for(n_samples, n_clusters):
-    r"""The paper's number of anchors, :math:`m = \lfloor \sqrt{n c} \rfloor` (Nie et al. 2019)."""
-    return math.isqrt(n_samples * n_clusters)
+def n_anchors_for(n_samples, n_clusters, factor=1.0, share=1.0):
+    r"""Number of anchors, :math:`m = \lfloor \min(f \sqrt{n c},\ s\,n) \rfloor`.
+
+    With the factor f = 1 and the share s = 1 it is the paper's :math:`\lfloor \sqrt{n c} \rfloor`
+    (Nie et al. 2019).
+    """
+    # isqrt of an integer is exact where a float root may round up.
+    m = math.isqrt(n_samples * n_clusters)
+    if factor != 1:
+        m = math.floor(factor * math.sqrt(n_samples * n_clusters))
+    return min(m, math.floor(share * n_samples))
 
 
 @functools.cache
@@ -78,7 +86,40 @@ def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
     mean = z.detach().mean(0)
     x = z.detach() - mean
     centres = _seed_anchors(x, n_anchors, generator)
-    threshold = tol * x.square().mean()
+    return _lloyd(x, centres, max_iter, tol * x.square().mean()) + mean
+
+
+def sampled_anchors(x, n_anchors, generator, iterations):
+    """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
+
+    The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
+    expectation over anchor sets instead of one set's accident (chapter 11).
+
+    Parameters
+    ----------
+    x : torch.Tensor of shape (n, d)
+        It is detached.
+    n_anchors : int
+        m, at most n.
+    generator : torch.Generator
+        On the CPU.
+    iterations : int
+
+    Returns
+    -------
+    torch.Tensor of shape (m, d)
+        Without gradient.
+    """
+    x = x.detach()
+    mean = x.mean(0)
+    x = x - mean
+    start = torch.randperm(len(x), generator=generator)[:n_anchors].to(x.device)
+    return _lloyd(x, x[start], iterations, 0.0) + mean
+
+
+def _lloyd(x, centres, max_iter, threshold):
+    """Lloyd's iterations from given centres; an anchor without samples stays where it is."""
+    n_anchors = len(centres)
     assigned = None
     for _ in range(max_iter):
         # ||x||^2 does not change which centre is nearest.
@@ -93,7 +134,7 @@ def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
         centres = moved
         if shift <= threshold:
             break
-    return centres + mean
+    return centres
 
 
 def _seed_anchors(x, m, generator):
@@ -144,6 +185,32 @@ class PerturbationGenerator(nn.Module):
         return u_hat + mu + self.sigma_activation(self.sigma(u_hat)) * noise
 
 
+class SpreadPerturbation(nn.Module):
+    r"""Perturbed anchors whose noise has the size of the anchor's own cell.
+
+    :math:`u_j = \hat u_j + e^{\theta} \rho_j \epsilon_j`, where :math:`\rho_j` is the root mean
+    squared deviation, a feature, of the samples nearest to :math:`\hat u_j`, and :math:`\theta` is
+    one learnable number: :math:`e^\theta` says in units of the cells how far the graph is averaged.
+
+    Parameters
+    ----------
+    scale : float
+        :math:`e^\theta` at the start.
+    """
+
+    def __init__(self, scale):
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
+
+    def forward(self, u_hat, noise, x):
+        """(m, d) anchors, (m, d) standard normal noise, (n, d) samples -> (m, d) anchors."""
+        nearest, cell = squared_distances(x.detach(), u_hat).min(1)
+        counts = torch.bincount(cell, minlength=len(u_hat)).clamp_min(1)
+        variance = torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, nearest) / counts
+        spread = (variance / x.shape[1]).sqrt()
+        return u_hat + self.log_scale.exp() * spread[:, None] * noise
+
+
 def squared_distances(z, u):
     r"""Squared Euclidean distances :math:`\|z_i - u_j\|^2` by the Gram identity.
 
@@ -163,29 +230,62 @@ def squared_distances(z, u):
     """
     centre = u.detach().mean(0)
     z, u = z - centre, u - centre
-    d2 = torch.addmm(u.square().sum(1), z, u.T, alpha=-2) + z.square().sum(1, keepdim=True)
-    return d2.clamp_min(0)
+    d2 = torch.addmm(u.square().sum(1), z, u.T, alpha=-2)
+    norms = z.square().sum(1, keepdim=True)
+    if d2.requires_grad:
+        return (d2 + norms).clamp_min(0)
+    return d2.add_(norms).clamp_min_(0)  # two passes over n x m less
 
 
-def anchor_learning_loss(d2):
+def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     r"""Mean entropy of the Student-t assignment to anchors (paper eqs. similarity, anchor_learning).
 
-    With :math:`w_{ij} = (1 + d_{ij})^{-1}`, :math:`W_i = \sum_j w_{ij}` and
+    With :math:`w_{ij} = (1 + d_{ij} / \tau)^{-1}`, :math:`W_i = \sum_j w_{ij}` and
     :math:`q_{ij} = w_{ij} / W_i`,
 
     .. math:: L_{AL} = -\frac1n \sum_{ij} q_{ij} \log q_{ij}
-              = \frac1n \sum_i \Big( \log W_i + \frac{1}{W_i} \sum_j w_{ij} \log(1 + d_{ij}) \Big).
+              = \frac1n \sum_i \Big( \log W_i
+              + \frac{1}{W_i} \sum_j w_{ij} \log(1 + d_{ij} / \tau) \Big).
 
     Parameters
     ----------
     d2 : torch.Tensor of shape (n, m)
         Squared distances from samples to anchors (:func:`squared_distances`).
+    bandwidth : float or torch.Tensor of shape ()
+        :math:`\tau`; the paper has none, which is 1.
+    balanced : bool
+        Subtract the entropy of the mean assignment :math:`\frac1n \sum_i q_i`, so that sharp
+        assignments are rewarded only as long as all anchors stay in use. The loss is then minus
+        the mutual information between samples and anchors.
 
     Returns
     -------
     torch.Tensor of shape ()
-        In nats, between 0 and log m.
+        In nats, between 0 and log m; between -log m and 0 if balanced.
     """
-    w = 1 / (1 + d2)
+    scaled = d2 / bandwidth
+    w = 1 / (1 + scaled)
     total = w.sum(1)
-    return (total.log() + (w * torch.log1p(d2)).sum(1) / total).mean()
+    entropy = (total.log() + (w * torch.log1p(scaled)).sum(1) / total).mean()
+    if not balanced:
+        return entropy
+    usage = (w / total[:, None]).mean(0)
+    return entropy + torch.special.xlogy(usage, usage).sum()
+
+
+def neighbor_bandwidth(d2, n_neighbors):
+    r"""A bandwidth from the data: the median squared distance to the (k+1)-th nearest anchor.
+
+    Parameters
+    ----------
+    d2 : torch.Tensor of shape (n, m)
+    n_neighbors : int
+        k, below m.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+        Without gradient; positive even if all samples coincide.
+    """
+    border = torch.topk(d2.detach(), n_neighbors + 1, dim=1, largest=False).values[:, -1]
+    return border.median().clamp_min(1e-6)

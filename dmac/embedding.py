@@ -5,80 +5,13 @@ Chapter 2 of the book derives them.
 
 import math
 import time
-import warnings
 from dataclasses import dataclass
 
-import numpy as np
-import scipy.sparse
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-
-def dense_layer(n_in, n_out, generator, *, bias=True):
-    r"""A linear layer with uniform start on :math:`\pm 1/\sqrt{n_{in}}`, drawn from ``generator``.
-
-    The distribution is PyTorch's default; the draw does not touch the global random state.
-    """
-    layer = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=bias)
-    bound = 1 / math.sqrt(n_in)
-    for parameter in layer.parameters():
-        nn.init.uniform_(parameter, -bound, bound, generator=generator)
-    return layer
-
-
-class SparseView:
-    """A view kept as compressed sparse rows on the device, with its transpose for the gradient.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse matrix of shape (n, d_a)
-    dtype : torch.dtype
-    device : torch.device or str
-    """
-
-    def __init__(self, matrix, dtype, device):
-        self.shape = matrix.shape
-        self.x = self._tensor(matrix.tocsr(), dtype, device)
-        self.x_transposed = self._tensor(matrix.T.tocsr(), dtype, device)
-        entries = matrix.tocoo()
-        self.rows = torch.as_tensor(entries.row.astype(np.int64), device=device)
-        self.columns = torch.as_tensor(entries.col.astype(np.int64), device=device)
-        self.values = torch.as_tensor(entries.data, dtype=dtype, device=device)
-
-    @staticmethod
-    def _tensor(csr, dtype, device):
-        with warnings.catch_warnings():
-            # CSR is announced as beta at its first use; of it only the product is used here.
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
-            return torch.sparse_csr_tensor(
-                torch.as_tensor(csr.indptr.astype(np.int64)),
-                torch.as_tensor(csr.indices.astype(np.int64)),
-                torch.as_tensor(csr.data, dtype=dtype),
-                csr.shape,
-                device=device,
-                check_invariants=True,
-            )
-
-
-def view_tensor(view, dtype=torch.float32, device="cpu"):
-    """Move a view to the device: an array becomes a tensor, a sparse matrix a `SparseView`."""
-    if scipy.sparse.issparse(view):
-        return SparseView(view, dtype, device)
-    return torch.as_tensor(view, dtype=dtype, device=device)
-
-
-class _SparseProduct(torch.autograd.Function):
-    """x w for a constant sparse x; the gradient is x^T g with the stored transpose."""
-
-    @staticmethod
-    def forward(ctx, view, w):
-        ctx.view = view
-        return view.x @ w
-
-    @staticmethod
-    def backward(ctx, grad):
-        return None, ctx.view.x_transposed @ grad.contiguous()
+from dmac.layers import SparseView, dense_layer, linear
 
 
 class ViewEncoder(nn.Module):
@@ -110,11 +43,60 @@ class ViewEncoder(nn.Module):
 
     def forward(self, x):
         """(n, d_a) dense tensor or `SparseView` -> (n, d)."""
-        if isinstance(x, SparseView):
-            h = _SparseProduct.apply(x, self.first.weight.T) + self.first.bias
-        else:
-            h = self.first(x)
-        z = F.leaky_relu(self.second(F.leaky_relu(h, self.negative_slope)), self.negative_slope)
+        h = F.leaky_relu(linear(self.first, x), self.negative_slope)
+        z = F.leaky_relu(self.second(h), self.negative_slope)
+        return F.normalize(z, dim=1) if self.normalize else z
+
+
+class ResidualEncoder(nn.Module):
+    r"""A linear map of one view plus a correction,
+
+    .. math:: Z^{(a)} = H^{(a)} W_a + b_a + \mathrm{MLP}_a(H^{(a)}).
+
+    The correction has one hidden layer and starts at zero, so that training begins at whatever the
+    linear part is set to (:func:`dmac.structure.closed_form_projection`).
+
+    Parameters
+    ----------
+    n_features, hidden_dim, embedding_dim : int
+        Width of the input, hidden width, d.
+    negative_slope : float
+        Slope of the leaky ReLU below 0.
+    correction : bool
+        Without it the embedding is linear.
+    normalize : bool
+        Scale the rows of the output to unit length.
+    generator : torch.Generator
+        Draws the initial weights.
+    """
+
+    def __init__(
+        self,
+        n_features,
+        hidden_dim,
+        embedding_dim,
+        *,
+        negative_slope,
+        normalize,
+        generator,
+        correction=True,
+    ):
+        super().__init__()
+        self.linear = dense_layer(n_features, embedding_dim, generator)
+        self.first = self.second = None
+        if correction:
+            self.first = dense_layer(n_features, hidden_dim, generator)
+            self.second = dense_layer(hidden_dim, embedding_dim, generator)
+            nn.init.zeros_(self.second.weight)
+            nn.init.zeros_(self.second.bias)
+        self.negative_slope = negative_slope
+        self.normalize = normalize
+
+    def forward(self, x):
+        """(n, n_features) dense tensor or `SparseView` -> (n, d)."""
+        z = linear(self.linear, x)
+        if self.first is not None:
+            z = z + self.second(F.leaky_relu(linear(self.first, x), self.negative_slope))
         return F.normalize(z, dim=1) if self.normalize else z
 
 
@@ -151,6 +133,52 @@ def fuse(zs, *, normalize=False):
     """
     z = torch.stack(list(zs)).mean(0)
     return F.normalize(z, dim=1) if normalize else z
+
+
+def fusion_factor(z, ridge=1e-6):
+    r"""Cholesky factor of the second moment, :math:`L L^T = Z^T Z / n + \varepsilon I`.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    ridge : float
+        :math:`\varepsilon` in units of the mean of the diagonal. It keeps the factor invertible
+        when columns of Z are dependent; such columns come out short instead of unit.
+
+    Returns
+    -------
+    torch.Tensor of shape (d, d), float64, lower triangular
+        Differentiable in ``z``.
+    """
+    z = z.double()
+    moment = z.T @ z / len(z)
+    # The last term is for Z = 0 alone; it leaves the gradient there in the range of float32.
+    shift = ridge * moment.diagonal().mean() + torch.finfo(torch.float32).tiny
+    return torch.linalg.cholesky(moment + shift * torch.eye(len(moment)).to(moment))
+
+
+def orthonormalize(z, factor=None):
+    r"""Fusion with an orthonormality constraint, :math:`Z \leftarrow Z L^{-T}`.
+
+    With the factor of the same Z, :math:`Z^T Z = n I` holds up to the ridge at every step, so an
+    embedding in which all samples coincide is not feasible. With a stored factor it embeds new
+    samples one by one.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+        The mean of the view embeddings.
+    factor : torch.Tensor of shape (d, d), float64, optional
+        From :func:`fusion_factor`; of ``z`` itself if not given.
+
+    Returns
+    -------
+    torch.Tensor of shape (n, d)
+    """
+    factor = fusion_factor(z) if factor is None else factor
+    # The inverse is d x d: a product with it is several times faster than n triangular solves.
+    inverse = torch.linalg.solve_triangular(factor, torch.eye(len(factor)).to(factor), upper=False)
+    return (z.double() @ inverse.T).to(z.dtype)
 
 
 def reconstruction_loss(x_hat, x):

@@ -13,17 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dmac import persistence
 from dmac.anchors import kmeans, n_anchors_for, squared_distances
-from dmac.embedding import pretrain, view_tensor
+from dmac.checks import check_views
+from dmac.embedding import pretrain
+from dmac.layers import view_tensor
+from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.preprocessing import ViewPipeline
 from dmac.recipes import get_recipe
-from dmac.training import (
-    Network,
-    draw_anchors,
-    neighbors_at,
-    resolve_device,
-    resolve_dtype,
-    train,
-)
-from dmac.views import RowNormalizer, check_views
+from dmac.training import anchor_source, neighbors_at, train
+from dmac.views import normalize_rows
 
 
 class DMAC(ClusterMixin, BaseEstimator):
@@ -55,7 +52,7 @@ class DMAC(ClusterMixin, BaseEstimator):
     embedding_ : numpy.ndarray of shape (n, d)
         The fused Z after the last epoch.
     anchors_ : numpy.ndarray of shape (m, d)
-        U, drawn for that Z.
+        U, drawn for that Z; where the anchors live in the views, the means of their samples in Z.
     cluster_centers_ : numpy.ndarray of shape (c, d), float64
         Centres of the final k-means, by which `predict` decides.
     history_ : list of dmac.training.EpochRecord
@@ -69,9 +66,9 @@ class DMAC(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Rows of every view are scaled to unit length first (:class:`dmac.views.RowNormalizer`). The
-    samples are shuffled before fitting and put back after, so that nothing can be learned from
-    the order of a file. Memory grows as n m for a few n x m tensors a view. Views in which all
+    Every view goes through a :class:`dmac.preprocessing.ViewPipeline` first; what it learned is
+    kept for new samples. The samples are shuffled before fitting and put back after, so that
+    nothing can be learned from the order of a file. Memory grows as n m for a few n x m tensors a view. Views in which all
     samples are equal fit without an error; the final k-means then fills fewer than c clusters.
 
     Examples
@@ -126,13 +123,15 @@ class DMAC(ClusterMixin, BaseEstimator):
         generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(n, generator=generator).numpy()
         back = np.argsort(order)
-        normalizers = [RowNormalizer().fit(x) for x in views]
+        width = max(1, round(recipe.components * self.n_clusters)) if recipe.components else None
+        pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
         tensors = [
-            view_tensor(normalizer.transform(x[order]), dtype, device)
-            for normalizer, x in zip(normalizers, views)
+            view_tensor(pipeline.fit_transform(x[order]), dtype, device)
+            for pipeline, x in zip(pipelines, views)
         ]
-        dims = tuple(x.shape[1] for x in views)
-        network = Network(dims, self.n_clusters, recipe, generator=generator).to(device, dtype)
+        dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
+        network = Network(dims, self.n_clusters, recipe, generator=generator)
+        network.to_device(device, dtype)
 
         def embed():
             with torch.no_grad():
@@ -147,7 +146,8 @@ class DMAC(ClusterMixin, BaseEstimator):
             lr=recipe.pretrain_lr,
             normalize=recipe.normalize_embedding,
         )
-        training = train(network, tensors, self.n_clusters, m, recipe, generator)
+        source = anchor_source(network, tensors, m, recipe, generator)
+        training = train(network, tensors, self.n_clusters, source, recipe)
         with torch.enable_grad():  # whatever the caller has switched off
             for records, log in ((pretraining, pretrain_history), (training, history)):
                 for record in records:
@@ -157,20 +157,22 @@ class DMAC(ClusterMixin, BaseEstimator):
 
         embedding = embed()
         if not np.isfinite(embedding).all():
-            raise FloatingPointError("the embedding is not finite after the last epoch: lower the lr")
+            raise FloatingPointError("the embedding is not finite at the last epoch: lower the lr")
         with torch.no_grad():
             z = torch.as_tensor(embedding[order], device=device)
-            anchors = draw_anchors(network, z, m, recipe, generator)
+            anchors = source.anchors(z)
+        network.store_factor(tensors)
         final = kmeans(
-            embedding[order].astype(np.float64),
+            _rows(embedding[order], recipe),
             self.n_clusters,
             int(torch.randint(2**31 - 1, (), generator=generator)),
             n_init=recipe.final_n_init,
         )
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, dims
+        self.recipe_, self.n_anchors_ = recipe, m
+        self.n_features_ = tuple(x.shape[1] for x in views)
         self.pretrain_history_, self.history_ = pretrain_history, history
-        self.normalizers_, self.network_ = normalizers, network
+        self.pipelines_, self.network_ = pipelines, network
         self.embedding_, self.anchors_ = embedding, anchors.cpu().numpy()
         self.cluster_centers_ = final.cluster_centers_
         self.labels_ = final.labels_[back].astype(np.int64)
@@ -206,18 +208,18 @@ class DMAC(ClusterMixin, BaseEstimator):
         views = check_views(views, n_features=self.n_features_)
         like = next(self.network_.parameters())
         tensors = [
-            view_tensor(normalizer.transform(x), like.dtype, like.device)
-            for normalizer, x in zip(self.normalizers_, views)
+            view_tensor(pipeline.transform(x), like.dtype, like.device)
+            for pipeline, x in zip(self.pipelines_, views)
         ]
         with torch.no_grad():
-            return self.network_.embed(tensors)[1].cpu().numpy()
+            return self.network_.embed_new(tensors).cpu().numpy()
 
     def predict(self, views):
         """Assign samples to the nearest centre of the final k-means: (n_new,), int64.
 
         Parameters, errors as in `transform`.
         """
-        z = torch.as_tensor(self.transform(views), dtype=torch.float64)
+        z = torch.as_tensor(_rows(self.transform(views), self.recipe_))
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
         return d2.argmin(1).numpy()
 
@@ -251,6 +253,12 @@ class DMAC(ClusterMixin, BaseEstimator):
         return persistence.load(cls, path, device)
 
 
+def _rows(embedding, recipe):
+    """What the final k-means sees: (n, d) in float64."""
+    embedding = embedding.astype(np.float64)
+    return normalize_rows(embedding, floor=1e-9) if recipe.final_unit_rows else embedding
+
+
 def _check_sizes(n, c, recipe):
     """Check c, m and k against n samples; return m."""
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
@@ -259,7 +267,9 @@ def _check_sizes(n, c, recipe):
         raise ValueError(f"n_clusters is {c}, it must be at least 2")
     if n < c:
         raise ValueError(f"n_clusters is {c}, but there are only {n} samples")
-    m = n_anchors_for(n, c) if recipe.n_anchors is None else recipe.n_anchors
+    m = recipe.n_anchors
+    if m is None:
+        m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
     if m > n:
         raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
     k = max(neighbors_at(epoch, recipe, m, c) for epoch in range(1, max(recipe.epochs, 1) + 1))

@@ -5,6 +5,7 @@ named "oracle epoch" because nobody without labels can have it.
 """
 
 import dataclasses
+import functools
 import json
 import platform
 import time
@@ -28,6 +29,7 @@ BASELINES = {
     "k-means, concatenated": baselines.raw_kmeans,
     "k-means, whitened": baselines.whitened_kmeans,
     "closed form, whitened": baselines.closed_form,
+    "closed form, whitened, k = 10": functools.partial(baselines.closed_form, n_neighbors=10),
 }
 
 

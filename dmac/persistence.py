@@ -12,12 +12,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from dmac.embedding import PretrainRecord
+from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.preprocessing import ViewPipeline
 from dmac.recipes import Recipe
-from dmac.training import EpochRecord, Network, resolve_device, resolve_dtype
-from dmac.views import RowNormalizer
+from dmac.training import EpochRecord
 
 TENSORS, MODEL = "tensors.safetensors", "model.json"
-FORMAT = 1
+FORMAT = 2
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
@@ -33,6 +34,13 @@ def save(estimator, path):
     tensors |= {
         name: torch.from_numpy(np.ascontiguousarray(getattr(estimator, name))) for name in _ARRAYS
     }
+    pipelines = []
+    for a, pipeline in enumerate(estimator.pipelines_):
+        numbers, arrays = pipeline.state()
+        pipelines.append(numbers)
+        tensors |= {
+            f"view.{a}.{k}": torch.from_numpy(np.ascontiguousarray(v)) for k, v in arrays.items()
+        }
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
@@ -47,7 +55,7 @@ def save(estimator, path):
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
-        "floors": [normalizer.floor_ for normalizer in estimator.normalizers_],
+        "views": pipelines,
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
     }
@@ -101,19 +109,20 @@ def _restore(cls, model, tensors, device):
     estimator.recipe_ = params["recipe"]
     estimator.n_anchors_ = model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
-    estimator.normalizers_ = []
-    for floor in model["floors"]:
-        normalizer = RowNormalizer()
-        normalizer.floor_ = floor
-        estimator.normalizers_.append(normalizer)
+    estimator.pipelines_ = []
+    for a, numbers in enumerate(model["views"]):
+        names = [key for key in tensors if key.startswith(f"view.{a}.")]
+        arrays = {key.removeprefix(f"view.{a}."): tensors.pop(key).numpy() for key in names}
+        estimator.pipelines_.append(ViewPipeline.restore(numbers, arrays))
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
         setattr(estimator, name, tensors.pop(name).numpy())
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    widths = [pipeline.n_features_out_ for pipeline in estimator.pipelines_]
     network = Network(
-        estimator.n_features_, estimator.n_clusters, estimator.recipe_, generator=torch.Generator()
-    ).to(device, dtype)  # the type first: loading would round to the network's own
+        widths, estimator.n_clusters, estimator.recipe_, generator=torch.Generator()
+    ).to_device(device, dtype)  # the type first: loading would round to the network's own
     network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items()})
     estimator.network_ = network
     return estimator

@@ -1,7 +1,12 @@
 """Structure preservation: the full sample graph behind an anchor graph, and its trace form.
 
 Chapter 7 of the book derives the trace form, its factor 2, and why the graph is never formed.
+Chapter 11 minimises it in closed form under a constraint.
 """
+
+import torch
+
+from dmac.anchor_graph import AnchorGraph
 
 
 def structure_preservation_loss(z, graph):
@@ -32,3 +37,48 @@ def structure_preservation_loss(z, graph):
     z = z - z.detach().mean(0)
     t = graph.to_anchors(z)
     return z.square().sum() - (t.square().sum(1) * graph.inverse_degrees()).sum()
+
+
+def closed_form_projection(h, graphs, n_components, ridge=1e-6):
+    r"""The linear embedding that minimises the structure loss under orthonormality.
+
+    With :math:`F = [H, 1]` and :math:`G` the average of the sample graphs
+    :math:`S D_S^{-1} S^T` over anchor sets,
+
+    .. math:: \min_W \mathrm{Tr}\big(W^T F^T (I - G) F W\big)
+              \quad \text{subject to} \quad W^T F^T F W = n I,
+
+    a generalised eigenproblem of the size of F's width: no n x n matrix is formed, since
+    :math:`F^T G F = \sum_{sets} (S^T F)^T D_S^{-1} (S^T F)`.
+
+    Parameters
+    ----------
+    h : torch.Tensor of shape (n, r)
+    graphs : list of AnchorGraph
+        Of the same n samples; each gets the same weight.
+    n_components : int
+        d. Columns beyond r + 1 are zero.
+    ridge : float
+        Added to :math:`F^T F / n`, in units of the mean of its diagonal.
+
+    Returns
+    -------
+    weight : torch.Tensor of shape (r, d)
+    bias : torch.Tensor of shape (d,)
+        In the type of ``h``; columns by decreasing eigenvalue of G, the first is constant.
+    """
+    f = torch.cat([h, h.new_ones(len(h), 1)], 1).double()
+    moment = f.T @ f / len(f)
+    moment += ridge * moment.diagonal().mean() * torch.eye(len(moment)).to(moment)
+    smoothed = torch.zeros_like(moment)
+    for graph in graphs:
+        exact = AnchorGraph(graph.indices, graph.weights.double(), graph.n_anchors)
+        t = exact.to_anchors(f) * exact.inverse_degrees().sqrt()[:, None]
+        smoothed += t.T @ t / (len(f) * len(graphs))
+    factor = torch.linalg.cholesky(moment)
+    half = torch.linalg.solve_triangular(factor, smoothed, upper=False)
+    whole = torch.linalg.solve_triangular(factor, half.T, upper=False)
+    vectors = torch.linalg.eigh((whole + whole.T) / 2).eigenvectors.flip(1)[:, :n_components]
+    w = torch.linalg.solve_triangular(factor.T, vectors, upper=True)
+    w = torch.nn.functional.pad(w, (0, n_components - w.shape[1])).to(h.dtype)
+    return w[:-1], w[-1]

@@ -8,83 +8,28 @@ import time
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
-from torch import nn
 
 from dmac import diagnostics
-from dmac.anchor_graph import anchor_graph
-from dmac.anchors import (
-    PerturbationGenerator,
-    anchor_learning_loss,
-    kmeans_anchors,
-    squared_distances,
-)
+from dmac.anchors import anchor_learning_loss, neighbor_bandwidth, squared_distances
 from dmac.consistency import consistency_loss
-from dmac.convolution import AnchorGraphConvolution
-from dmac.embedding import ViewDecoder, ViewEncoder, fuse
-from dmac.structure import structure_preservation_loss
+from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
+from dmac.structure import closed_form_projection, structure_preservation_loss
 
-
-def resolve_device(device):
-    """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        resolved = torch.device(device)
-        torch.empty(0, device=resolved)
-    except (RuntimeError, TypeError, AssertionError) as error:
-        raise ValueError(f"device {device!r} is not usable here: {error}") from error
-    return resolved
-
-
-def resolve_dtype(dtype):
-    """Return the type of "float32" or "float64"; ValueError for anything else."""
-    types = {"float32": torch.float32, "float64": torch.float64}
-    if not isinstance(dtype, str) or dtype not in types:
-        raise ValueError(f"dtype is {dtype!r}, it must be one of {sorted(types)}")
-    return types[dtype]
-
-
-class Network(nn.Module):
-    """All trainable parts of DMAC for v views.
-
-    Parameters
-    ----------
-    dims : sequence of int
-        Widths d_a of the views.
-    n_clusters : int
-    recipe : dmac.recipes.Recipe
-    generator : torch.Generator
-        On the CPU; draws every initial weight.
-    """
-
-    def __init__(self, dims, n_clusters, recipe, *, generator):
-        super().__init__()
-        d, hidden = recipe.embedding_dim, recipe.hidden_dim
-        shared = dict(negative_slope=recipe.negative_slope, generator=generator)
-        self.normalize = recipe.normalize_embedding
-        self.encoders = nn.ModuleList(
-            ViewEncoder(dim, hidden, d, normalize=self.normalize, **shared) for dim in dims
-        )
-        self.decoders = nn.ModuleList(ViewDecoder(dim, hidden, d, **shared) for dim in dims)
-        self.perturbation = (
-            PerturbationGenerator(d, recipe.sigma, generator=generator)
-            if recipe.perturbation
-            else None
-        )
-        self.convolutions = nn.ModuleList(
-            AnchorGraphConvolution((d, recipe.agcn_dim, n_clusters), **shared) for _ in dims
-        )
-
-    def embed(self, views):
-        """v views -> the list of v view embeddings (n, d), and their fusion (n, d)."""
-        zs = [encode(x) for encode, x in zip(self.encoders, views)]
-        return zs, fuse(zs, normalize=self.normalize)
-
-    def anchors(self, u_hat, noise, *, normalize):
-        """(m, d) initial anchors and (m, d) noise -> (m, d) anchors."""
-        u = u_hat if self.perturbation is None else self.perturbation(u_hat, noise)
-        return F.normalize(u, dim=1) if normalize else u
+__all__ = [
+    "Draw",
+    "EpochRecord",
+    "Losses",
+    "Network",
+    "anchor_source",
+    "draw_anchors",
+    "joint_loss",
+    "losses_on",
+    "neighbors_at",
+    "resolve_device",
+    "resolve_dtype",
+    "train",
+]
 
 
 @dataclass(frozen=True)
@@ -123,21 +68,58 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
     -------
     Losses
     """
+    return losses_on(network, zs, z, [embedding_draw(zs, u, n_neighbors, recipe)], recipe)
+
+
+# An anchor learning loss of weight 0 is measured on this many samples; their order is random.
+_MEASURED_ROWS = 512
+
+
+def losses_on(network, zs, z, draws, recipe):
+    """`joint_loss` on given draws of anchors and their graphs.
+
+    Parameters
+    ----------
+    network : Network
+    zs, z
+        As in `joint_loss`.
+    draws : list of Draw
+        Their shares weigh the structure loss; the anchor learning and the consistency loss are
+        taken on the last. A term of weight 0 is measured, and gets no gradient.
+    recipe : dmac.recipes.Recipe
+
+    Returns
+    -------
+    Losses
+    """
     scale = {"pairs": 2.0, "trace": 1.0, "mean": 1.0 / len(z)}[recipe.sp_form]
-    al = sp = z.new_zeros(())
-    fs, empty = [], 0
-    for z_a, convolve in zip(zs, network.convolutions):
-        d2 = squared_distances(z_a, u)
-        al = al + anchor_learning_loss(d2)
-        graph = anchor_graph(d2, n_neighbors)
-        fs.append(convolve(graph, u))
-        structure = graph.detach() if recipe.detach_graph else graph
-        sp = sp + scale * structure_preservation_loss(z, structure)
-        empty += diagnostics.empty_anchors(graph.degrees().detach())
-    cm = consistency_loss(fs, recipe.mutual_information)
+    sp = z.new_zeros(())
+    for draw in draws:
+        for graph in draw.graphs:
+            structure = graph.detach() if recipe.detach_graph else graph
+            sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
+    draw = draws[-1]
+    empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
+    rows = None if recipe.al_weight > 0 else _MEASURED_ROWS
+    with torch.set_grad_enabled(recipe.al_weight > 0):
+        assignments = draw.assignments(z, rows)
+        al = sum((_anchor_learning(d2, recipe) for d2 in assignments), start=z.new_zeros(()))
+    with torch.set_grad_enabled(recipe.cm_weight > 0):
+        fs = [
+            convolve(graph, u)
+            for convolve, graph, u in zip(network.convolutions, *draw.convolved(zs))
+        ]
+        cm = consistency_loss(fs, recipe.mutual_information)
     total = recipe.al_weight * al + recipe.cm_weight * cm + recipe.sp_weight * sp
-    v = len(zs)
-    return Losses(total, al / v, cm / v, sp / v, empty / v)
+    parts, v = len(draw.graphs), len(zs)
+    return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
+
+
+def _anchor_learning(d2, recipe):
+    if recipe.al_form == "entropy":
+        return anchor_learning_loss(d2)
+    k = min(recipe.n_neighbors, d2.shape[1] - 1)
+    return anchor_learning_loss(d2, neighbor_bandwidth(d2, k), balanced=True)
 
 
 def neighbors_at(epoch, recipe, n_anchors, n_clusters):
@@ -195,24 +177,56 @@ def draw_anchors(network, z, n_anchors, recipe, generator):
     The noise and the draws of k-means++ come from ``generator`` (on the CPU), so that the same seed
     gives the same draws on every device.
     """
-    u_hat = kmeans_anchors(z, n_anchors, generator)
-    noise = torch.randn(u_hat.shape, generator=generator, dtype=torch.float64).to(u_hat)
-    return network.anchors(u_hat, noise, normalize=recipe.normalize_anchors)
+    return EmbeddingAnchors(network, n_anchors, recipe, generator).anchors(z)
 
 
-def train(network, views, n_clusters, n_anchors, recipe, generator):
-    """Minimise the joint loss with RMSprop, full batch.
+def anchor_source(network, views, n_anchors, recipe, generator):
+    """What draws the anchors and graphs of an epoch under a recipe: see :mod:`dmac.sampling`."""
+    if recipe.anchor_space == "embedding":
+        return EmbeddingAnchors(network, n_anchors, recipe, generator)
+    return ViewAnchors(network, views, n_anchors, recipe, generator)
+
+
+def _start_in_closed_form(network, views, source):
+    """Set the linear part of every encoder to the closed form on the concatenated views."""
+    linears = [getattr(encoder, "linear", None) for encoder in network.encoders]
+    if None in linears:
+        return
+    d = linears[0].out_features
+    weight, bias = closed_form_projection(torch.cat(list(views), 1), source.graphs(), d)
+    v = len(linears)
+    with torch.no_grad():  # Z is the mean of the view embeddings, so each carries v times its part
+        for linear, part in zip(linears, weight.split([x.shape[1] for x in views])):
+            linear.weight.copy_(v * part.T)
+            linear.bias.copy_(bias)
+
+
+def _optimiser(network, recipe):
+    used = [network.encoders, network.convolutions, network.perturbation]
+    parameters = [p for module in used if module is not None for p in module.parameters()]
+    kind = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}[recipe.optimizer]
+    optimiser = kind(parameters, lr=recipe.lr)
+    period = max(recipe.epochs, 1)
+    factor = {
+        "constant": lambda epoch: 1.0,
+        "cosine": lambda epoch: (1 + math.cos(math.pi * epoch / period)) / 2,
+    }[recipe.schedule]
+    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, factor)
+
+
+def train(network, views, n_clusters, source, recipe):
+    """Minimise the joint loss, full batch.
 
     Parameters
     ----------
     network : Network
         Trained in place.
     views : list of v tensors or SparseViews
-    n_clusters, n_anchors : int
-        c and m.
+    n_clusters : int
+        c.
+    source : dmac.sampling.EmbeddingAnchors or dmac.sampling.ViewAnchors
+        From `anchor_source`; draws the noise and the anchors.
     recipe : dmac.recipes.Recipe
-    generator : torch.Generator
-        On the CPU; draws the noise and the k-means++ seeding.
 
     Yields
     ------
@@ -224,18 +238,18 @@ def train(network, views, n_clusters, n_anchors, recipe, generator):
     FloatingPointError
         If the loss is not finite.
     """
-    used = [network.encoders, network.convolutions, network.perturbation]
-    parameters = [p for module in used if module is not None for p in module.parameters()]
-    optimiser = torch.optim.RMSprop(parameters, lr=recipe.lr)
+    if recipe.closed_form_start:
+        _start_in_closed_form(network, views, source)
+    optimiser, schedule = _optimiser(network, recipe)
     for epoch in range(1, recipe.epochs + 1):
         start = time.perf_counter()
         zs, z = network.embed(views)
-        u = draw_anchors(network, z, n_anchors, recipe, generator)
-        k = neighbors_at(epoch, recipe, n_anchors, n_clusters)
-        losses = joint_loss(network, zs, z, u, k, recipe)
+        k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
+        losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe)
         optimiser.zero_grad()
         losses.total.backward()
         optimiser.step()
+        schedule.step()
         value = losses.total.item()
         if not math.isfinite(value):
             raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")

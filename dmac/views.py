@@ -216,7 +216,10 @@ class Whitening:
     .. math:: h = \sqrt n \, \Sigma_r^{-1} V_r^T (x - \bar x),
 
     so that the training rows become :math:`H = \sqrt n \, U_r`, with mean 0 and
-    :math:`H^T H / n = I`. Components with a singular value at rounding level are dropped: at most
+    :math:`H^T H / n = I`. With a ridge :math:`\rho` the divisor :math:`\sigma_j`, the standard
+    deviation along direction j, becomes :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (the mean
+    over the r directions): directions far below the average, mostly noise, are not blown up to
+    full size. Components with a singular value at rounding level are dropped: at most
     :math:`\max(n, d) \, \epsilon \, s_1` or :math:`\sqrt n \, \epsilon \, \|\bar x\|`, with
     :math:`\epsilon` the machine precision. So constant and repeated columns do no harm, and r may
     be smaller than asked for; it is 0 if all rows are equal.
@@ -226,6 +229,8 @@ class Whitening:
     n_components : int, optional
         The largest r; all components by default. A sparse view is centred implicitly and never
         stored densely as long as r is below half of min(n, d).
+    ridge : float
+        :math:`\rho`, at least 0. A very large one leaves the scale of the directions as it is.
 
     Attributes
     ----------
@@ -233,17 +238,21 @@ class Whitening:
     components_ : numpy.ndarray of shape (r, d)
         Rows of :math:`V_r^T`; the entry of largest magnitude in each is positive.
     scale_ : numpy.ndarray of shape (r,)
-        :math:`\Sigma_r / \sqrt n`, the standard deviations along the components, largest first.
+        What each component is divided by: without a ridge :math:`\Sigma_r / \sqrt n`, the standard
+        deviations along the components; largest first.
     """
 
-    def __init__(self, n_components=None):
+    def __init__(self, n_components=None, ridge=0.0):
         self.n_components = n_components
+        self.ridge = ridge
 
     def fit(self, x):
         """Find the components of a view of shape (n, d), dense or CSR. Returns self."""
         rank = self.n_components
         if rank is not None and (not isinstance(rank, (int, np.integer)) or rank < 1):
             raise ValueError(f"n_components must be None or an integer of at least 1, got {rank!r}")
+        if not 0 <= self.ridge < np.inf:
+            raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}")
         (x,) = check_views([x])
         sparse = scipy.sparse.issparse(x)
         n, d = x.shape
@@ -267,6 +276,8 @@ class Whitening:
         s, vt = s[keep], vt[keep]
         largest = np.abs(vt).argmax(1)[:, None]
         self.components_ = vt * np.sign(np.take_along_axis(vt, largest, 1))
+        if self.ridge and len(s):
+            s = np.sqrt(s**2 + self.ridge * np.mean(s**2))
         self.mean_, self.scale_ = shifted(mean, exponent), shifted(s / np.sqrt(n), exponent)
         return self
 

@@ -12,10 +12,13 @@ from sklearn.cluster import KMeans
 from dmac import reference
 from dmac.anchors import (
     PerturbationGenerator,
+    SpreadPerturbation,
     anchor_learning_loss,
     kmeans,
     kmeans_anchors,
     n_anchors_for,
+    neighbor_bandwidth,
+    sampled_anchors,
     squared_distances,
 )
 
@@ -23,6 +26,19 @@ from dmac.anchors import (
 @pytest.mark.parametrize("n, c, m", [(680, 68, 215), (685, 5, 58), (10800, 100, 1039), (4, 4, 4)])
 def test_number_of_anchors(n, c, m):
     assert n_anchors_for(n, c) == m == math.floor(math.sqrt(n * c))
+
+
+@pytest.mark.parametrize(
+    "n, c, factor, share, m",
+    [
+        (2000, 10, 2.0, 0.5, 282),  # floor(2 sqrt(n c)), which is more than twice floor(sqrt(n c))
+        (680, 68, 2.0, 0.5, 340),  # half of the samples are fewer than 2 * 215
+        (680, 68, 0.5, 1.0, 107),
+        (101, 4, 1.0, 0.1, 10),
+    ],
+)
+def test_number_of_anchors_by_factor_and_share(n, c, factor, share, m):
+    assert n_anchors_for(n, c, factor, share) == m
 
 
 @given(problems)
@@ -122,6 +138,40 @@ def test_kmeans_anchors_carry_no_gradient(generator):
     assert not kmeans_anchors(z, 4, generator).requires_grad
 
 
+def test_sampled_anchors_without_iterations_are_distinct_samples(generator):
+    x = torch.randn(30, 4, generator=generator, dtype=torch.float64) + 3
+    u = sampled_anchors(x, 12, generator, 0)
+    d2, rows = squared_distances(u, x).min(1)
+    assert float(d2.max()) < 1e-12
+    assert len(set(rows.tolist())) == 12
+
+
+def test_iterations_lower_the_inertia_of_sampled_anchors():
+    x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    inertias = []
+    for iterations in range(4):
+        u = sampled_anchors(x, 9, torch.Generator().manual_seed(1), iterations)
+        inertias.append(float(squared_distances(x, u).min(1).values.sum()))
+    assert all(after < before for before, after in zip(inertias, inertias[1:]))
+
+
+def test_one_iteration_moves_sampled_anchors_to_the_means_of_their_cells():
+    x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    start, moved = (sampled_anchors(x, 7, torch.Generator().manual_seed(1), i) for i in (0, 1))
+    nearest = squared_distances(x, start).argmin(1)
+    means = torch.stack([x[nearest == j].mean(0) for j in range(7)])
+    torch.testing.assert_close(moved, means)
+
+
+def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
+    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    generator = torch.Generator().manual_seed(1)
+    first, second = (sampled_anchors(x, 5, generator, 2) for _ in range(2))
+    assert not torch.allclose(first, second)
+    assert torch.equal(first, sampled_anchors(x, 5, torch.Generator().manual_seed(1), 2))
+    assert not first.requires_grad
+
+
 def test_final_kmeans_repeats_with_the_seed():
     x = np.random.default_rng(0).normal(size=(300, 5))
     first, second = (kmeans(x, 12, 3, n_init=2).labels_ for _ in range(2))
@@ -143,3 +193,60 @@ def test_perturbation_is_reparameterised(sigma, generator):
     assert (module(u_hat, noise) - module(u_hat, 0 * noise)).abs().sum() > 0
     module(u_hat, noise).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in module.parameters())
+
+
+def test_noise_has_the_size_of_the_anchors_cell():
+    x = torch.tensor([[0.0, 0], [2, 0], [10, 0], [10, 4]], dtype=torch.float64)
+    u_hat = torch.tensor([[1.0, 0], [10, 2], [100, 100]], dtype=torch.float64)
+    noise = torch.tensor([[1.0, -1], [1, 2], [1, 1]], dtype=torch.float64)
+    module = SpreadPerturbation(0.5).double()
+    u = module(u_hat, noise, x)
+    # Squared distances 1, 1 and 4, 4 over two features; the third anchor has no samples.
+    spread = torch.tensor([0.5, 2, 0], dtype=torch.float64).sqrt()
+    torch.testing.assert_close(u, u_hat + 0.5 * spread[:, None] * noise, rtol=1e-6, atol=1e-9)
+    (gradient,) = torch.autograd.grad(u.sum(), module.log_scale)
+    torch.testing.assert_close(gradient, (u - u_hat).sum())
+
+
+@given(problems)
+def test_bandwidth_is_the_unit_of_the_distances(problem):
+    n, m, d, seed, _ = problem
+    d2 = squared_distances(*(x.detach() for x in random_points(n, m, d, seed)))
+    for balanced in (False, True):
+        scaled = anchor_learning_loss(d2 / 0.3, balanced=balanced)
+        wide = anchor_learning_loss(d2, torch.tensor(0.3).double(), balanced=balanced)
+        torch.testing.assert_close(wide, scaled, rtol=1e-6, atol=1e-7)
+    assert float(anchor_learning_loss(d2, 100.0)) > float(anchor_learning_loss(d2, 0.01))
+
+
+@given(problems)
+def test_balanced_loss_is_minus_the_information_between_samples_and_anchors(problem):
+    n, m, d, seed, _ = problem
+    z, u = random_points(n, m, d, seed)
+
+    def minus_information(z, u):
+        q = reference.similarity(z, u)
+        return -(q * torch.log(q / q.mean(0))).sum() / n
+
+    def fast(z, u):
+        return anchor_learning_loss(squared_distances(z, u), balanced=True)
+
+    assert_matches(fast, minus_information, z, u)
+    assert -math.log(m) <= float(fast(10 * z, 10 * u).detach()) <= 1e-12
+
+
+def test_balanced_loss_is_zero_at_collapse_and_minus_log_m_with_all_anchors_in_use():
+    u = 1e6 * torch.eye(5, dtype=torch.float64)
+    at_collapse = squared_distances(torch.ones(8, 5, dtype=torch.float64), u)
+    assert float(anchor_learning_loss(at_collapse, balanced=True)) == pytest.approx(0, abs=1e-12)
+    in_use = squared_distances(u, u)
+    assert float(anchor_learning_loss(in_use, balanced=True)) == pytest.approx(-math.log(5))
+
+
+def test_neighbor_bandwidth_by_hand():
+    rows = [[1.0, 2, 3, 4], [0, 5, 1, 9], [7, 7, 8, 6]]
+    d2 = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+    assert float(neighbor_bandwidth(d2, 1)) == 2  # of 2, 1, 7
+    assert float(neighbor_bandwidth(d2, 2)) == 5  # of 3, 5, 7
+    assert not neighbor_bandwidth(d2, 1).requires_grad
+    assert float(neighbor_bandwidth(torch.zeros(3, 4), 1)) > 0

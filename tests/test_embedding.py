@@ -1,23 +1,24 @@
 """Encoders, decoders, fusion and pre-training; sparse views give what dense ones give."""
 
-import math
-
-import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dmac import reference
+from dmac.diagnostics import effective_rank
 from dmac.embedding import (
-    SparseView,
+    ResidualEncoder,
     ViewDecoder,
     ViewEncoder,
-    dense_layer,
     fuse,
+    fusion_factor,
+    orthonormalize,
     pretrain,
     reconstruction_loss,
-    view_tensor,
 )
+from dmac.layers import SparseView, view_tensor
 
 
 def encoder(generator, n_features=12, normalize=True):
@@ -48,16 +49,6 @@ def test_decoder_is_the_mirror(generator):
     torch.testing.assert_close(module(z), x / x.norm(dim=1, keepdim=True))
 
 
-def test_initial_weights_come_from_the_generator_alone():
-    torch.manual_seed(0)
-    before = torch.get_rng_state()
-    layers = [dense_layer(40, 30, torch.Generator().manual_seed(1)) for _ in range(2)]
-    assert torch.equal(before, torch.get_rng_state())
-    assert torch.equal(layers[0].weight, layers[1].weight)
-    bound = 1 / math.sqrt(40)
-    assert 0.95 * bound < layers[0].weight.abs().max() <= bound
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_sparse_view_gives_the_values_and_gradients_of_the_dense_one(dtype):
     matrix = scipy.sparse.random(30, 12, 0.15, "csr", random_state=0)
@@ -74,13 +65,6 @@ def test_sparse_view_gives_the_values_and_gradients_of_the_dense_one(dtype):
     assert isinstance(view_tensor(matrix), SparseView)
     for sparse, dense in zip(*results):
         torch.testing.assert_close(sparse, dense)
-
-
-def test_sparse_view_of_an_empty_row_and_column():
-    matrix = scipy.sparse.csr_matrix(np.array([[0.0, 0, 0], [1, 0, 2]]))
-    view = SparseView(matrix, torch.float64, "cpu")
-    w = torch.arange(6.0, dtype=torch.float64).reshape(3, 2)
-    torch.testing.assert_close(view.x @ w, torch.tensor([[0, 0], [8, 11]], dtype=torch.float64))
 
 
 def test_zero_row_stays_finite_through_the_encoder(generator):
@@ -148,3 +132,113 @@ def test_pretraining_that_diverges_is_an_error(generator):
     x = torch.ones(4, 12, dtype=torch.float64)
     with pytest.raises(FloatingPointError, match="epoch 1"):
         list(pretrain([module], [decoder], [x], epochs=3, lr=1e-3, normalize=True))
+
+
+# --- the orthonormality constraint
+
+
+def embeddings(n, d, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(n, d, generator=generator, dtype=torch.float64) + 0.5
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_orthonormal_fusion_has_the_identity_as_second_moment(dtype):
+    z = orthonormalize((100 * embeddings(50, 4)).to(dtype))
+    assert z.dtype == dtype
+    moment = z.double().T @ z.double() / 50
+    torch.testing.assert_close(moment, torch.eye(4).double(), rtol=0, atol=1e-5)
+
+
+def test_orthonormal_fusion_is_the_product_with_the_inverse_cholesky_factor():
+    z = embeddings(30, 4)
+    moment = z.T @ z / 30
+    # The ridge is in units of the mean of the diagonal, so that the scale of Z does not matter.
+    factor = torch.linalg.cholesky(moment + 1e-2 * moment.diagonal().mean() * torch.eye(4))
+    torch.testing.assert_close(fusion_factor(z, ridge=1e-2), factor)
+    torch.testing.assert_close(orthonormalize(z, factor), z @ torch.linalg.inv(factor).T)
+    torch.testing.assert_close(orthonormalize(1e-4 * z), orthonormalize(z))
+
+
+def test_gradient_of_the_orthonormal_fusion():
+    assert torch.autograd.gradcheck(orthonormalize, (embeddings(7, 3).requires_grad_(),))
+
+
+@given(st.integers(1, 5), st.integers(0, 2**31 - 1))
+def test_orthonormal_fusion_sees_only_the_space_of_the_columns(d, seed):
+    z = embeddings(20, d, seed)
+    mixing = torch.linalg.qr(embeddings(d, d, seed + 1)).Q * torch.linspace(1, 3, d).double()
+    plain, mixed = orthonormalize(z), orthonormalize(z @ mixing)
+    # equal but for the ridge
+    torch.testing.assert_close(plain @ plain.T, mixed @ mixed.T, rtol=0, atol=1e-3)
+
+
+def test_stored_factor_embeds_single_samples_as_in_the_batch():
+    z = embeddings(30, 4)
+    factor, whole = fusion_factor(z), orthonormalize(z)
+    for i in (0, 17):
+        torch.testing.assert_close(orthonormalize(z[i : i + 1], factor), whole[i : i + 1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dependent_columns_stay_finite_and_short(dtype):
+    z = embeddings(30, 4)
+    for bad in (torch.cat([z[:, :2], z[:, :2]], 1), 0 * z + 1, 1e-30 * z, z[:2]):
+        bad = bad.to(dtype).requires_grad_()
+        out = orthonormalize(bad)
+        out.sum().backward()
+        assert torch.isfinite(out).all() and torch.isfinite(bad.grad).all()
+        assert (out.double().square().mean(0) < 1 + 1e-4).all()
+    assert (orthonormalize(torch.zeros(5, 3, dtype=dtype)) == 0).all()
+
+
+def test_a_nearly_collapsed_embedding_comes_out_with_full_rank(generator):
+    noise = torch.randn(200, 5, generator=generator, dtype=torch.float64)
+    z = 1 + 1e-2 * noise
+    assert effective_rank(z) < 1.3
+    assert effective_rank(orthonormalize(z)) == pytest.approx(5, abs=1e-3)
+
+
+# --- the residual encoder
+
+
+def residual(generator, **changes):
+    settings = dict(negative_slope=0.1, normalize=False, generator=generator)
+    return ResidualEncoder(12, 8, 5, **settings | changes).double()
+
+
+def test_residual_encoder_starts_at_its_linear_part_and_adds_a_correction(generator):
+    module = residual(generator)
+    x = torch.randn(9, 12, generator=generator, dtype=torch.float64)
+    straight = x @ module.linear.weight.T + module.linear.bias
+    assert torch.equal(module(x), module.linear(x))
+    torch.testing.assert_close(module(x), straight)
+    module(x).square().sum().backward()
+    assert module.second.weight.grad.abs().sum() > 0  # at zero, yet not stuck there
+    with torch.no_grad():
+        module.second.weight.normal_(generator=generator)
+    h = x @ module.first.weight.T + module.first.bias
+    h = torch.where(h > 0, h, 0.1 * h)
+    torch.testing.assert_close(module(x), straight + h @ module.second.weight.T)
+    module.normalize = True
+    torch.testing.assert_close(module(x).norm(dim=1), torch.ones(9, dtype=torch.float64))
+
+
+def test_residual_encoder_takes_sparse_views(generator):
+    matrix = scipy.sparse.random(30, 12, 0.15, "csr", random_state=0)
+    module = residual(generator)
+    with torch.no_grad():
+        module.second.weight.normal_(generator=generator)
+    results = []
+    for view in (matrix, matrix.toarray()):
+        z = module(view_tensor(view, torch.float64))
+        results.append([z, *torch.autograd.grad(z.square().sum(), list(module.parameters()))])
+    for sparse, dense in zip(*results):
+        torch.testing.assert_close(sparse, dense)
+
+
+def test_without_correction_the_encoder_is_one_linear_map(generator):
+    module = residual(generator, correction=False)
+    assert {name for name, _ in module.named_parameters()} == {"linear.weight", "linear.bias"}
+    x = torch.randn(4, 12, generator=generator, dtype=torch.float64)
+    torch.testing.assert_close(module(x), module.linear(x))

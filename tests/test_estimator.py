@@ -416,3 +416,143 @@ def test_sparse_real_data_is_never_made_dense(data_folder, monkeypatch):
     recipe = dataclasses.replace(QUICK, pretrain_epochs=2, epochs=1)
     model = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit(data.views)
     np.testing.assert_array_equal(model.predict(data.views), model.labels_)
+
+
+# --- the revised recipe
+
+REVISED = dataclasses.replace(dmac.recipes.REVISED, epochs=10, anchor_sets=3, hidden_dim=32)
+
+
+def revised_model(**changes):
+    return quick_model(**{"recipe": REVISED, **changes})
+
+
+@pytest.fixture(scope="module")
+def revised(request):
+    views, classes = request.getfixturevalue("module_views")
+    return revised_model().fit(views), views, classes
+
+
+def test_revised_attributes(revised):
+    model, _, classes = revised
+    assert model.embedding_.shape == (90, 3)
+    assert model.n_anchors_ == 32  # floor(2 sqrt(90 * 3)), below half of the samples
+    assert model.anchors_.shape == (32, 3)
+    z = model.embedding_.astype(float)
+    np.testing.assert_allclose(z.T @ z / 90, np.eye(3), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, atol=0.2)
+    assert [p.n_features_out_ for p in model.pipelines_] == [6, 5, 6]  # 2 c, if there are as many
+    assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+
+
+def test_revised_transform_and_predict_agree_with_the_fit(revised):
+    model, views, _ = revised
+    np.testing.assert_allclose(model.transform(views), model.embedding_, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    np.testing.assert_allclose(
+        model.transform([x[4:5] for x in views]), model.embedding_[4:5], atol=1e-5
+    )
+    order = np.random.default_rng(0).permutation(90)
+    np.testing.assert_array_equal(model.predict([x[order] for x in views]), model.labels_[order])
+
+
+def test_revised_puts_new_samples_into_their_clusters(module_views):
+    views, classes = module_views
+    model = revised_model().fit([x[:60] for x in views])
+    labels = np.concatenate([model.labels_, model.predict([x[60:] for x in views])])
+    assert dmac.scores(classes, labels)["acc"] == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_saved_revised_model_predicts_new_samples_alike(dtype, module_views, tmp_path):
+    views = [np.abs(x) for x in module_views[0]]  # for which the root is taken
+    model = revised_model(dtype=dtype).fit([x[:60] for x in views])
+    assert all(p.root_ for p in model.pipelines_)
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    new = [x[60:] for x in views]
+    np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    assert loaded.recipe_ == REVISED
+    assert json.loads((tmp_path / "model.json").read_text())["format"] == 2
+
+
+def awkward(kind, views):
+    """Views that have broken implementations before."""
+    views = [x.copy() for x in views]
+    if kind == "zero rows":
+        views[0][:5] = 0
+        for x in views:
+            x[88:] = 0
+        return views
+    if kind == "sparse":
+        return [scipy.sparse.csr_matrix(np.where(np.abs(x) > 1, x, 0)) for x in views]
+    if kind == "wide":  # more features than samples, mostly zeros
+        rng = np.random.default_rng(0)
+        return [scipy.sparse.random(90, 300, 0.05, "csr", random_state=rng), *views]
+    return {
+        "duplicate view": [views[0], views[0], views[1]],
+        "constant view": [*views, np.ones((90, 4))],
+        "single view": views[:1],
+        "single column": [x[:, :1] for x in views[:2]],
+        "duplicate samples": [np.repeat(x[:9], 10, 0) for x in views],
+        "huge and tiny": [1e200 * views[0], 1e-200 * views[1]],
+        "all constant": [np.ones((90, 4)), np.ones((90, 2))],
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "zero rows",
+        "sparse",
+        "wide",
+        "duplicate view",
+        "constant view",
+        "single view",
+        "single column",
+        "duplicate samples",
+        "huge and tiny",
+        "all constant",
+    ],
+)
+def test_revised_fits_awkward_views(kind, module_views):
+    views = awkward(kind, module_views[0])
+    model = revised_model().fit(views)
+    assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
+    assert model.labels_.shape == (90,) and set(model.labels_) <= {0, 1, 2}
+    assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_revised_needs_dense_inputs_of_the_network_only(module_views):
+    views = [scipy.sparse.csr_matrix(x) for x in module_views[0]]
+    dense = revised_model().fit(module_views[0])
+    np.testing.assert_array_equal(revised_model().fit_predict(views), dense.labels_)
+    recipe = dataclasses.replace(REVISED, components=0.0, closed_form_start=False)
+    with pytest.raises(ValueError, match="set components above 0"):
+        revised_model(recipe=recipe).fit(views)
+
+
+def test_width_of_the_whitened_views_is_components_times_c(module_views):
+    for components, widths in ((1.0, [3, 3, 3]), (0.5, [2, 2, 2]), (0.1, [1, 1, 1])):
+        recipe = dataclasses.replace(REVISED, components=components, epochs=1)
+        model = revised_model(recipe=recipe).fit(module_views[0])
+        assert [p.n_features_out_ for p in model.pipelines_] == widths
+
+
+def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(module_views):
+    for unit in (True, False):
+        recipe = dataclasses.replace(REVISED, final_unit_rows=unit)
+        model = revised_model(recipe=recipe).fit(module_views[0])
+        rows = model.embedding_.astype(float)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows
+        means = [rows[model.labels_ == j].mean(0) for j in range(3)]
+        np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-5)
+
+
+def test_share_of_the_samples_bounds_the_anchors(module_views):
+    recipe = dataclasses.replace(REVISED, anchor_share=0.2, epochs=1)
+    model = revised_model(recipe=recipe).fit(module_views[0])
+    assert model.n_anchors_ == 18 == len(model.anchors_)

@@ -75,6 +75,7 @@ def test_comparison_shows_every_method_and_saves_its_runs(tmp_path, monkeypatch)
         "k-means, concatenated",
         "k-means, whitened",
         "closed form, whitened",
+        "closed form, whitened, k = 10",
         "DMAC, published",
         "DMAC, revised",
     }

@@ -12,17 +12,37 @@ def test_the_released_choices():
     # The choices of the authors' implementation, field by field.
     assert dataclasses.asdict(RELEASED) == dict(
         name="released",
+        root=False,
+        components=0.0,
+        whitening_ridge=0.0,
+        encoder="mlp",
+        closed_form_start=False,
         embedding_dim=64,
         hidden_dim=256,
         negative_slope=0.01,
         normalize_embedding=True,
+        orthonormal=False,
         pretrain_epochs=1000,
         pretrain_lr=1e-3,
         epochs=50,
         lr=5e-3,
+        optimizer="rmsprop",
+        schedule="constant",
         n_anchors=None,
+        anchor_factor=1.0,
+        anchor_share=1.0,
+        anchor_space="embedding",
+        anchor_start="kmeans",
+        anchor_iterations=5,
+        anchor_sets=1,
+        self_weight=0.0,
+        self_share=0.0,
+        self_iterations=1,
+        self_views=True,
+        joint_graph=False,
         perturbation=True,
         sigma="relu",
+        spread=0.5,
         normalize_anchors=True,
         n_neighbors=5,
         neighbor_step=5,
@@ -30,10 +50,12 @@ def test_the_released_choices():
         detach_graph=False,
         agcn_dim=16,
         mutual_information="per_row",
+        al_form="entropy",
         sp_form="trace",
         al_weight=1.0,
         cm_weight=1e3,
         sp_weight=1e3,
+        final_unit_rows=False,
         final_n_init=1,
     )
 
@@ -41,7 +63,42 @@ def test_the_released_choices():
 def test_what_separates_the_recipes():
     released = dataclasses.asdict(RELEASED)
     assert dataclasses.asdict(REVISED) == released | dict(
-        name="revised", mutual_information="joint", final_n_init=10
+        name="revised",
+        root=True,
+        components=2.0,
+        whitening_ridge=0.03,
+        encoder="residual",
+        closed_form_start=True,
+        embedding_dim=None,
+        negative_slope=0.0,
+        normalize_embedding=False,
+        orthonormal=True,
+        pretrain_epochs=0,
+        epochs=120,
+        lr=1.25e-2,
+        optimizer="adam",
+        schedule="cosine",
+        anchor_factor=2.0,
+        anchor_share=0.5,
+        anchor_space="views",
+        anchor_start="sample",
+        anchor_sets=60,
+        anchor_iterations=2,
+        self_weight=1.0,
+        self_share=0.5,
+        self_iterations=0,
+        joint_graph=True,
+        perturbation=False,
+        sigma="spread",
+        neighbor_period=0,
+        detach_graph=True,
+        mutual_information="joint",
+        sp_form="mean",
+        al_weight=0.0,
+        cm_weight=0.0,
+        sp_weight=1.0,
+        final_unit_rows=True,
+        final_n_init=10,
     )
     assert dataclasses.asdict(PUBLISHED) == released | dict(
         name="published",
@@ -91,8 +148,50 @@ def test_recipes_cannot_be_changed_in_place():
         ("perturbation", 1),
         ("mutual_information", "rows"),
         ("name", 3),
+        ("root", 1),
+        ("components", -1),
+        ("components", float("inf")),
+        ("whitening_ridge", -0.1),
+        ("encoder", "deep"),
+        ("embedding_dim", 0),
+        ("closed_form_start", None),
+        ("optimizer", "sgd"),
+        ("schedule", "step"),
+        ("anchor_factor", 0),
+        ("anchor_share", 1.5),
+        ("anchor_space", "view"),
+        ("anchor_start", "random"),
+        ("anchor_iterations", -1),
+        ("anchor_sets", 0),
+        ("self_weight", -1),
+        ("self_share", -0.1),
+        ("self_share", 2),
+        ("self_iterations", 0.5),
+        ("spread", 0),
+        ("al_form", "balance"),
     ],
 )
 def test_fields_out_of_range_are_refused_by_name(field, value):
     with pytest.raises(ValueError, match=field):
         Recipe(**{"name": "x", field: value})
+
+
+def test_closed_form_start_needs_components_and_anchors_in_the_views():
+    with pytest.raises(ValueError, match="closed_form_start needs components"):
+        Recipe("x", closed_form_start=True, anchor_space="views")
+    with pytest.raises(ValueError, match="closed_form_start needs anchor_space='views'"):
+        Recipe("x", closed_form_start=True, components=1)
+    assert Recipe("x", closed_form_start=True, components=1, anchor_space="views").components == 1
+
+
+def test_graph_of_z_alone_goes_with_a_joint_graph():
+    with pytest.raises(ValueError, match="self_views"):
+        Recipe("x", self_weight=1.0, self_views=False)
+    assert Recipe("x", self_weight=1.0, self_views=False, joint_graph=True).joint_graph
+
+
+def test_every_field_is_checked():
+    # A value of a wrong type for every field; a field that no rule names would take it.
+    for field in dataclasses.fields(Recipe):
+        with pytest.raises(ValueError, match=f"recipe field {field.name} "):
+            Recipe(**{"name": "x", field.name: [1]})

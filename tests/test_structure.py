@@ -1,14 +1,16 @@
 """The trace form against both dense forms, its factor 2 and its bounds."""
 
 import pytest
+import scipy.linalg
 import torch
 from helpers import assert_matches, problems, random_points
 from hypothesis import given
+from hypothesis import strategies as st
 
 from dmac import reference
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import squared_distances
-from dmac.structure import structure_preservation_loss
+from dmac.structure import closed_form_projection, structure_preservation_loss
 
 
 def loss(z, u, k, fused):
@@ -64,3 +66,80 @@ def test_anchors_without_samples_add_nothing():
     torch.testing.assert_close(value, loss(z, u, 2, z))
     value.backward()
     assert torch.isfinite(z.grad).all() and torch.isfinite(far.grad).all()
+
+
+# --- the closed form
+
+
+def projection_problem(n=40, r=4, m=9, k=3, sets=3, seed=0):
+    """Features H, some anchor graphs of them, F = [H, 1] and the dense average of their G."""
+    h = 0.5 + random_points(n, m, r, seed)[0].detach()
+    graphs = []
+    for s in range(sets):
+        u = 0.5 + random_points(n, m, r, seed + s + 1)[1].detach()
+        graphs.append(anchor_graph(squared_distances(h, u), k))
+    f = torch.cat([h, torch.ones(n, 1, dtype=torch.float64)], 1)
+    return h, graphs, f, sum(reference.full_graph(g.to_dense()) for g in graphs) / sets
+
+
+def mean_loss(z, graphs):
+    return float(sum(structure_preservation_loss(z, g) for g in graphs) / len(graphs))
+
+
+def test_projection_is_orthonormal_and_its_first_column_constant():
+    h, graphs, f, _ = projection_problem()
+    weight, bias = closed_form_projection(h, graphs, 3)
+    assert weight.shape == (4, 3) and bias.shape == (3,)
+    z = h @ weight + bias
+    torch.testing.assert_close(z.T @ z / 40, torch.eye(3).double(), rtol=0, atol=1e-4)
+    torch.testing.assert_close(z[:, 0].abs(), torch.ones(40).double(), rtol=0, atol=1e-4)
+
+
+def test_loss_of_the_projection_is_that_of_the_dense_eigenproblem():
+    h, graphs, f, g = projection_problem()
+    values = scipy.linalg.eigh(f.T @ g @ f / 40, f.T @ f / 40, eigvals_only=True)[::-1]
+    for d in (1, 3, 5):
+        weight, bias = closed_form_projection(h, graphs, d, ridge=1e-12)
+        expected = 40 * (1 - values[:d]).sum()
+        assert mean_loss(h @ weight + bias, graphs) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(1, 4))
+def test_no_other_orthonormal_projection_has_a_lower_loss(seed, d):
+    h, graphs, f, _ = projection_problem(seed=seed % 7)
+    weight, bias = closed_form_projection(h, graphs, d, ridge=1e-12)
+    generator = torch.Generator().manual_seed(seed)
+    least = mean_loss(h @ weight + bias, graphs)
+    for size in (1.0, 1e-2):  # far from the minimum, and close to it
+        w = torch.cat([weight, bias[None]])
+        w = w + size * torch.randn(w.shape, generator=generator, dtype=torch.float64)
+        z = f @ w
+        z = z @ torch.linalg.inv(torch.linalg.cholesky(z.T @ z / 40)).T
+        assert mean_loss(z, graphs) >= least - 1e-6
+
+
+def test_features_that_span_everything_give_the_spectral_embedding():
+    n = 14
+    _, graphs, _, g = projection_problem(n=n)
+    h = torch.eye(n, dtype=torch.float64) + 0.1 * random_points(n, 2, n, 5)[0].detach()
+    weight, bias = closed_form_projection(h, graphs, 4, ridge=1e-10)
+    least = torch.linalg.eigvalsh(torch.eye(n) - g)[:4].sum()
+    assert mean_loss(h @ weight + bias, graphs) == pytest.approx(n * float(least), rel=1e-4)
+
+
+def test_columns_that_the_features_cannot_fill_are_zero():
+    h, graphs, _, _ = projection_problem(r=2)
+    weight, bias = closed_form_projection(h.float(), graphs, 5)
+    assert weight.dtype == bias.dtype == torch.float32
+    assert weight.shape == (2, 5) and bias.shape == (5,)
+    assert (weight[:, 3:] == 0).all() and (bias[3:] == 0).all()
+    assert (weight[:, 1:3].abs().sum(0) > 0).all()
+
+
+def test_projection_of_dependent_features_is_finite():
+    h, graphs, _, _ = projection_problem()
+    for bad in (torch.cat([h, h], 1), 0 * h, torch.cat([h, 0 * h[:, :1]], 1)):
+        weight, bias = closed_form_projection(bad, graphs, 3)
+        z = bad @ weight + bias
+        assert torch.isfinite(z).all()
+        assert float(z.square().mean(0).max()) < 1 + 1e-4

@@ -9,18 +9,21 @@ from scipy.stats import kstest
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dmac import reference
+from dmac.anchors import anchor_learning_loss, neighbor_bandwidth, squared_distances
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
+from dmac.structure import closed_form_projection, structure_preservation_loss
 from dmac.training import (
     Network,
+    anchor_source,
     draw_anchors,
     joint_loss,
+    losses_on,
     neighbors_at,
-    resolve_device,
-    resolve_dtype,
     train,
 )
 
 DIMS, N_CLUSTERS, N_ANCHORS = (7, 5, 9), 3, 11
+JOINT = dataclasses.replace(RELEASED, name="joint", mutual_information="joint", final_n_init=10)
 
 
 def small(recipe, **changes):
@@ -37,7 +40,12 @@ def network(recipe, generator):
     return Network(DIMS, N_CLUSTERS, recipe, generator=generator).double()
 
 
-@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+def training(model, views, n_anchors, recipe, generator):
+    source = anchor_source(model, views, n_anchors, recipe, generator)
+    return train(model, views, N_CLUSTERS, source, recipe)
+
+
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
 @pytest.mark.parametrize("sp_form", ["pairs", "trace", "mean"])
 def test_joint_loss_matches_the_reference(recipe, sp_form, generator):
     recipe = small(recipe, sp_form=sp_form, cm_weight=3.0, sp_weight=2.0, al_weight=0.7)
@@ -92,13 +100,13 @@ class Shapes(TorchDispatchMode):
         return out
 
 
-@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT, REVISED], ids=lambda r: r.name)
 def test_an_epoch_forms_no_large_product(recipe, generator):
     n, m, d, v = 97, 23, 12, len(DIMS)
     recipe = dataclasses.replace(small(recipe, epochs=1), embedding_dim=d)
     model = network(recipe, generator)
     with Shapes() as shapes:
-        list(train(model, views(n), N_CLUSTERS, m, recipe, generator))
+        list(training(model, views(n), m, recipe, generator))
     assert (n, m) in shapes.seen  # the distances: the largest there should be
     assert not shapes.seen & {(n, n), (m, m), (n, m, d), (n, d, m), (m, n, d)}
     assert max(math.prod(shape) for shape in shapes.seen) <= max(n * m, v * n * d)
@@ -111,8 +119,11 @@ def test_detached_graph_takes_the_structure_gradient_from_the_anchors(generator)
         model = network(recipe, torch.Generator().manual_seed(0))
         zs, z = model.embed(views())
         u = draw_anchors(model, z, N_ANCHORS, recipe, torch.Generator().manual_seed(1))
-        joint_loss(model, zs, z, u, 4, recipe).total.backward()
-        gradients[detach] = float(model.perturbation.mu.weight.grad.abs().sum())
+        total = joint_loss(model, zs, z, u, 4, recipe).total
+        (gradient,) = torch.autograd.grad(
+            total, model.perturbation.mu.weight, allow_unused=True, materialize_grads=True
+        )
+        gradients[detach] = float(gradient.abs().sum())
     assert gradients[False] > 0
     assert gradients[True] == 0
 
@@ -144,11 +155,11 @@ def test_without_perturbation_the_anchors_are_the_kmeans_centres(generator):
     assert (u >= z.min(0).values).all() and (u <= z.max(0).values).all()
 
 
-@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
 def test_loop_yields_one_record_an_epoch(recipe, generator):
     recipe = small(recipe, epochs=25, lr=1e-3)
     model = network(recipe, generator)
-    records = list(train(model, views(), N_CLUSTERS, N_ANCHORS, recipe, generator))
+    records = list(training(model, views(), N_ANCHORS, recipe, generator))
     assert [r.epoch for r in records] == list(range(1, 26))
     for r in records:
         assert 0 <= r.anchor_learning <= math.log(N_ANCHORS)
@@ -163,7 +174,7 @@ def test_loop_yields_one_record_an_epoch(recipe, generator):
     assert records[-1].loss < records[0].loss
 
 
-@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
 def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
     recipe = small(recipe, epochs=3, lr=1e-3, cm_weight=3.0, sp_weight=2.0)
     results = []
@@ -195,7 +206,7 @@ def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
                 loss.backward()
                 optimiser.step()
         else:
-            list(train(model, views(), N_CLUSTERS, N_ANCHORS, recipe, generator))
+            list(training(model, views(), N_ANCHORS, recipe, generator))
         results.append((model, start))
     (fitted, start), (expected, _) = results
     for part in ("encoders", "perturbation", "convolutions"):
@@ -227,7 +238,7 @@ def test_noise_is_standard_normal_and_fresh_for_every_draw(generator, monkeypatc
             p.zero_()
         model.perturbation.sigma.bias.fill_(1)  # then U is U_hat plus the noise itself
     monkeypatch.setattr(
-        "dmac.training.kmeans_anchors", lambda z, m, generator: torch.zeros(m, d).double()
+        "dmac.sampling.kmeans_anchors", lambda z, m, generator: torch.zeros(m, d).double()
     )
     with torch.no_grad():
         draws = [draw_anchors(model, None, m, recipe, generator).flatten() for _ in range(2)]
@@ -239,7 +250,7 @@ def test_loop_leaves_the_decoders_alone(generator):
     recipe = small(RELEASED, epochs=2)
     model = network(recipe, generator)
     before = [p.clone() for p in model.decoders.parameters()]
-    list(train(model, views(), N_CLUSTERS, N_ANCHORS, recipe, generator))
+    list(training(model, views(), N_ANCHORS, recipe, generator))
     assert all(torch.equal(a, b) for a, b in zip(before, model.decoders.parameters()))
 
 
@@ -249,7 +260,7 @@ def test_loop_in_single_precision_follows_the_double_one():
         generator = torch.Generator().manual_seed(0)
         recipe = small(RELEASED, epochs=3, lr=1e-4)
         model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to(dtype)
-        records = train(model, views(dtype=dtype), N_CLUSTERS, N_ANCHORS, recipe, generator)
+        records = training(model, views(dtype=dtype), N_ANCHORS, recipe, generator)
         losses[dtype] = [r.loss for r in records]
     assert losses[torch.float32] == pytest.approx(losses[torch.float64], rel=1e-3)
 
@@ -258,17 +269,7 @@ def test_loss_that_is_not_finite_is_an_error(generator):
     recipe = small(RELEASED, sp_weight=1e300, epochs=3)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator)
     with pytest.raises(FloatingPointError, match="epoch 1"):
-        list(train(model, views(dtype=torch.float32), N_CLUSTERS, N_ANCHORS, recipe, generator))
-
-
-def test_device_and_type_by_name():
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert resolve_dtype("float64") is torch.float64
-    with pytest.raises(ValueError, match="'abacus'"):
-        resolve_device("abacus")
-    with pytest.raises(ValueError, match="float16"):
-        resolve_dtype("float16")
+        list(training(model, views(dtype=torch.float32), N_ANCHORS, recipe, generator))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -279,6 +280,147 @@ def test_gpu_gives_the_losses_of_the_cpu():
         recipe = small(RELEASED, epochs=3, lr=1e-4)
         model = network(recipe, generator).to(device)
         tensors = [x.to(device) for x in views()]
-        records = train(model, tensors, N_CLUSTERS, N_ANCHORS, recipe, generator)
+        records = training(model, tensors, N_ANCHORS, recipe, generator)
         losses[device] = [r.loss for r in records]
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-6)
+
+
+# --- the revised recipe
+
+
+def clustered(dtype=torch.float64):
+    """Unit rows of three views around three centres."""
+    generator = torch.Generator().manual_seed(3)
+    classes = torch.arange(90) % N_CLUSTERS
+    out = []
+    for d in DIMS:
+        centres = 2 * torch.randn(N_CLUSTERS, d, generator=generator, dtype=torch.float64)
+        x = centres[classes] + torch.randn(90, d, generator=generator, dtype=torch.float64)
+        out.append(torch.nn.functional.normalize(x, dim=1).to(dtype))
+    return out
+
+
+def revised_run(dtype=torch.float64, **changes):
+    """Records of a run, the network, its source and the parameters after each epoch."""
+    settings = dict(hidden_dim=16, agcn_dim=4, anchor_sets=3) | changes
+    recipe = dataclasses.replace(REVISED, **settings)
+    generator = torch.Generator().manual_seed(0)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", dtype)
+    source = anchor_source(model, clustered(dtype), 20, recipe, generator)
+    records, states = [], []
+    for record in train(model, clustered(dtype), N_CLUSTERS, source, recipe):
+        records.append(record)
+        states.append(torch.cat([p.detach().flatten() for p in model.encoders.parameters()]))
+    return records, states, model, source
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_revised_loop_lowers_its_loss_and_cannot_collapse(dtype):
+    records, _, model, _ = revised_run(dtype, epochs=40)
+    assert [r.epoch for r in records] == list(range(1, 41))
+    assert {r.n_neighbors for r in records} == {5}
+    for r in records:
+        assert r.effective_rank == pytest.approx(N_CLUSTERS, abs=1e-3)
+        assert abs(r.mean_cosine) < 0.6
+        assert r.loss == pytest.approx(r.structure_preservation)
+        assert 0 <= r.loss <= N_CLUSTERS  # G is between 0 and I, and Z^T Z / n is I
+    losses = [r.loss for r in records]
+    assert sum(losses[-6:]) < sum(losses[:6])
+    assert min(float(e.second.weight.detach().abs().max()) for e in model.encoders) > 0
+
+
+@pytest.mark.parametrize("encoder", ["residual", "linear"])
+def test_first_loss_is_that_of_the_closed_form(encoder):
+    records, _, _, source = revised_run(epochs=1, encoder=encoder, anchor_sets=1, self_share=0.0)
+    h = torch.cat(clustered(), 1)
+    weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
+    z = h @ weight + bias
+    least = float(structure_preservation_loss(z, source.graphs()[0])) / len(h)
+    assert records[0].loss == pytest.approx(least, rel=1e-4)
+    worse, *_ = revised_run(epochs=1, encoder=encoder, closed_form_start=False, anchor_sets=1)
+    assert worse[0].loss > 1.1 * least
+
+
+def test_closed_form_starts_the_fusion_itself_and_not_only_its_space():
+    _, _, model, source = revised_run(epochs=0)
+    h = torch.cat(clustered(), 1)
+    weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
+    fused = torch.stack(model.embed_views(clustered())).mean(0)
+    torch.testing.assert_close(fused, h @ weight + bias)
+
+
+def test_mlp_has_no_linear_part_to_start_in_closed_form():
+    starts = [
+        revised_run(epochs=1, encoder="mlp", closed_form_start=start)[0][0].loss
+        for start in (True, False)
+    ]
+    assert starts[0] == starts[1]
+
+
+def test_cosine_schedule_ends_near_zero():
+    # Adam's first step moves every parameter that has a gradient by the step size.
+    start = revised_run(epochs=0)[2].encoders
+    before = torch.cat([p.detach().flatten() for p in start.parameters()])
+    ends = {}
+    for schedule in ("constant", "cosine"):
+        states = revised_run(epochs=20, lr=1e-3, schedule=schedule)[1]
+        assert float((states[0] - before).abs().max()) == pytest.approx(1e-3, rel=1e-3)
+        ends[schedule] = float((states[-1] - states[-2]).abs().max())
+    # (1 + cos(19 pi / 20)) / 2 = 0.006
+    assert ends["cosine"] < 2e-2 * 1e-3 < ends["constant"]
+
+
+def test_terms_of_weight_zero_are_measured_without_gradient():
+    for cm_weight in (0.0, 0.1):
+        records, _, model, _ = revised_run(epochs=1, cm_weight=cm_weight)
+        assert records[0].consistency != 0 and records[0].anchor_learning > 0
+        gradients = [p.grad for p in model.convolutions.parameters()]
+        assert all((g is None) == (cm_weight == 0) for g in gradients)
+
+
+def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_terms():
+    recipe = dataclasses.replace(
+        REVISED,
+        hidden_dim=16,
+        self_share=0.3,
+        sp_weight=2.0,
+        al_weight=0.7,
+        al_form="balanced",
+    )
+    generator = torch.Generator().manual_seed(0)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
+    source = anchor_source(model, clustered(), 20, recipe, generator)
+    zs, z = model.embed(clustered())
+    draws = source.draws(zs, z, 5)
+    losses = losses_on(model, zs, z, draws, recipe)
+    in_views, with_z = (structure_preservation_loss(z, d.graphs[0]) / 90 for d in draws)
+    torch.testing.assert_close(losses.structure_preservation, 0.7 * in_views + 0.3 * with_z)
+    (d2,) = draws[1].assignments(z)
+    al = anchor_learning_loss(d2, neighbor_bandwidth(d2, 5), balanced=True)
+    torch.testing.assert_close(losses.anchor_learning, al)
+    expected = 2 * losses.structure_preservation + 0.7 * al
+    torch.testing.assert_close(losses.total, expected)
+
+
+def test_anchor_learning_counts_every_sample_unless_it_is_only_measured(generator, monkeypatch):
+    monkeypatch.setattr("dmac.training._MEASURED_ROWS", 4)
+    recipe = dataclasses.replace(REVISED, hidden_dim=16)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
+    source = anchor_source(model, clustered(), 20, recipe, generator)
+    zs, z = model.embed(clustered())
+    draws = source.draws(zs, z, 5)
+    (d2,) = draws[-1].assignments(z)
+    for weight, rows in ((0.0, 4), (0.1, None)):
+        losses = losses_on(model, zs, z, draws, dataclasses.replace(recipe, al_weight=weight))
+        torch.testing.assert_close(losses.anchor_learning, anchor_learning_loss(d2[:rows]))
+        assert losses.anchor_learning.requires_grad == (weight > 0)
+
+
+def test_noise_is_learned_only_through_the_graph():
+    start = float(torch.tensor(math.log(REVISED.spread)))
+    ends = {}
+    for detach in (True, False):
+        model = revised_run(epochs=3, perturbation=True, detach_graph=detach)[2]
+        ends[detach] = float(model.perturbation.log_scale.detach())
+    assert ends[True] == start
+    assert abs(ends[False] - start) > 1e-3

@@ -257,6 +257,20 @@ def test_whitening_is_the_svd(shape, r, density):
     np.testing.assert_allclose(sparse_new, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("density", [None, 0.3])
+def test_ridge_keeps_small_directions_small(density):
+    x = random_view(40, 7, density)
+    dense = x if density is None else x.toarray()
+    _, s, vt = np.linalg.svd(dense - dense.mean(0), full_matrices=False)
+    variances = s[:3] ** 2 / 40
+    divisor = np.sqrt(variances + 0.5 * variances.mean())
+    whitening = Whitening(3, ridge=0.5)
+    h = whitening.fit_transform(x)
+    np.testing.assert_allclose(whitening.scale_, divisor)
+    assert_same_up_to_sign(h, (dense - dense.mean(0)) @ vt[:3].T / divisor)
+    np.testing.assert_allclose(h.T @ h / 40, np.diag(variances / divisor**2), atol=1e-9)
+
+
 @quick
 @given(matrices, st.integers(1, 7), st.booleans())
 def test_whitening_is_finite_and_white_on_anything(x, r, sparse):
@@ -291,5 +305,8 @@ def test_errors_before_and_at_fit():
     for bad in (0, -1, 2.5, "all"):
         with pytest.raises(ValueError, match="n_components must be"):
             Whitening(bad).fit(X)
+    for bad in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="ridge must be a number of at least 0"):
+            Whitening(ridge=bad).fit(X)
     with pytest.raises(ValueError, match="has 2 features, but the model was fitted on 3"):
         Whitening().fit(X).transform(X[:, :2])

@@ -1,0 +1,136 @@
+"""The runs behind REVISED: the way there, each switch by itself, its ideas, and its robustness.
+
+Every variant is a set of recipe fields, so that all of them are points in the same space.
+Chapter 11 of the book tells what they show; ``scripts/run_recipes.py`` makes the stored runs.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from dmac.recipes import REVISED, Recipe
+
+DATASETS = (
+    "PIE",
+    "BBC",
+    "CCV-20d",
+    "ALOI-10",
+    "Yale-3view",
+    "BBCSport",
+    "NGs",
+    "HandWritten",
+    "100Leaves",
+)
+
+#: Where the search began: whitening, the orthonormal network and anchors resampled every epoch.
+START = dict(
+    root=False,
+    whitening_ridge=0.0,
+    anchor_factor=1.0,
+    anchor_share=1.0,
+    anchor_sets=200,
+    anchor_iterations=5,
+    self_weight=0.0,
+    self_share=0.0,
+    epochs=200,
+    lr=1e-2,
+)
+
+_STEPS = {
+    "twice the anchors, at most half of the samples": dict(anchor_factor=2.0, anchor_share=0.5),
+    "square root": dict(root=True),
+    "ridge": dict(whitening_ridge=0.03),
+    "graph with Z as one more view": dict(self_weight=1.0, self_share=0.5),
+    "60 anchor sets, 2 iterations": dict(anchor_sets=60, anchor_iterations=2),
+    "120 epochs, a step larger by a quarter": dict(epochs=120, lr=1.25e-2),
+}
+
+
+def _walk():
+    changes, walk = dict(START), {"start": dict(START)}
+    for name, step in _STEPS.items():
+        changes = changes | step
+        walk[f"+ {name}"] = dict(changes)
+    return walk
+
+
+#: From the start to REVISED, each row one step further than the one above; the last *is* REVISED.
+WALK = _walk()
+
+#: The paper's three ideas in the best form found for each, switched on in REVISED.
+IDEAS = {
+    "perturbation": dict(perturbation=True, spread=0.5),
+    "anchor learning": dict(al_weight=0.1, al_form="balanced"),
+    "consistency": dict(cm_weight=0.1),
+    "all three": dict(
+        perturbation=True, spread=0.5, al_weight=0.1, al_form="balanced", cm_weight=0.1
+    ),
+}
+
+#: REVISED with one switch set otherwise: what each part is worth, and dead ends.
+SWITCHES = {
+    "nothing trained (0 epochs)": dict(epochs=0),
+    "linear view embeddings": dict(encoder="linear"),
+    "no closed-form start": dict(closed_form_start=False),
+    "no square root": dict(root=False),
+    "no whitening": dict(whitening_ridge=1e6),
+    "no ridge": dict(whitening_ridge=0.0),
+    "one anchor set": dict(anchor_sets=1),
+    "no graph with Z": dict(self_share=0.0, self_weight=0.0),
+    "graph of Z alone beside": dict(self_views=False),
+    "graph with Z only": dict(self_share=1.0),
+    "a graph a view": dict(joint_graph=False),
+    "not orthonormal, unit rows": dict(orthonormal=False, normalize_embedding=True),
+    "perturbation learned through the graph": dict(perturbation=True, detach_graph=False),
+    "anchor learning, weight 1": dict(al_weight=1.0, al_form="balanced"),
+    "consistency, weight 1": dict(cm_weight=1.0),
+}
+
+#: Numbers of REVISED halved and doubled; half of k = 5 neighbours is 2.
+ROBUSTNESS = {
+    f"{field} x {factor:g}": {field: type(value)(factor * value)}
+    for field in ("components", "anchor_factor", "n_neighbors", "lr", "epochs", "hidden_dim")
+    for value in (getattr(REVISED, field),)
+    for factor in (0.5, 2.0)
+}
+
+#: Group of stored runs: its variants by name, and the number of seeds.
+GROUPS = {
+    "revised": ({"revised": {}}, 10),
+    "ideas": (IDEAS, 10),
+    "robustness": (ROBUSTNESS, 3),
+    "switches": (SWITCHES, 3),
+    "walk": (dict(list(WALK.items())[:-1]), 3),
+}
+
+
+def variant(changes, name="variant") -> Recipe:
+    """REVISED with other values in some of its fields."""
+    return dataclasses.replace(REVISED, name=name, **changes)
+
+
+def stored(group, folder):
+    """Read a group of stored runs.
+
+    Parameters
+    ----------
+    group : str
+        A name in `GROUPS`, or "baselines", "unseen", "search".
+    folder : str or path
+        ``notebooks/results/recipes``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run, by variant, data set (in the order of `DATASETS`) and seed: ``acc`` and ``nmi``
+        in %, and whatever else the group keeps.
+    """
+    import pandas as pd  # only the book needs tables
+
+    lines = (Path(folder) / f"{group}.jsonl").read_text().splitlines()
+    runs = pd.DataFrame([json.loads(line) for line in lines])
+    # Runs are stored as they finish; the order must not depend on that.
+    variants = list(GROUPS[group][0]) if group in GROUPS else list(dict.fromkeys(runs.variant))
+    runs["variant"] = pd.Categorical(runs.variant, variants, ordered=True)
+    runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)
+    return runs.sort_values(["variant", "dataset", "seed"], ignore_index=True)

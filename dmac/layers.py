@@ -1,0 +1,82 @@
+"""Linear layers on dense and sparse views, with weights drawn from a generator of our own."""
+
+import math
+import warnings
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import nn
+
+
+def dense_layer(n_in, n_out, generator, *, bias=True):
+    r"""A linear layer with uniform start on :math:`\pm 1/\sqrt{n_{in}}`, drawn from ``generator``.
+
+    The distribution is PyTorch's default; the draw does not touch the global random state.
+    """
+    layer = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=bias)
+    bound = 1 / math.sqrt(n_in)
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -bound, bound, generator=generator)
+    return layer
+
+
+class SparseView:
+    """A view kept as compressed sparse rows on the device, with its transpose for the gradient.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse matrix of shape (n, d_a)
+    dtype : torch.dtype
+    device : torch.device or str
+    """
+
+    def __init__(self, matrix, dtype, device):
+        self.shape = matrix.shape
+        self.x = self._tensor(matrix.tocsr(), dtype, device)
+        self.x_transposed = self._tensor(matrix.T.tocsr(), dtype, device)
+        entries = matrix.tocoo()
+        self.rows = torch.as_tensor(entries.row.astype(np.int64), device=device)
+        self.columns = torch.as_tensor(entries.col.astype(np.int64), device=device)
+        self.values = torch.as_tensor(entries.data, dtype=dtype, device=device)
+
+    @staticmethod
+    def _tensor(csr, dtype, device):
+        with warnings.catch_warnings():
+            # CSR is announced as beta at its first use; of it only the product is used here.
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+            return torch.sparse_csr_tensor(
+                torch.as_tensor(csr.indptr.astype(np.int64)),
+                torch.as_tensor(csr.indices.astype(np.int64)),
+                torch.as_tensor(csr.data, dtype=dtype),
+                csr.shape,
+                device=device,
+                check_invariants=True,
+            )
+
+
+def view_tensor(view, dtype=torch.float32, device="cpu"):
+    """Move a view to the device: an array becomes a tensor, a sparse matrix a `SparseView`."""
+    if scipy.sparse.issparse(view):
+        return SparseView(view, dtype, device)
+    return torch.as_tensor(view, dtype=dtype, device=device)
+
+
+class _SparseProduct(torch.autograd.Function):
+    """x w for a constant sparse x; the gradient is x^T g with the stored transpose."""
+
+    @staticmethod
+    def forward(ctx, view, w):
+        ctx.view = view
+        return view.x @ w
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, ctx.view.x_transposed @ grad.contiguous()
+
+
+def linear(layer, x):
+    """A linear layer on a dense tensor or a `SparseView`."""
+    if isinstance(x, SparseView):
+        return _SparseProduct.apply(x, layer.weight.T) + layer.bias
+    return layer(x)

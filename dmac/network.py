@@ -1,0 +1,126 @@
+"""The trainable parts of DMAC put together, for any recipe.
+
+Chapter 8 of the book walks through the algorithm that trains them.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.anchors import PerturbationGenerator, SpreadPerturbation
+from dmac.convolution import AnchorGraphConvolution
+from dmac.embedding import (
+    ResidualEncoder,
+    ViewDecoder,
+    ViewEncoder,
+    fuse,
+    fusion_factor,
+    orthonormalize,
+)
+
+
+def resolve_device(device):
+    """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+        torch.empty(0, device=resolved)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ValueError(f"device {device!r} is not usable here: {error}") from error
+    return resolved
+
+
+def resolve_dtype(dtype):
+    """Return the type of "float32" or "float64"; ValueError for anything else."""
+    types = {"float32": torch.float32, "float64": torch.float64}
+    if not isinstance(dtype, str) or dtype not in types:
+        raise ValueError(f"dtype is {dtype!r}, it must be one of {sorted(types)}")
+    return types[dtype]
+
+
+class Network(nn.Module):
+    """All trainable parts of DMAC for v views.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Widths of the views as the encoders see them.
+    n_clusters : int
+    recipe : dmac.recipes.Recipe
+    generator : torch.Generator
+        On the CPU; draws every initial weight.
+    """
+
+    def __init__(self, dims, n_clusters, recipe, *, generator):
+        super().__init__()
+        d = n_clusters if recipe.embedding_dim is None else recipe.embedding_dim
+        hidden = recipe.hidden_dim
+        shared = dict(negative_slope=recipe.negative_slope, generator=generator)
+        self.normalize = recipe.normalize_embedding
+        self.orthonormal = recipe.orthonormal
+        encoder = ViewEncoder if recipe.encoder == "mlp" else ResidualEncoder
+        more = {"correction": False} if recipe.encoder == "linear" else {}
+        self.encoders = nn.ModuleList(
+            encoder(dim, hidden, d, normalize=self.normalize, **more, **shared) for dim in dims
+        )
+        self.decoders = nn.ModuleList(ViewDecoder(dim, hidden, d, **shared) for dim in dims)
+        self.perturbation = None
+        if recipe.perturbation and recipe.sigma == "spread":
+            self.perturbation = SpreadPerturbation(recipe.spread)
+        elif recipe.perturbation:
+            width = d if recipe.anchor_space == "embedding" else sum(dims)
+            self.perturbation = PerturbationGenerator(width, recipe.sigma, generator=generator)
+        self.convolutions = nn.ModuleList(
+            AnchorGraphConvolution((d, recipe.agcn_dim, n_clusters), **shared) for _ in dims
+        )
+        if self.orthonormal:
+            self.register_buffer("factor", torch.eye(d, dtype=torch.float64))
+
+    def to_device(self, device, dtype):
+        """Move to a device and a type; the factor of the fusion stays in float64. Returns self."""
+        self.to(device, dtype)
+        if self.orthonormal:
+            self.factor = self.factor.double()
+        return self
+
+    def embed_views(self, views):
+        """v views -> the list of v view embeddings (n, d)."""
+        return [encode(x) for encode, x in zip(self.encoders, views)]
+
+    def embed(self, views):
+        """v views -> the list of v view embeddings (n, d), and their fusion (n, d).
+
+        For all training samples at once: under the orthonormality constraint it is their own
+        second moment that becomes the identity. The view embeddings get the same factor, so that Z
+        stays their mean.
+        """
+        zs = self.embed_views(views)
+        if self.orthonormal:
+            factor = fusion_factor(fuse(zs))
+            zs = [orthonormalize(z, factor) for z in zs]
+        return zs, fuse(zs, normalize=self.normalize and not self.orthonormal)
+
+    def store_factor(self, views):
+        """Keep the fusion's factor of the training samples, for `embed_new`."""
+        if self.orthonormal:
+            with torch.no_grad():
+                self.factor = fusion_factor(fuse(self.embed_views(views)))
+
+    def embed_new(self, views):
+        """v views of any number of samples -> their fusion (n, d), each sample by itself."""
+        z = fuse(self.embed_views(views), normalize=self.normalize and not self.orthonormal)
+        return orthonormalize(z, self.factor) if self.orthonormal else z
+
+    def perturb(self, u_hat, noise, x):
+        """(m, d) initial anchors, (m, d) noise, (n, d) samples -> (m, d) anchors."""
+        if self.perturbation is None:
+            return u_hat
+        if isinstance(self.perturbation, SpreadPerturbation):
+            return self.perturbation(u_hat, noise, x)
+        return self.perturbation(u_hat, noise)
+
+    def anchors(self, u_hat, noise, x, *, normalize):
+        """The same, with rows of unit length if asked for."""
+        u = self.perturb(u_hat, noise, x)
+        return F.normalize(u, dim=1) if normalize else u

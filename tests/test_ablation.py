@@ -1,0 +1,90 @@
+"""The variants behind REVISED: what they change, that they differ, and that all of them run."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import dmac
+from dmac.ablation import GROUPS, IDEAS, ROBUSTNESS, SWITCHES, WALK, variant
+from dmac.recipes import REVISED
+
+FAMILIES = {"walk": WALK, "ideas": IDEAS, "switches": SWITCHES, "robustness": ROBUSTNESS}
+ALL = {f"{family}: {name}": c for family, vs in FAMILIES.items() for name, c in vs.items()}
+
+
+def fields(changes):
+    return tuple(dataclasses.asdict(variant(changes, "x")).items())
+
+
+def test_walk_ends_at_revised_and_every_step_changes_something():
+    steps = [variant(changes, REVISED.name) for changes in WALK.values()]
+    assert steps[-1] == REVISED
+    assert all(before != after for before, after in zip(steps, steps[1:]))
+
+
+def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
+    rows = list(WALK.values())
+    changed = [
+        {key for key in after if after[key] != before.get(key)}
+        for before, after in zip(rows, rows[1:])
+    ]
+    assert changed == [
+        {"anchor_factor", "anchor_share"},
+        {"root"},
+        {"whitening_ridge"},
+        {"self_weight", "self_share"},
+        {"anchor_sets", "anchor_iterations"},
+        {"epochs", "lr"},
+    ]
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_variants_of_a_family_differ_from_revised_and_from_each_other(family):
+    variants = [fields(changes) for changes in FAMILIES[family].values()]
+    assert len(set(variants)) == len(variants)
+    assert (fields({}) in variants) == (family == "walk")  # whose last row it is
+
+
+def test_switches_and_ideas_do_not_repeat_each_other():
+    variants = [fields(c) for family in (IDEAS, SWITCHES, ROBUSTNESS) for c in family.values()]
+    assert len(set(variants)) == len(variants)
+
+
+def test_robustness_halves_and_doubles():
+    names = ("components", "anchor_factor", "n_neighbors", "lr", "epochs", "hidden_dim")
+    assert len(ROBUSTNESS) == 2 * len(names)
+    for name in names:
+        value = getattr(REVISED, name)
+        half, double = ROBUSTNESS[f"{name} x 0.5"], ROBUSTNESS[f"{name} x 2"]
+        assert double == {name: 2 * value}
+        assert half == {name: value // 2 if isinstance(value, int) else value / 2}
+
+
+def test_groups_hold_every_variant_once_and_revised_in_its_own():
+    assert GROUPS["revised"][0] == {"revised": {}}
+    held = [fields(c) for variants, _ in GROUPS.values() for c in variants.values()]
+    assert len(held) == len(set(held))
+    assert set(held) == {fields(changes) for changes in ALL.values()} | {fields({})}
+
+
+def test_variant_is_revised_with_a_name_of_its_own():
+    assert variant({}) == dataclasses.replace(REVISED, name="variant")
+    assert variant({"lr": 0.5}, "fast").lr == 0.5
+    with pytest.raises(ValueError, match="n_neighbors"):
+        variant({"n_neighbors": 0})
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_every_variant_runs(name):
+    recipe = variant(ALL[name])
+    recipe = dataclasses.replace(recipe, epochs=min(recipe.epochs, 2))
+    rng = np.random.default_rng(0)
+    classes = np.arange(60) % 3
+    views = [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (7, 9)]
+    views = [np.abs(x) for x in views]  # so that the square root is taken
+    model = dmac.DMAC(3, recipe, random_state=0).fit(views)
+    assert len(model.history_) == recipe.epochs
+    assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
+    assert all(np.isfinite(dataclasses.astuple(record)).all() for record in model.history_)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)

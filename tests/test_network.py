@@ -1,0 +1,151 @@
+"""The parts a recipe asks for, and the two ways to embed: all samples at once, and one by one."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from dmac import training
+from dmac.anchors import PerturbationGenerator, SpreadPerturbation
+from dmac.embedding import ResidualEncoder, ViewEncoder
+from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.recipes import PUBLISHED, RELEASED, REVISED
+
+DIMS, N_CLUSTERS = (7, 5, 9), 3
+SMALL = dataclasses.replace(REVISED, hidden_dim=10)
+
+
+def views(n=40):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(n, d, generator=generator, dtype=torch.float64) for d in DIMS]
+
+
+def network(recipe=SMALL, seed=0):
+    """A network whose corrections have left zero, in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    made = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
+    with torch.no_grad():
+        for p in made.encoders.parameters():
+            p.add_(0.3 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+    return made
+
+
+def test_orthonormal_fusion_is_the_mean_of_the_view_embeddings():
+    with torch.no_grad():
+        zs, z = network().embed(views())
+    assert z.shape == (40, N_CLUSTERS)  # the width of REVISED is c
+    torch.testing.assert_close(z, torch.stack(zs).mean(0))
+    torch.testing.assert_close(z.T @ z / 40, torch.eye(3).double(), rtol=0, atol=1e-5)
+
+
+def test_stored_factor_embeds_every_sample_by_itself():
+    made = network()
+    made.store_factor(views())
+    with torch.no_grad():
+        z = made.embed(views())[1]
+        torch.testing.assert_close(made.embed_new(views()), z)
+        one = made.embed_new([x[4:5] for x in views()])
+    torch.testing.assert_close(one, z[4:5])
+    assert not made.factor.requires_grad
+
+
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED], ids=lambda r: r.name)
+def test_without_the_constraint_both_ways_are_the_same(recipe):
+    made = network(dataclasses.replace(recipe, hidden_dim=10, embedding_dim=6))
+    before = made.state_dict().keys()
+    made.store_factor(views())
+    assert made.state_dict().keys() == before
+    torch.testing.assert_close(made.embed_new(views()), made.embed(views())[1])
+
+
+def test_factor_stays_in_double_precision():
+    made = network()
+    made.store_factor(views())
+    made.to_device("cpu", torch.float32)
+    assert made.factor.dtype == torch.float64
+    assert {p.dtype for p in made.parameters()} == {torch.float32}
+    assert made.embed_new([x.float() for x in views()]).dtype == torch.float32
+    assert "factor" in made.state_dict()  # so that it is saved
+
+
+@pytest.mark.parametrize(
+    "encoder, kind, layers",
+    [
+        ("mlp", ViewEncoder, {"first", "second"}),
+        ("residual", ResidualEncoder, {"linear", "first", "second"}),
+        ("linear", ResidualEncoder, {"linear"}),
+    ],
+)
+def test_encoder_of_the_recipe(encoder, kind, layers):
+    made = network(dataclasses.replace(SMALL, encoder=encoder, negative_slope=0.2))
+    for module, width in zip(made.encoders, DIMS):
+        assert type(module) is kind and module.negative_slope == 0.2
+        assert {name.split(".")[0] for name, _ in module.named_parameters()} == layers
+        first = module.first if encoder == "mlp" else module.linear
+        assert first.in_features == width
+
+
+@pytest.mark.parametrize(
+    "changes, kind, width",
+    [
+        (dict(perturbation=False), None, None),
+        (dict(perturbation=True, sigma="spread"), SpreadPerturbation, None),
+        (dict(perturbation=True, sigma="relu"), PerturbationGenerator, sum(DIMS)),
+        (
+            dict(
+                perturbation=True,
+                sigma="softplus",
+                anchor_space="embedding",
+                closed_form_start=False,
+                embedding_dim=6,
+            ),
+            PerturbationGenerator,
+            6,
+        ),
+    ],
+)
+def test_perturbation_of_the_recipe(changes, kind, width):
+    made = network(dataclasses.replace(SMALL, **changes))
+    if kind is None:
+        assert made.perturbation is None
+        u = torch.ones(4, 2, dtype=torch.float64)
+        assert made.perturb(u, u, views()[0]) is u
+        return
+    assert type(made.perturbation) is kind
+    if width is not None:
+        assert made.perturbation.slope.shape == (width,)
+        return
+    assert float(made.perturbation.log_scale.exp().detach()) == pytest.approx(SMALL.spread)
+
+
+def test_anchors_get_unit_rows_when_asked_for():
+    made = network(dataclasses.replace(SMALL, perturbation=True, sigma="relu"))
+    width = sum(DIMS)
+    u, noise = torch.randn(2, 6, width, generator=torch.Generator().manual_seed(0)).double()
+    plain = made.anchors(u, noise, None, normalize=False)
+    torch.testing.assert_close(plain, made.perturbation(u, noise))
+    unit = made.anchors(u, noise, None, normalize=True)
+    torch.testing.assert_close(unit, plain / plain.norm(dim=1, keepdim=True))
+
+
+def test_initial_weights_repeat_with_the_seed():
+    first, second, other = network(), network(), network(seed=1)
+    for a, b in zip(first.parameters(), second.parameters()):
+        assert torch.equal(a, b)
+    assert not torch.equal(first.encoders[0].linear.weight, other.encoders[0].linear.weight)
+
+
+def test_training_offers_the_same_names():
+    assert training.Network is Network
+    assert training.resolve_device is resolve_device
+    assert training.resolve_dtype is resolve_dtype
+
+
+def test_device_and_type_by_name():
+    assert resolve_device("cpu") == torch.device("cpu")
+    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert resolve_dtype("float64") is torch.float64
+    with pytest.raises(ValueError, match="'abacus'"):
+        resolve_device("abacus")
+    with pytest.raises(ValueError, match="float16"):
+        resolve_dtype("float16")

@@ -1,0 +1,217 @@
+"""Draws of anchors in the views and in the embedding, against graphs made densely."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+
+from dmac import reference
+from dmac.anchor_graph import anchor_graph
+from dmac.anchors import SpreadPerturbation, sampled_anchors, squared_distances
+from dmac.layers import SparseView
+from dmac.network import Network
+from dmac.recipes import RELEASED, REVISED
+from dmac.sampling import EmbeddingAnchors, ViewAnchors, anchor_means, embedding_draw
+
+N, M, K, V = 30, 8, 3, 3
+STILL = SimpleNamespace(perturbation=None)
+
+
+def views():
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(N, d, generator=generator, dtype=torch.float64) for d in (4, 2, 5)]
+
+
+def embedding(seed=2):
+    return torch.randn(N, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def source(network=STILL, seed=0, **changes):
+    settings = dict(n_neighbors=K, anchor_sets=3, self_iterations=1) | changes
+    recipe = dataclasses.replace(REVISED, **settings)
+    return ViewAnchors(network, views(), M, recipe, torch.Generator().manual_seed(seed))
+
+
+def anchors_of(made, i):
+    """Anchor set i, one part a view and back at the scale of the views."""
+    return [part * V**0.5 for part in made.sets[i].split([4, 2, 5], 1)]
+
+
+def assert_graph(graph, d2):
+    """The graph is the one of these squared distances."""
+    torch.testing.assert_close(graph.to_dense(), anchor_graph(d2, K).to_dense())
+
+
+def test_joint_graph_is_that_of_the_mean_squared_distance():
+    made = source()
+    for i, graph in enumerate(made.graphs()):
+        d2 = [reference.squared_distances(x, u) for x, u in zip(views(), anchors_of(made, i))]
+        assert_graph(graph, sum(d2) / V)
+
+
+def test_graphs_a_view_are_those_of_each_view_by_itself():
+    made = source(joint_graph=False, self_share=0.0, self_weight=0.0)
+    (draw,) = made.draws(None, embedding(), K)
+    assert len(draw.graphs) == V
+    for graph, x, u in zip(draw.graphs, views(), anchors_of(made, 0)):
+        assert_graph(graph, reference.squared_distances(x, u))
+
+
+def test_draws_visit_the_anchor_sets_in_turn():
+    made = source(self_share=0.0)
+    graphs = [graph.to_dense() for graph in made.graphs()]
+    assert not torch.allclose(graphs[0], graphs[1])
+    for epoch in range(7):
+        (draw,) = made.draws(None, embedding(), K)
+        torch.testing.assert_close(draw.graphs[0].to_dense(), graphs[epoch % 3])
+
+
+def test_draws_use_the_neighbours_of_the_epoch():
+    made = source(anchor_sets=1, self_share=0.0)
+    for k in (2, 4, 2):
+        assert made.draws(None, embedding(), k)[0].graphs[0].indices.shape == (N, k)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_shares_sum_to_one(share):
+    draws = source(self_share=share).draws(None, embedding(), K)
+    shares = [draw.share for draw in draws]
+    assert shares == {0.0: [1.0], 0.3: [0.7, 0.3], 1.0: [1.0]}[share]
+    # The graph with Z comes last, and without a weight for Z there is none.
+    assert len(source(self_share=share, self_weight=0.0).draws(None, embedding(), K)) == 1
+
+
+def test_graph_with_z_is_in_the_last_draw_alone():
+    first, last = (source(self_share=0.3).draws(None, embedding(s), K) for s in (2, 3))
+    same = [
+        torch.equal(a.graphs[0].to_dense(), b.graphs[0].to_dense()) for a, b in zip(first, last)
+    ]
+    assert same == [True, False]
+
+
+@pytest.mark.parametrize("weight", [0.5, 2.0])
+@pytest.mark.parametrize("with_views", [True, False])
+def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight, with_views):
+    made = source(self_weight=weight, self_views=with_views)
+    made.generator = torch.Generator().manual_seed(5)
+    (graph,) = made.self_graphs(10 * embedding(), K)
+    rows = weight * F.normalize(embedding(), dim=1)
+    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1) if with_views else rows
+    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 1)
+    assert_graph(graph, reference.squared_distances(x, u))
+
+
+def test_without_weight_the_graph_ignores_z():
+    dense = []
+    for seed in (2, 3):
+        (graph,) = source(self_weight=0.0).self_graphs(embedding(seed), K)
+        dense.append(graph.to_dense())
+    torch.testing.assert_close(*dense)
+
+
+def test_graphs_a_view_with_z_add_the_distances_in_z():
+    made = source(joint_graph=False)
+    made.generator = torch.Generator().manual_seed(5)
+    graphs = made.self_graphs(embedding(), K)
+    rows = F.normalize(embedding(), dim=1)
+    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
+    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 1).split([4, 2, 5, 3], 1)
+    for graph, own, part in zip(graphs, views(), u):
+        d2 = reference.squared_distances(own, V**0.5 * part)
+        assert_graph(graph, d2 + reference.squared_distances(rows, u[-1]))
+
+
+def test_graph_with_z_is_drawn_anew_and_carries_no_gradient():
+    made, z = source(), embedding().requires_grad_()
+    first, second = (made.self_graphs(z, K)[0] for _ in range(2))
+    assert not torch.allclose(first.to_dense(), second.to_dense())
+    assert not first.weights.requires_grad
+
+
+def test_perturbation_moves_the_anchors_of_every_draw_and_learns():
+    module = SpreadPerturbation(0.5).double()
+    network = SimpleNamespace(perturbation=module, perturb=lambda u, noise, x: module(u, noise, x))
+    made = source(network, anchor_sets=1)
+    still = made.graphs()[0].to_dense()
+    draws = [made.draws(None, embedding(), K) for _ in range(2)]
+    first, second = (draw[0].graphs[0].to_dense() for draw in draws)
+    assert not torch.allclose(first, still) and not torch.allclose(first, second)
+    for draw in draws[0]:
+        (gradient,) = torch.autograd.grad(draw.graphs[0].weights.square().sum(), module.log_scale)
+        assert gradient.abs() > 0
+
+
+def test_sparse_views_are_refused_with_the_way_out():
+    matrix = scipy.sparse.random(N, 6, 0.3, "csr", random_state=0)
+    sparse = SparseView(matrix, torch.float64, "cpu")
+    with pytest.raises(ValueError, match="components"):
+        ViewAnchors(STILL, [*views(), sparse], M, REVISED, torch.Generator())
+
+
+def test_anchors_in_the_embedding_have_no_graph_before_it():
+    made = EmbeddingAnchors(STILL, M, RELEASED, torch.Generator())
+    with pytest.raises(ValueError, match="closed_form_start needs anchor_space='views'"):
+        made.graphs()
+
+
+def test_anchors_in_the_embedding_can_be_samples_of_it(generator):
+    recipe = dataclasses.replace(
+        RELEASED, anchor_start="sample", anchor_iterations=0, perturbation=False, embedding_dim=3
+    )
+    network = Network((4, 2, 5), 2, recipe, generator=generator).double()
+    u = EmbeddingAnchors(network, M, recipe, generator).anchors(embedding())
+    rows = F.normalize(embedding(), dim=1)
+    assert float(squared_distances(u, rows).min(1).values.max()) < 1e-12
+
+
+def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
+    zs, u = [embedding(seed) for seed in (2, 3)], embedding(4)[:M]
+    recipe = dataclasses.replace(RELEASED, joint_graph=True)
+    draw = embedding_draw(zs, u, K, recipe)
+    (graph,) = draw.graphs
+    mean = sum(reference.squared_distances(z, u) for z in zs) / 2
+    assert_graph(graph, mean)
+    torch.testing.assert_close(draw.assignments(None, 7)[0], mean[:7])
+    assert draw.convolved(zs) == ([graph] * 2, [u] * 2)
+
+
+def test_means_of_the_anchors_are_weighted_means_of_their_samples():
+    (graph,) = source(anchor_sets=1).graphs()
+    s, z = graph.to_dense(), embedding()
+    expected = torch.diag(reference.inverse_degrees(s)) @ s.T @ z
+    torch.testing.assert_close(anchor_means(graph, z), expected)
+
+
+def test_assignments_are_distances_of_unit_rows_and_stop_at_the_first_rows():
+    (draw,) = source(self_share=0.0).draws(None, None, K)
+    z = embedding().requires_grad_()
+    (d2,) = draw.assignments(z)
+    means = F.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
+    expected = reference.squared_distances(F.normalize(z, dim=1), means)
+    torch.testing.assert_close(d2, expected)
+    torch.testing.assert_close(draw.assignments(z, 5)[0], d2[:5])
+    # The means are held: the gradient is that of the samples alone.
+    gradients = [torch.autograd.grad(value.square().sum(), z)[0] for value in (d2, expected)]
+    torch.testing.assert_close(*gradients)
+
+
+def test_convolution_starts_from_the_means_in_every_view():
+    (draw,) = source(self_share=0.0).draws(None, None, K)
+    zs = [embedding(seed) for seed in (2, 3, 4)]
+    graphs, means = draw.convolved(zs)
+    assert graphs == draw.graphs * 3
+    for z, mean in zip(zs, means):
+        torch.testing.assert_close(mean, anchor_means(draw.graphs[0], z))
+
+
+def test_anchors_of_a_fitted_model_are_means_in_z():
+    made = source()
+    made.generator = torch.Generator().manual_seed(5)
+    u = made.anchors(embedding())
+    made.generator = torch.Generator().manual_seed(5)
+    (graph,) = made.self_graphs(embedding(), K)
+    torch.testing.assert_close(u, anchor_means(graph, embedding()))
+    assert u.shape == (M, 3)
