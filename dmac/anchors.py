@@ -188,7 +188,7 @@ class PerturbationGenerator(nn.Module):
 class SpreadPerturbation(nn.Module):
     r"""Perturbed anchors whose noise has the size of the anchor's own cell.
 
-    :math:`u_j = \hat u_j + e^{\theta} \rho_j \epsilon_j`, where :math:`\rho_j` is the root mean
+    :math:`u_j = \hat u_j + e^{\theta} \omega_j \epsilon_j`, where :math:`\omega_j` is the root mean
     squared deviation, a feature, of the samples nearest to :math:`\hat u_j`, and :math:`\theta` is
     one learnable number: :math:`e^\theta` says in units of the cells how far the graph is averaged.
 

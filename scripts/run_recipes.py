@@ -1,9 +1,11 @@
 """Make the stored runs behind chapter 11: a JSON line a run, in notebooks/results/recipes/.
 
     python scripts/run_recipes.py revised baselines ideas robustness switches walk unseen
+    python scripts/run_recipes.py seconds
 
 A run that is already stored is not made again. `--datasets PIE BBC` restricts, `--jobs` is the
-number of processes; each uses one thread. DMAC_DATA names the folder of data files.
+number of processes; each uses one thread. `seconds` times whole fits one after the other with two
+threads, for a machine that does nothing else. DMAC_DATA names the folder of data files.
 """
 
 import argparse
@@ -64,12 +66,12 @@ def fit(group, name, dataset, seed):
 
 
 def task(group, name, dataset, seed):
-    torch.set_num_threads(1)
+    torch.set_num_threads(2 if group == "seconds" else 1)
     return {"variant": name, "dataset": dataset, "seed": seed} | fit(group, name, dataset, seed)
 
 
 def main():
-    groups = [*GROUPS, "baselines", "unseen"]
+    groups = [*GROUPS, "baselines", "unseen", "seconds"]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("groups", nargs="+", choices=groups)
     parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS)
@@ -81,6 +83,8 @@ def main():
         variants, seeds = GROUPS.get(group, (None, 10))
         if group == "baselines":
             variants = BASELINES
+        elif group == "seconds":
+            variants, seeds = {"revised": {}}, 3
         elif group == "unseen":
             variants = {"revised": {}}
             datasets = [d for d in datasets if d in ("HandWritten", "100Leaves", "CCV-20d")]
@@ -102,7 +106,8 @@ def main():
                 raise SystemExit(f"{described} differs from the recipes of today: move {path} away")
             described.write_text(recipes)
         with path.open("a") as store:
-            runs = Parallel(arguments.jobs, return_as="generator_unordered")(
+            jobs = 1 if group == "seconds" else arguments.jobs
+            runs = Parallel(jobs, return_as="generator_unordered")(
                 delayed(task)(*t) for t in tasks
             )
             for run in runs:
