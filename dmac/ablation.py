@@ -1,7 +1,7 @@
 """The runs behind REVISED: the way there, each switch by itself, its ideas, and its robustness.
 
 Every variant is a set of recipe fields, so that all of them are points in the same space.
-Chapter 11 of the book tells what they show; ``scripts/run_recipes.py`` makes the stored runs.
+``scripts/run_recipes.py`` makes the stored runs; chapter 11 shows those that are complete.
 """
 
 import dataclasses
@@ -57,7 +57,7 @@ def _walk():
 #: From the start to REVISED, each row one step further than the one above; the last *is* REVISED.
 WALK = _walk()
 
-#: The paper's three ideas in the best form found for each, switched on in REVISED.
+#: The paper's three ideas, each in a form that could work here, switched on in REVISED.
 IDEAS = {
     "perturbation": dict(perturbation=True, spread=0.5),
     "anchor learning": dict(al_weight=0.1, al_form="balanced"),
@@ -115,7 +115,7 @@ def stored(group, folder):
     Parameters
     ----------
     group : str
-        A name in `GROUPS`, or "baselines", "unseen", "search".
+        A name in `GROUPS`, or "baselines", "unseen", "seconds", "search".
     folder : str or path
         ``notebooks/results/recipes``.
 

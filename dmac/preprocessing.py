@@ -1,6 +1,6 @@
 """What every view goes through before the network sees it, learned once and stored.
 
-Chapter 11 of the book shows what each step is worth.
+Chapter 11 of the book says why each step is there.
 """
 
 import numpy as np
