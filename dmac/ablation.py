@@ -8,7 +8,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from dmac.recipes import REVISED, Recipe
+from dmac.recipes import RELEASED, REVISED, Recipe
 
 DATASETS = (
     "PIE",
@@ -57,6 +57,42 @@ def _walk():
 #: From the start to REVISED, each row one step further than the one above; the last *is* REVISED.
 WALK = _walk()
 
+_FROM_RELEASED = {
+    "roots and ridged whitening": ("root", "components", "whitening_ridge"),
+    "linear map plus MLP, d = c": ("encoder", "negative_slope", "embedding_dim"),
+    "orthonormal fusion": ("orthonormal", "normalize_embedding"),
+    "no pre-training": ("pretrain_epochs",),
+    "k constant": ("neighbor_period",),
+    "no perturbation": ("perturbation", "sigma"),
+    "structure loss alone": (
+        *("al_weight", "cm_weight", "sp_weight"),
+        *("sp_form", "mutual_information", "detach_graph"),
+    ),
+    "Adam, cosine, 120 epochs": ("optimizer", "schedule", "lr", "epochs"),
+    "twice the anchors": ("anchor_factor", "anchor_share"),
+    "one joint graph": ("joint_graph",),
+    "60 anchor sets in the views": (
+        *("anchor_space", "anchor_start", "anchor_iterations", "anchor_sets"),
+    ),
+    "closed-form start": ("closed_form_start",),
+    "graph with Z": ("self_weight", "self_share", "self_iterations"),
+    "unit rows, 10 starts": ("final_unit_rows", "final_n_init"),
+}
+
+
+def _from_released():
+    old, new = dataclasses.asdict(RELEASED), dataclasses.asdict(REVISED)
+    changes = {key: old[key] for key in old if key != "name" and old[key] != new[key]}
+    walk = {"RELEASED": dict(changes)}
+    for name, names in _FROM_RELEASED.items():
+        changes = {key: value for key, value in changes.items() if key not in names}
+        walk[f"+ {name}"] = changes
+    return walk
+
+
+#: From RELEASED to REVISED, one switch a row; the first *is* RELEASED, the last *is* REVISED.
+FROM_RELEASED = _from_released()
+
 #: The paper's three ideas, each in a form that could work here, switched on in REVISED.
 IDEAS = {
     "perturbation": dict(perturbation=True, spread=0.5),
@@ -101,6 +137,7 @@ GROUPS = {
     "robustness": (ROBUSTNESS, 3),
     "switches": (SWITCHES, 3),
     "walk": (dict(list(WALK.items())[:-1]), 3),
+    "released": (dict(list(FROM_RELEASED.items())[:-1]), 3),
 }
 
 

@@ -1,6 +1,6 @@
 """Make the stored runs behind chapter 11: a JSON line a run, in notebooks/results/recipes/.
 
-    python scripts/run_recipes.py revised baselines ideas robustness switches walk unseen
+    python scripts/run_recipes.py revised baselines ideas robustness switches walk released unseen
     python scripts/run_recipes.py seconds
 
 A run that is already stored is not made again. `--datasets PIE BBC` restricts, `--jobs` is the

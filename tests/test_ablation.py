@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.ablation import GROUPS, IDEAS, ROBUSTNESS, SWITCHES, WALK, variant
-from dmac.recipes import REVISED
+from dmac.ablation import FROM_RELEASED, GROUPS, IDEAS, ROBUSTNESS, SWITCHES, WALK, variant
+from dmac.recipes import RELEASED, REVISED
 
-FAMILIES = {"walk": WALK, "ideas": IDEAS, "switches": SWITCHES, "robustness": ROBUSTNESS}
+FAMILIES = {
+    "walk": WALK,
+    "released": FROM_RELEASED,
+    "ideas": IDEAS,
+    "switches": SWITCHES,
+    "robustness": ROBUSTNESS,
+}
 ALL = {f"{family}: {name}": c for family, vs in FAMILIES.items() for name, c in vs.items()}
 
 
@@ -39,11 +45,19 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
     ]
 
 
+def test_walk_from_released_turns_every_field_once_from_its_value_to_that_of_revised():
+    rows = list(FROM_RELEASED.values())
+    assert variant(rows[0], RELEASED.name) == RELEASED
+    assert rows[-1] == {}
+    for before, after in zip(rows, rows[1:]):
+        assert after.items() < before.items()
+
+
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_variants_of_a_family_differ_from_revised_and_from_each_other(family):
     variants = [fields(changes) for changes in FAMILIES[family].values()]
     assert len(set(variants)) == len(variants)
-    assert (fields({}) in variants) == (family == "walk")  # whose last row it is
+    assert (fields({}) in variants) == (family in ("walk", "released"))  # whose last row it is
 
 
 def test_switches_and_ideas_do_not_repeat_each_other():
@@ -78,7 +92,8 @@ def test_variant_is_revised_with_a_name_of_its_own():
 @pytest.mark.parametrize("name", list(ALL))
 def test_every_variant_runs(name):
     recipe = variant(ALL[name])
-    recipe = dataclasses.replace(recipe, epochs=min(recipe.epochs, 2))
+    short = {key: min(getattr(recipe, key), 2) for key in ("pretrain_epochs", "epochs")}
+    recipe = dataclasses.replace(recipe, **short)
     rng = np.random.default_rng(0)
     classes = np.arange(60) % 3
     views = [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (7, 9)]
