@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 
-def _row_sums(indices, weights, f):
+def row_sums(indices, weights, f):
     """S f without forming S: (n, k) indices and weights, (m, d) table -> (n, d)."""
     return F.embedding_bag(indices, f, per_sample_weights=weights, mode="sum")
 
 
-def _column_sums(indices, weights, x, n_anchors):
+def column_sums(indices, weights, x, n_anchors):
     """S^T x without forming S: (n, k), (n, k), (n, d) -> (m, d)."""
     out = x.new_zeros(n_anchors, x.shape[1])
     for h in range(indices.shape[1]):
@@ -33,14 +33,14 @@ class _AnchorsToSamples(torch.autograd.Function):
     @staticmethod
     def forward(ctx, indices, weights, f):
         ctx.save_for_backward(indices, weights, f)
-        return _row_sums(indices, weights, f)
+        return row_sums(indices, weights, f)
 
     @staticmethod
     def backward(ctx, grad):
         indices, weights, f = ctx.saved_tensors
         grad = grad.contiguous()
         d_weights = _sampled_products(indices, grad, f) if ctx.needs_input_grad[1] else None
-        d_f = _column_sums(indices, weights, grad, len(f)) if ctx.needs_input_grad[2] else None
+        d_f = column_sums(indices, weights, grad, len(f)) if ctx.needs_input_grad[2] else None
         return None, d_weights, d_f
 
 
@@ -50,14 +50,14 @@ class _SamplesToAnchors(torch.autograd.Function):
     @staticmethod
     def forward(ctx, indices, weights, x, n_anchors):
         ctx.save_for_backward(indices, weights, x)
-        return _column_sums(indices, weights, x, n_anchors)
+        return column_sums(indices, weights, x, n_anchors)
 
     @staticmethod
     def backward(ctx, grad):
         indices, weights, x = ctx.saved_tensors
         grad = grad.contiguous()
         d_weights = _sampled_products(indices, x, grad) if ctx.needs_input_grad[1] else None
-        d_x = _row_sums(indices, weights, grad) if ctx.needs_input_grad[2] else None
+        d_x = row_sums(indices, weights, grad) if ctx.needs_input_grad[2] else None
         return None, d_weights, d_x, None
 
 
@@ -117,6 +117,17 @@ class AnchorGraph:
         return dense.scatter(1, self.indices, self.weights)
 
 
+def check_neighbors(n_neighbors, n_anchors):
+    """Raise ValueError unless 1 <= k < m."""
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors is {n_neighbors}, it must be at least 1")
+    if n_anchors < n_neighbors + 1:
+        raise ValueError(
+            f"{n_neighbors} neighbours need at least {n_neighbors + 1} anchors, there are "
+            f"{n_anchors}: lower n_neighbors or raise n_anchors"
+        )
+
+
 def anchor_graph(d2, n_neighbors):
     r"""Closed-form anchor graph (paper eq. agl; Nie et al. 2016 and ULGE for the solution).
 
@@ -151,17 +162,31 @@ def anchor_graph(d2, n_neighbors):
         If k < 1 or m < k + 1.
     """
     m = d2.shape[1]
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors is {n_neighbors}, it must be at least 1")
-    if m < n_neighbors + 1:
-        raise ValueError(
-            f"{n_neighbors} neighbours need at least {n_neighbors + 1} anchors, there are {m}: "
-            f"lower n_neighbors or raise n_anchors"
-        )
+    check_neighbors(n_neighbors, m)
     nearest, indices = torch.topk(d2, n_neighbors + 1, dim=1, largest=False, sorted=True)
+    return closed_form_graph(nearest, indices, m)
+
+
+def closed_form_graph(nearest, indices, n_anchors):
+    """The same from the k + 1 smallest distances alone.
+
+    Parameters
+    ----------
+    nearest : torch.Tensor of shape (n, k + 1)
+        Squared distances, ascending.
+    indices : torch.Tensor of shape (n, k + 1), int64
+        Their anchors.
+    n_anchors : int
+        m.
+
+    Returns
+    -------
+    AnchorGraph
+    """
+    k = nearest.shape[1] - 1
     border = nearest[:, -1:]
     gaps = border - nearest[:, :-1]
     total = gaps.sum(1, keepdim=True)
-    tied = total <= 4 * torch.finfo(d2.dtype).eps * border
-    weights = torch.where(tied, 1 / n_neighbors, gaps / torch.where(tied, 1.0, total))
-    return AnchorGraph(indices[:, :-1].contiguous(), weights, m)
+    tied = total <= 4 * torch.finfo(nearest.dtype).eps * border
+    weights = torch.where(tied, 1 / k, gaps / torch.where(tied, 1.0, total))
+    return AnchorGraph(indices[:, :-1].contiguous(), weights, n_anchors)

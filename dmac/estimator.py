@@ -68,8 +68,10 @@ class DMAC(ClusterMixin, BaseEstimator):
     -----
     Every view goes through a :class:`dmac.preprocessing.ViewPipeline` first; what it learned is
     kept for new samples. The samples are shuffled before fitting and put back after, so that
-    nothing can be learned from the order of a file. Memory grows as n m for a few n x m tensors a view. Views in which all
-    samples are equal fit without an error; the final k-means then fills fewer than c clusters.
+    nothing can be learned from the order of a file. Beside the views and the network's activations,
+    memory grows as n (d + k): samples and anchors are compared block by block
+    (:mod:`dmac.assignment`). Views in which all samples are equal fit without an error; the final
+    k-means then fills fewer than c clusters.
 
     Examples
     --------

@@ -49,9 +49,9 @@ class Recipe:
     anchor_factor, anchor_share : float
     anchor_space : {"embedding", "views"}
         Where the anchors live: in Z, or in the input of the encoders (one block a view).
-    anchor_start : {"kmeans", "sample"}
-        K-means to convergence from k-means++, or random samples and ``anchor_iterations`` of
-        Lloyd's.
+    anchor_start : {"kmeans", "warm", "sample"}
+        K-means to convergence, from k-means++ in every epoch or from where the last epoch's ended
+        (:class:`dmac.kmeans.WarmAnchors`); or random samples and ``anchor_iterations`` of Lloyd's.
     anchor_iterations : int
     anchor_sets : int
         Anchor sets in the views, drawn once and visited in turn; one is one set for the whole run.
@@ -123,7 +123,7 @@ class Recipe:
     anchor_factor: float = 1.0
     anchor_share: float = 1.0
     anchor_space: str = "embedding"
-    anchor_start: str = "kmeans"
+    anchor_start: str = "warm"
     anchor_iterations: int = 5
     anchor_sets: int = 1
     self_weight: float = 0.0
@@ -217,7 +217,7 @@ _CHOICES = {
     "optimizer": ("rmsprop", "adam"),
     "schedule": ("constant", "cosine"),
     "anchor_space": ("embedding", "views"),
-    "anchor_start": ("kmeans", "sample"),
+    "anchor_start": ("kmeans", "warm", "sample"),
     "sigma": ("relu", "softplus", "spread"),
     "mutual_information": ("per_row", "joint"),
     "al_form": ("entropy", "balanced"),

@@ -25,7 +25,8 @@ PUBLISHED = Recipe(
 
 #: The authors' implementation (GitHub drongwbc/DMAC-AAAI25), whose choices the paper does not give.
 #: Two details differ, in every recipe: rows that are numerically zero are not blown up to unit length
-#: (:class:`dmac.views.RowNormalizer`), and a k-means anchor that loses its samples stays in place.
+#: (:class:`dmac.views.RowNormalizer`), and the k-means of an epoch starts where the last one ended
+#: instead of from k-means++ (``anchor_start="kmeans"`` does that).
 RELEASED = Recipe(name="released", final_n_init=1)
 
 #: Where the book arrives, one setting for all data; chapter 11 derives it and measures it. Its

@@ -11,8 +11,10 @@ from typing import Protocol
 import torch
 import torch.nn.functional as F
 
-from dmac.anchor_graph import AnchorGraph, anchor_graph
-from dmac.anchors import SpreadPerturbation, kmeans_anchors, sampled_anchors, squared_distances
+from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
+from dmac.anchors import SpreadPerturbation, neighbor_bandwidth
+from dmac.assignment import assign, assignment_entropy
+from dmac.kmeans import WarmAnchors, kmeans_anchors, sampled_anchors
 
 
 class Draw(Protocol):
@@ -21,11 +23,8 @@ class Draw(Protocol):
     graphs: list
     share: float
 
-    def assignments(self, z, rows=None):
-        """Squared distances (n, m) for the anchor learning loss, one tensor a graph.
-
-        With ``rows``, of the first so many samples: enough to measure by.
-        """
+    def anchor_learning(self, z, recipe):
+        """The anchor learning loss, a number a graph; one of weight 0 is measured on few samples."""
 
     def convolved(self, zs):
         """A graph a view, and what the convolution starts from: (m, d) a view."""
@@ -36,13 +35,16 @@ class EmbeddingDraw:
     """Anchors U (m, d) in the embedding; they are what is assigned to and convolved."""
 
     graphs: list
-    distances: list
+    pairs: list
+    entropies: list
     u: torch.Tensor
     share: float = 1.0
 
-    def assignments(self, z, rows=None):
-        """The distances from the view embeddings that gave the graphs."""
-        return [d2[:rows] for d2 in self.distances]
+    def anchor_learning(self, z, recipe):
+        """From the distances that gave the graphs."""
+        if self.entropies:
+            return self.entropies
+        return [_measured(x, u, recipe) for x, u in self.pairs]
 
     def convolved(self, zs):
         """U for every view."""
@@ -56,18 +58,31 @@ class ViewDraw:
     graphs: list
     share: float
 
-    def assignments(self, z, rows=None):
-        """Distances of unit rows of Z from unit rows of the anchors' means, held constant."""
-        unit = F.normalize(z[:rows], dim=1)
-        return [
-            squared_distances(unit, F.normalize(anchor_means(graph, z.detach()), dim=1))
-            for graph in self.graphs
-        ]
+    def anchor_learning(self, z, recipe):
+        """Between unit rows of Z and unit rows of the anchors' means, held constant."""
+        unit = F.normalize(z, dim=1)
+        means = [F.normalize(anchor_means(graph, z.detach()), dim=1) for graph in self.graphs]
+        return [_measured(unit, u, recipe) for u in means]
 
     def convolved(self, zs):
         """The anchors' means of every view's embedding."""
         graphs = _per_view(self.graphs, zs)
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
+
+
+# An anchor learning loss of weight 0 is measured on this many samples; their order is random.
+_MEASURED_ROWS = 512
+
+
+def _measured(x, u, recipe):
+    """The anchor learning loss of one graph in the recipe's form."""
+    if recipe.al_weight == 0:
+        x, u = x[:_MEASURED_ROWS].detach(), u.detach()
+    if recipe.al_form == "entropy":
+        return assignment_entropy(x, u)
+    k = min(recipe.n_neighbors, len(u) - 1)
+    bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).nearest, k)
+    return assignment_entropy(x, u, bandwidth, balanced=True)
 
 
 def _per_view(graphs, zs):
@@ -81,10 +96,15 @@ def anchor_means(graph, z):
 
 def embedding_draw(zs, u, n_neighbors, recipe):
     """Graphs of v view embeddings (n, d) on anchors U (m, d)."""
-    distances = [squared_distances(z, u) for z in zs]
-    if recipe.joint_graph:
-        distances = [torch.stack(distances).mean(0)]
-    return EmbeddingDraw([anchor_graph(d2, n_neighbors) for d2 in distances], distances, u)
+    pairs = [(z, u) for z in zs]
+    if recipe.joint_graph:  # the mean of the views' squared distances
+        scale = 1 / math.sqrt(len(zs))
+        pairs = [(scale * torch.cat(list(zs), 1), scale * torch.cat([u] * len(zs), 1))]
+    check_neighbors(n_neighbors, len(u))
+    fused = recipe.al_weight > 0 and recipe.al_form == "entropy"
+    found = [assign(x, y, n_neighbors + 1, entropy=fused) for x, y in pairs]
+    graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in found]
+    return EmbeddingDraw(graphs, pairs, [a.entropy for a in found] if fused else [], u)
 
 
 class EmbeddingAnchors:
@@ -102,11 +122,15 @@ class EmbeddingAnchors:
     def __init__(self, network, n_anchors, recipe, generator):
         self.network, self.n_anchors = network, n_anchors
         self.recipe, self.generator = recipe, generator
+        self._warm = WarmAnchors(n_anchors, generator) if recipe.anchor_start == "warm" else None
 
     def anchors(self, z):
         """U (m, d): k-means or sampled anchors of Z (n, d), then the perturbation."""
         recipe = self.recipe
-        u_hat = _initial_anchors(z, self.n_anchors, recipe, self.generator)
+        if self._warm is not None:
+            u_hat = self._warm(z)
+        else:
+            u_hat = _initial_anchors(z, self.n_anchors, recipe, self.generator)
         noise = _noise(u_hat, self.generator)
         return self.network.anchors(u_hat, noise, z, normalize=recipe.normalize_anchors)
 
@@ -120,7 +144,7 @@ class EmbeddingAnchors:
 
 
 def _initial_anchors(x, n_anchors, recipe, generator):
-    if recipe.anchor_start == "kmeans":
+    if recipe.anchor_start in ("kmeans", "warm"):
         return kmeans_anchors(x, n_anchors, generator)
     return sampled_anchors(x, n_anchors, generator, recipe.anchor_iterations)
 
@@ -215,10 +239,18 @@ class ViewAnchors:
 
     def _graphs_of(self, x, u, n_neighbors, joint) -> list[AnchorGraph]:
         if joint:
-            return [anchor_graph(squared_distances(x, u), n_neighbors)]
+            return [_graph_on(x, u, n_neighbors)]
         # A view's own squared distances, at the scale of that view; Z goes with each of them.
         widths = [*self.widths, x.shape[1] - sum(self.widths)]
-        parts = list(zip(x.split(widths, 1), u.split(widths, 1)))
-        own = [squared_distances(a, b) * len(self.widths) for a, b in parts[:-1]]
-        extra = squared_distances(*parts[-1]) if widths[-1] else 0.0
-        return [anchor_graph(d2 + extra, n_neighbors) for d2 in own]
+        scale = math.sqrt(len(self.widths))
+        *own, extra = zip(x.split(widths, 1), u.split(widths, 1))
+        return [
+            _graph_on(*(torch.cat([scale * part, z], 1) for part, z in zip(pair, extra)), n_neighbors)
+            for pair in own
+        ]
+
+
+def _graph_on(x, u, n_neighbors):
+    check_neighbors(n_neighbors, len(u))
+    found = assign(x, u, n_neighbors + 1)
+    return closed_form_graph(found.nearest, found.indices, len(u))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import torch
 
 from dmac import diagnostics
-from dmac.anchors import anchor_learning_loss, neighbor_bandwidth, squared_distances
 from dmac.consistency import consistency_loss
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
@@ -71,10 +70,6 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
     return losses_on(network, zs, z, [embedding_draw(zs, u, n_neighbors, recipe)], recipe)
 
 
-# An anchor learning loss of weight 0 is measured on this many samples; their order is random.
-_MEASURED_ROWS = 512
-
-
 def losses_on(network, zs, z, draws, recipe):
     """`joint_loss` on given draws of anchors and their graphs.
 
@@ -100,10 +95,8 @@ def losses_on(network, zs, z, draws, recipe):
             sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
     draw = draws[-1]
     empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
-    rows = None if recipe.al_weight > 0 else _MEASURED_ROWS
     with torch.set_grad_enabled(recipe.al_weight > 0):
-        assignments = draw.assignments(z, rows)
-        al = sum((_anchor_learning(d2, recipe) for d2 in assignments), start=z.new_zeros(()))
+        al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
     with torch.set_grad_enabled(recipe.cm_weight > 0):
         fs = [
             convolve(graph, u)
@@ -113,13 +106,6 @@ def losses_on(network, zs, z, draws, recipe):
     total = recipe.al_weight * al + recipe.cm_weight * cm + recipe.sp_weight * sp
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
-
-
-def _anchor_learning(d2, recipe):
-    if recipe.al_form == "entropy":
-        return anchor_learning_loss(d2)
-    k = min(recipe.n_neighbors, d2.shape[1] - 1)
-    return anchor_learning_loss(d2, neighbor_bandwidth(d2, k), balanced=True)
 
 
 def neighbors_at(epoch, recipe, n_anchors, n_clusters):

@@ -32,7 +32,7 @@ def test_the_released_choices():
         anchor_factor=1.0,
         anchor_share=1.0,
         anchor_space="embedding",
-        anchor_start="kmeans",
+        anchor_start="warm",
         anchor_iterations=5,
         anchor_sets=1,
         self_weight=0.0,

@@ -10,7 +10,13 @@ import torch.nn.functional as F
 
 from dmac import reference
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import SpreadPerturbation, sampled_anchors, squared_distances
+from dmac.anchors import (
+    SpreadPerturbation,
+    anchor_learning_loss,
+    neighbor_bandwidth,
+    sampled_anchors,
+    squared_distances,
+)
 from dmac.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
@@ -174,7 +180,8 @@ def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
     (graph,) = draw.graphs
     mean = sum(reference.squared_distances(z, u) for z in zs) / 2
     assert_graph(graph, mean)
-    torch.testing.assert_close(draw.assignments(None, 7)[0], mean[:7])
+    (al,) = draw.anchor_learning(None, recipe)
+    torch.testing.assert_close(al, anchor_learning_loss(mean))
     assert draw.convolved(zs) == ([graph] * 2, [u] * 2)
 
 
@@ -185,16 +192,19 @@ def test_means_of_the_anchors_are_weighted_means_of_their_samples():
     torch.testing.assert_close(anchor_means(graph, z), expected)
 
 
-def test_assignments_are_distances_of_unit_rows_and_stop_at_the_first_rows():
+@pytest.mark.parametrize("form", ["entropy", "balanced"])
+def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(form):
     (draw,) = source(self_share=0.0).draws(None, None, K)
+    recipe = dataclasses.replace(REVISED, al_weight=1.0, al_form=form, n_neighbors=K)
     z = embedding().requires_grad_()
-    (d2,) = draw.assignments(z)
+    (loss,) = draw.anchor_learning(z, recipe)
     means = F.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
-    expected = reference.squared_distances(F.normalize(z, dim=1), means)
-    torch.testing.assert_close(d2, expected)
-    torch.testing.assert_close(draw.assignments(z, 5)[0], d2[:5])
+    d2 = reference.squared_distances(F.normalize(z, dim=1), means)
+    bandwidth = neighbor_bandwidth(d2, K) if form == "balanced" else 1.0
+    expected = anchor_learning_loss(d2, bandwidth, balanced=form == "balanced")
+    torch.testing.assert_close(loss, expected)
     # The means are held: the gradient is that of the samples alone.
-    gradients = [torch.autograd.grad(value.square().sum(), z)[0] for value in (d2, expected)]
+    gradients = [torch.autograd.grad(value, z)[0] for value in (loss, expected)]
     torch.testing.assert_close(*gradients)
 
 

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dmac import reference
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth, squared_distances
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
+from dmac.sampling import anchor_means
 from dmac.structure import closed_form_projection, structure_preservation_loss
 from dmac.training import (
     Network,
@@ -186,9 +187,10 @@ def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
             trained = [model.encoders, model.perturbation, model.convolutions]
             parameters = [p for module in trained for p in module.parameters()]
             optimiser = torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.99, eps=1e-8)
+            source = anchor_source(model, views(), N_ANCHORS, recipe, generator)
             for _ in range(3):
                 zs, z = model.embed(views())
-                u = draw_anchors(model, z, N_ANCHORS, recipe, generator)
+                u = source.anchors(z)
                 weights = [[layer.weight.T for layer in f.layers] for f in model.convolutions]
                 loss = reference.joint_loss(
                     zs,
@@ -231,7 +233,7 @@ def test_fused_embedding_has_unit_rows_when_the_recipe_says_so(generator):
 
 def test_noise_is_standard_normal_and_fresh_for_every_draw(generator, monkeypatch):
     m, d = 60, 50
-    recipe = dataclasses.replace(PUBLISHED, embedding_dim=d)
+    recipe = dataclasses.replace(PUBLISHED, embedding_dim=d, anchor_start="kmeans")
     model = network(recipe, generator)
     with torch.no_grad():
         for p in model.perturbation.parameters():
@@ -378,6 +380,11 @@ def test_terms_of_weight_zero_are_measured_without_gradient():
         assert all((g is None) == (cm_weight == 0) for g in gradients)
 
 
+def unit_distances(draw, z):
+    means = torch.nn.functional.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
+    return squared_distances(torch.nn.functional.normalize(z, dim=1), means)
+
+
 def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_terms():
     recipe = dataclasses.replace(
         REVISED,
@@ -395,7 +402,7 @@ def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_ter
     losses = losses_on(model, zs, z, draws, recipe)
     in_views, with_z = (structure_preservation_loss(z, d.graphs[0]) / 90 for d in draws)
     torch.testing.assert_close(losses.structure_preservation, 0.7 * in_views + 0.3 * with_z)
-    (d2,) = draws[1].assignments(z)
+    d2 = unit_distances(draws[1], z)
     al = anchor_learning_loss(d2, neighbor_bandwidth(d2, 5), balanced=True)
     torch.testing.assert_close(losses.anchor_learning, al)
     expected = 2 * losses.structure_preservation + 0.7 * al
@@ -403,13 +410,13 @@ def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_ter
 
 
 def test_anchor_learning_counts_every_sample_unless_it_is_only_measured(generator, monkeypatch):
-    monkeypatch.setattr("dmac.training._MEASURED_ROWS", 4)
+    monkeypatch.setattr("dmac.sampling._MEASURED_ROWS", 4)
     recipe = dataclasses.replace(REVISED, hidden_dim=16)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
     source = anchor_source(model, clustered(), 20, recipe, generator)
     zs, z = model.embed(clustered())
     draws = source.draws(zs, z, 5)
-    (d2,) = draws[-1].assignments(z)
+    d2 = unit_distances(draws[-1], z)
     for weight, rows in ((0.0, 4), (0.1, None)):
         losses = losses_on(model, zs, z, draws, dataclasses.replace(recipe, al_weight=weight))
         torch.testing.assert_close(losses.anchor_learning, anchor_learning_loss(d2[:rows]))

@@ -1,0 +1,199 @@
+r"""The n x m work of an epoch in one pass over blocks: nearest anchors and assignment entropy.
+
+Every sample is compared with every anchor, but nothing of size n x m is kept: a block of rows gives
+its distances, its k + 1 nearest anchors, its entropy and its part of the gradient, and is gone.
+Memory is O(n (d + k)) and one block. :func:`dmac.anchors.squared_distances`,
+:func:`dmac.anchors.anchor_learning_loss` and :func:`dmac.anchor_graph.anchor_graph` compute the
+same on whole n x m tensors; the tests hold the two against each other.
+
+Chapter 10 of the book counts what is saved.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import torch
+
+from dmac.anchor_graph import column_sums, row_sums
+from dmac.distances import block_distances, row_blocks
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What one pass over samples and anchors found.
+
+    Attributes
+    ----------
+    nearest : torch.Tensor of shape (n, p)
+        The p smallest squared distances of every sample, ascending; differentiable.
+    indices : torch.Tensor of shape (n, p), int64
+        Whose they are.
+    entropy : torch.Tensor of shape () or None
+        The anchor learning loss, if it was asked for; differentiable.
+    """
+
+    nearest: torch.Tensor
+    indices: torch.Tensor
+    entropy: torch.Tensor | None
+
+
+def assign(z, u, n_nearest, *, entropy=False):
+    r"""Each sample's nearest anchors, and with the same distances the anchor learning loss.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+    n_nearest : int
+        p, from 1 to m: k + 1 for a graph of k neighbours.
+    entropy : bool
+        Also compute :func:`dmac.anchors.anchor_learning_loss`, with a bandwidth of 1.
+
+    Returns
+    -------
+    Assignment
+    """
+    nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
+    return Assignment(nearest, indices, loss if entropy else None)
+
+
+def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
+    r"""The anchor learning loss alone: see :func:`dmac.anchors.anchor_learning_loss`.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+    bandwidth : float or torch.Tensor of shape ()
+        :math:`\tau`, a constant.
+    balanced : bool
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return _Assign.apply(z, u, 0, True, bandwidth, balanced)[2]
+
+
+class _Assign(torch.autograd.Function):
+    """The pass. The loss is one number, so its gradient is taken with it, while a block is there."""
+
+    @staticmethod
+    def forward(ctx, z, u, n_nearest, entropy, bandwidth, balanced):
+        # Moving both by the same vector changes no distance and keeps the digits.
+        centre = u.mean(0)
+        x, y = z - centre, u - centre
+        gradient = entropy and (ctx.needs_input_grad[0] or ctx.needs_input_grad[1])
+        usage = _usage(x, y, bandwidth) if balanced else None
+        swept = _sweep(x, y, n_nearest, entropy, bandwidth, usage, gradient)
+        nearest, indices, loss, grads = swept
+        if balanced:
+            loss = loss + torch.special.xlogy(usage, usage).sum()
+        ctx.save_for_backward(x, y, indices, *grads)
+        ctx.mark_non_differentiable(indices)
+        ctx.set_materialize_grads(False)
+        return nearest, indices, loss
+
+    @staticmethod
+    def backward(ctx, d_nearest, _, d_loss):
+        x, y, indices, *grads = ctx.saved_tensors
+        dz, du = torch.zeros_like(x), torch.zeros_like(y)
+        if d_loss is not None and grads:
+            dz.add_(d_loss * grads[0])
+            du.add_(d_loss * grads[1])
+        if d_nearest is not None:  # of ||x_i - y_j||^2 at the stored pairs
+            g = 2 * d_nearest.contiguous()
+            columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
+            dz.addcmul_(g.sum(1, keepdim=True), x).sub_(row_sums(indices, g, y))
+            du.addcmul_(columns[:, None], y).sub_(column_sums(indices, g, x, len(y)))
+        return dz, du, None, None, None, None
+
+
+def _sweep(x, y, n_nearest, entropy, bandwidth, usage, gradient):
+    n, m = len(x), len(y)
+    nearest = x.new_empty(n, n_nearest)
+    indices = torch.empty(n, n_nearest, dtype=torch.long, device=x.device)
+    loss = x.new_zeros((), dtype=torch.float64)
+    dx, dy = (torch.empty_like(x), torch.zeros_like(y)) if gradient else (None, None)
+    norms = y.square().sum(1)
+    log_usage = None if usage is None else usage.clamp_min(torch.finfo(x.dtype).tiny).log()
+    for rows in row_blocks(n, m, x.device):
+        d2 = block_distances(x[rows], y, norms)
+        if n_nearest:
+            found = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
+            nearest[rows], indices[rows] = found.values, found.indices
+        if not entropy:
+            continue
+        h, g = _pointwise(x.device)(d2, bandwidth, log_usage, gradient)
+        loss += h.sum(dtype=torch.float64)
+        if gradient:
+            g *= 2 / n
+            dx[rows] = torch.addmm(g.sum(1, keepdim=True) * x[rows], g, y, alpha=-1)
+            dy.addmm_(g.T, x[rows], alpha=-1)
+            dy.addcmul_(g.sum(0)[:, None], y)
+    grads = (dx, dy) if gradient else ()
+    return nearest, indices, (loss / n).to(x.dtype), grads
+
+
+def _usage(x, y, bandwidth):
+    """The mean assignment to every anchor: (m,)."""
+    norms = y.square().sum(1)
+    usage = torch.zeros_like(norms)
+    for rows in row_blocks(len(x), len(y), x.device):
+        w = block_distances(x[rows], y, norms).div_(bandwidth).add_(1).reciprocal_()
+        usage += (1 / w.sum(1)) @ w
+    return usage / len(x)
+
+
+def _entropies(d2, bandwidth, log_usage, gradient):
+    r"""Entropy of every row of q, and its derivative by the distances; d2 is overwritten.
+
+    With :math:`l_{ij} = \log(1 + d_{ij}/\tau)`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
+    :math:`\bar l_i = \sum_j w_{ij} l_{ij} / W_i` the entropy is :math:`\log W_i + \bar l_i`, and
+
+    .. math:: \partial H_i / \partial d_{ij} = w_{ij}^2 (\bar l_i - l_{ij}) / (\tau W_i).
+
+    The entropy of the mean assignment p adds :math:`\log p_j`, less its mean under
+    :math:`q_i`, to :math:`l_{ij}`.
+    """
+    t = d2.div_(bandwidth).add_(1)
+    logs = t.log()
+    w = t.reciprocal_()
+    total = w.sum(1, keepdim=True)
+    mean = torch.linalg.vecdot(w, logs)[:, None] / total
+    entropies = total.log() + mean
+    if not gradient:
+        return entropies, None
+    slope = torch.sub(mean, logs, out=logs)
+    if log_usage is not None:
+        slope += (w @ log_usage)[:, None] / total - log_usage
+    return entropies, slope.mul_(w).mul_(w).div_(total * bandwidth)
+
+
+def _entropies_functional(d2, bandwidth, log_usage, gradient):
+    """The same without writing in place, which a compiler fuses into two kernels."""
+    logs = torch.log1p(d2 / bandwidth)
+    w = torch.exp(-logs)
+    total = w.sum(1, keepdim=True)
+    mean = (w * logs).sum(1, keepdim=True) / total
+    entropies = total.log() + mean
+    if not gradient:
+        return entropies, None
+    slope = mean - logs
+    if log_usage is not None:
+        slope = slope + (w * log_usage).sum(1, keepdim=True) / total - log_usage
+    return entropies, slope * w * w / (total * bandwidth)
+
+
+@functools.cache
+def _compiled():
+    """The functional form through torch.compile, or the plain one where that is not to be had."""
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return _entropies
+    return torch.compile(_entropies_functional, dynamic=True)
+
+
+def _pointwise(device):
+    return _compiled() if device.type == "cuda" else _entropies

@@ -1,0 +1,78 @@
+"""Squared distances between two sets of points, whole or block by block."""
+
+import torch
+
+# Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
+_BLOCK = {"cpu": 2**17, "cuda": 2**24}
+_GROUP = 32
+
+
+def squared_distances(z, u):
+    r"""Squared Euclidean distances :math:`\|z_i - u_j\|^2` by the Gram identity.
+
+    Both point sets are first moved by the mean of the anchors, which changes no distance but keeps
+    the digits: in an embedding that has collapsed to a spread of 1e-3 around a unit vector the
+    plain identity loses the distances to cancellation.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, m)
+        Non-negative; differentiable in both arguments, with no n x m x d tensor in between.
+    """
+    centre = u.detach().mean(0)
+    z, u = z - centre, u - centre
+    d2 = torch.addmm(u.square().sum(1), z, u.T, alpha=-2)
+    norms = z.square().sum(1, keepdim=True)
+    if d2.requires_grad:
+        return (d2 + norms).clamp_min(0)
+    return d2.add_(norms).clamp_min_(0)  # two passes over n x m less
+
+
+def row_blocks(n, m, device):
+    """Slices of n rows, such that a block with m columns stays small."""
+    size = max(1, _BLOCK["cuda" if device.type == "cuda" else "cpu"] // m)
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def block_distances(x, y, norms):
+    """Squared distances of a block of rows; ``norms`` are those of the rows of y."""
+    d2 = torch.addmm(norms, x, y.T, alpha=-2)
+    return d2.add_(x.square().sum(1, keepdim=True)).clamp_min_(0)
+
+
+def nearest(x, y):
+    """Each row's nearest row of another set, with a block of distances at a time.
+
+    Parameters
+    ----------
+    x : torch.Tensor of shape (n, d)
+    y : torch.Tensor of shape (m, d)
+
+    Returns
+    -------
+    d2 : torch.Tensor of shape (n,)
+        The squared distances, without gradient.
+    indices : torch.Tensor of shape (n,), int64
+    """
+    n, m = len(x), len(y)
+    d2 = x.new_empty(n)
+    indices = torch.empty(n, dtype=torch.long, device=x.device)
+    # An arg-min over a long row is several times slower than a min: find the group, then the place.
+    groups = -(-m // _GROUP)
+    padded = torch.nn.functional.pad(y, (0, 0, 0, groups * _GROUP - m))
+    norms = padded.square().sum(1)
+    norms[m:] = torch.inf
+    for rows in row_blocks(n, m, x.device):
+        block = x[rows]
+        # ||x||^2 does not change which is nearest.
+        d = torch.addmm(norms, block, padded.T, alpha=-2).view(len(block), groups, _GROUP)
+        group = d.amin(2).argmin(1)
+        least, place = d[torch.arange(len(block), device=x.device), group].min(1)
+        indices[rows] = group * _GROUP + place
+        d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
+    return d2, indices

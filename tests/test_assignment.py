@@ -1,0 +1,144 @@
+"""The blocked pass against the whole n x m tensors and the dense reference, with gradients."""
+
+import pytest
+import torch
+from helpers import assert_matches, problems, random_points
+from hypothesis import given
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dmac import assignment, distances, reference
+from dmac.anchor_graph import anchor_graph, closed_form_graph
+from dmac.anchors import anchor_learning_loss, squared_distances
+from dmac.assignment import assign, assignment_entropy
+
+
+@pytest.fixture(params=[3, 40, 2**17], ids="block={}".format)
+def block(request, monkeypatch):
+    monkeypatch.setitem(distances._BLOCK, "cpu", request.param)
+
+
+@pytest.mark.parametrize("block_size", [7, 2**17])
+@given(problems)
+def test_pass_matches_the_reference(block_size, problem):
+    n, m, d, seed, k = problem
+
+    def fast(z, u):
+        found = assign(z, u, k + 1, entropy=True)
+        graph = closed_form_graph(found.nearest, found.indices, m).to_dense()
+        return torch.cat([graph.flatten(), found.nearest.sum()[None], found.entropy[None]])
+
+    def dense(z, u):
+        d2 = reference.squared_distances(z, u)
+        least = d2.sort(1).values[:, : k + 1].sum()
+        loss = reference.anchor_learning_loss(z, u)
+        return torch.cat([reference.anchor_graph(z, u, k).flatten(), least[None], loss[None]])
+
+    whole = distances._BLOCK["cpu"]
+    distances._BLOCK["cpu"] = block_size
+    try:
+        assert_matches(fast, dense, *random_points(n, m, d, seed))
+    finally:
+        distances._BLOCK["cpu"] = whole
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("bandwidth", [1.0, 0.2])
+@given(problems)
+def test_entropy_matches_the_plain_path(balanced, bandwidth, problem):
+    n, m, d, seed, _ = problem
+    assert_matches(
+        lambda z, u: assignment_entropy(z, u, bandwidth, balanced=balanced),
+        lambda z, u: anchor_learning_loss(squared_distances(z, u), bandwidth, balanced=balanced),
+        *random_points(n, m, d, seed),
+    )
+
+
+def test_gradients_agree_with_finite_differences(block):
+    z, u = random_points(9, 5, 3, 0)
+
+    def both(z, u):
+        found = assign(z, u, 3, entropy=True)
+        return found.entropy * found.nearest.square().sum()
+
+    torch.autograd.gradcheck(both, (z, u))
+    torch.autograd.gradcheck(
+        lambda z, u: assignment_entropy(z, u, torch.tensor(0.5), balanced=True), (z, u)
+    )
+
+
+def test_blocks_change_nothing_but_rounding(block):
+    z, u = (x.detach() for x in random_points(50, 13, 4, 1))
+    found = assign(z, u, 4, entropy=True)
+    graph = closed_form_graph(found.nearest, found.indices, 13)
+    whole = anchor_graph(squared_distances(z, u), 3)
+    assert torch.equal(graph.indices, whole.indices)
+    torch.testing.assert_close(graph.weights, whole.weights)
+    torch.testing.assert_close(found.entropy, anchor_learning_loss(squared_distances(z, u)))
+
+
+@pytest.mark.parametrize("wanted", ["z", "u", "neither"])
+def test_only_what_is_asked_for_gets_a_gradient(wanted):
+    z, u = (x.detach() for x in random_points(12, 6, 3, 2))
+    for name, x in (("z", z), ("u", u)):
+        x.requires_grad_(wanted == name)
+    loss = assign(z, u, 2, entropy=True).entropy
+    assert loss.requires_grad == (wanted != "neither")
+    if wanted != "neither":
+        of = z if wanted == "z" else u
+        plain = anchor_learning_loss(squared_distances(z, u))
+        torch.testing.assert_close(*(torch.autograd.grad(f, of)[0] for f in (loss, plain)))
+
+
+def test_indices_without_the_entropy():
+    z, u = (x.detach() for x in random_points(12, 6, 3, 2))
+    found = assign(z, u, 6)
+    assert found.entropy is None
+    assert torch.equal(found.indices, reference.squared_distances(z, u).argsort(1))
+
+
+def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
+    z, u = random_points(200, 30, 64, 0)
+    base = torch.nn.functional.normalize(torch.ones(64, dtype=torch.float64), dim=0)
+    z, u = ((base + 1e-3 / 8 * x.detach()) for x in (z, u))
+    exact = reference.squared_distances(z, u).sort(1).values[:, :6]
+    single = assign(z.float(), u.float(), 6).nearest.double()
+    assert float(((single - exact).abs() / exact).max()) < 1e-3
+
+
+class Sizes(TorchDispatchMode):
+    """Records the largest tensor that any operation returns."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for x in out if isinstance(out, (tuple, list)) else [out]:
+            if isinstance(x, torch.Tensor):
+                self.largest = max(self.largest, x.numel())
+        return out
+
+
+def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
+    monkeypatch.setitem(distances._BLOCK, "cpu", 2**10)
+    n, m, d = 3000, 200, 4
+    z, u = random_points(n, m, d, 0)
+    with Sizes() as sizes:
+        found = assign(z, u, 6, entropy=True)
+        (found.entropy + found.nearest.sum()).backward()
+    assert sizes.largest == n * 6  # the neighbours; n m is 100 times that
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("gradient", [False, True])
+def test_forms_for_the_compiler_and_in_place_agree(balanced, gradient):
+    d2 = torch.rand(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    log_usage = torch.log_softmax(torch.arange(5).double(), 0) if balanced else None
+    plain, functional = (
+        form(d2.clone(), 0.3, log_usage, gradient)
+        for form in (assignment._entropies, assignment._entropies_functional)
+    )
+    torch.testing.assert_close(plain[0], functional[0])
+    if gradient:
+        torch.testing.assert_close(plain[1], functional[1])
+    else:
+        assert plain[1] is functional[1] is None
