@@ -82,26 +82,27 @@ class _Assign(torch.autograd.Function):
     def forward(ctx, z, u, n_nearest, entropy, bandwidth, balanced):
         # Moving both by the same vector changes no distance and keeps the digits.
         centre = u.mean(0)
-        x, y = z - centre, u - centre
+        y = u - centre
         gradient = entropy and (ctx.needs_input_grad[0] or ctx.needs_input_grad[1])
-        usage = _usage(x, y, bandwidth) if balanced else None
-        swept = _sweep(x, y, n_nearest, entropy, bandwidth, usage, gradient)
+        usage = _usage(z, centre, y, bandwidth) if balanced else None
+        swept = _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient)
         nearest, indices, loss, grads = swept
         if balanced:
             loss = loss + torch.special.xlogy(usage, usage).sum()
-        ctx.save_for_backward(x, y, indices, *grads)
+        ctx.save_for_backward(z, centre, y, indices, *grads)
         ctx.mark_non_differentiable(indices)
         ctx.set_materialize_grads(False)
         return nearest, indices, loss
 
     @staticmethod
     def backward(ctx, d_nearest, _, d_loss):
-        x, y, indices, *grads = ctx.saved_tensors
-        dz, du = torch.zeros_like(x), torch.zeros_like(y)
+        z, centre, y, indices, *grads = ctx.saved_tensors
         if d_loss is not None and grads:
-            dz.add_(d_loss * grads[0])
-            du.add_(d_loss * grads[1])
+            dz, du = (d_loss * g for g in grads)
+        else:
+            dz, du = torch.zeros_like(z), torch.zeros_like(y)
         if d_nearest is not None:  # of ||x_i - y_j||^2 at the stored pairs
+            x = z - centre
             g = 2 * d_nearest.contiguous()
             columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
             dz.addcmul_(g.sum(1, keepdim=True), x).sub_(row_sums(indices, g, y))
@@ -109,40 +110,41 @@ class _Assign(torch.autograd.Function):
         return dz, du, None, None, None, None
 
 
-def _sweep(x, y, n_nearest, entropy, bandwidth, usage, gradient):
-    n, m = len(x), len(y)
-    nearest = x.new_empty(n, n_nearest)
-    indices = torch.empty(n, n_nearest, dtype=torch.long, device=x.device)
-    loss = x.new_zeros((), dtype=torch.float64)
-    dx, dy = (torch.empty_like(x), torch.zeros_like(y)) if gradient else (None, None)
+def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
+    n, m = len(z), len(y)
+    nearest = z.new_empty(n, n_nearest)
+    indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
+    loss = z.new_zeros((), dtype=torch.float64)
+    dz, dy = (torch.empty_like(z), torch.zeros_like(y)) if gradient else (None, None)
     norms = y.square().sum(1)
-    log_usage = None if usage is None else usage.clamp_min(torch.finfo(x.dtype).tiny).log()
-    for rows in row_blocks(n, m, x.device):
-        d2 = block_distances(x[rows], y, norms)
+    log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
+    for rows in row_blocks(n, m, z.device):
+        x = z[rows] - centre
+        d2 = block_distances(x, y, norms)
         if n_nearest:
             found = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
             nearest[rows], indices[rows] = found.values, found.indices
         if not entropy:
             continue
-        h, g = _pointwise(x.device)(d2, bandwidth, log_usage, gradient)
+        h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
         loss += h.sum(dtype=torch.float64)
         if gradient:
             g *= 2 / n
-            dx[rows] = torch.addmm(g.sum(1, keepdim=True) * x[rows], g, y, alpha=-1)
-            dy.addmm_(g.T, x[rows], alpha=-1)
+            dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
+            dy.addmm_(g.T, x, alpha=-1)
             dy.addcmul_(g.sum(0)[:, None], y)
-    grads = (dx, dy) if gradient else ()
-    return nearest, indices, (loss / n).to(x.dtype), grads
+    grads = (dz, dy) if gradient else ()
+    return nearest, indices, (loss / n).to(z.dtype), grads
 
 
-def _usage(x, y, bandwidth):
+def _usage(z, centre, y, bandwidth):
     """The mean assignment to every anchor: (m,)."""
     norms = y.square().sum(1)
     usage = torch.zeros_like(norms)
-    for rows in row_blocks(len(x), len(y), x.device):
-        w = block_distances(x[rows], y, norms).div_(bandwidth).add_(1).reciprocal_()
+    for rows in row_blocks(len(z), len(y), z.device):
+        w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()
         usage += (1 / w.sum(1)) @ w
-    return usage / len(x)
+    return usage / len(z)
 
 
 def _entropies(d2, bandwidth, log_usage, gradient):

@@ -5,6 +5,8 @@ import numbers
 import numpy as np
 import scipy.sparse
 
+from dmac.streaming import StreamedArray, is_streamed
+
 _NOTE = "(views are counted from 1, rows and columns from 0)"
 
 
@@ -83,7 +85,7 @@ def _check_finite(x, where):
     )
 
 
-def check_views(views, *, n_features=None):
+def check_views(views, *, n_features=None, streamed=False):
     """Turn what a user passes as views into matrices that can be computed with.
 
     Parameters
@@ -94,6 +96,9 @@ def check_views(views, *, n_features=None):
         is one view; a nested list is always a list of views.
     n_features : tuple of int, optional
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
+    streamed : bool
+        Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
+        a :class:`dmac.streaming.StreamedArray`, whose blocks are checked as they are read.
 
     Returns
     -------
@@ -109,7 +114,9 @@ def check_views(views, *, n_features=None):
         samples; or they do not match ``n_features``.
     """
     if not isinstance(views, (list, tuple)):
-        if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        if streamed and is_streamed(views):
+            views = [views]
+        elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
             views = list(views)
         elif getattr(views, "ndim", None) == 2:
             views = [views]
@@ -124,7 +131,10 @@ def check_views(views, *, n_features=None):
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
-    checked = [_as_matrix(x, f"view {a}") for a, x in enumerate(views, 1)]
+    checked = [
+        StreamedArray(x, f"view {a}") if streamed and is_streamed(x) else _as_matrix(x, f"view {a}")
+        for a, x in enumerate(views, 1)
+    ]
     n = checked[0].shape[0]
     for a, x in enumerate(checked, 1):
         if x.shape[0] != n:
@@ -137,7 +147,8 @@ def check_views(views, *, n_features=None):
                 f"view {a} has {x.shape[1]} features, but the model was fitted on "
                 f"{n_features[a - 1]} there"
             )
-        _check_finite(x, f"view {a}")
+        if not isinstance(x, StreamedArray):  # which checks every block that it reads
+            _check_finite(x, f"view {a}")
     return checked
 
 

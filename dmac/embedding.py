@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.layers import SparseView, dense_layer, linear
+from dmac.streaming import block_slices, take
 
 
 class ViewEncoder(nn.Module):
@@ -239,14 +240,19 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize):
     """
     parameters = [p for module in (*encoders, *decoders) for p in module.parameters()]
     optimiser = torch.optim.RMSprop(parameters, lr=lr)
+    slices = block_slices(views)
     for epoch in range(1, epochs + 1):
         start = time.perf_counter()
-        z = fuse([encode(x) for encode, x in zip(encoders, views)], normalize=normalize)
-        loss = sum(reconstruction_loss(decode(z), x) for decode, x in zip(decoders, views))
         optimiser.zero_grad()
-        loss.backward()
+        value = 0.0
+        for rows in slices:  # the mean over samples is a sum over blocks
+            xs = [take(x, rows) for x in views]
+            z = fuse([encode(x) for encode, x in zip(encoders, xs)], normalize=normalize)
+            loss = sum(reconstruction_loss(decode(z), x) for decode, x in zip(decoders, xs))
+            loss = loss * (len(z) / views[0].shape[0])
+            loss.backward()
+            value += loss.item()
         optimiser.step()
-        value = loss.item()
         if not math.isfinite(value):
             raise FloatingPointError(f"pre-training loss is {value} at epoch {epoch}: lower the lr")
         yield PretrainRecord(epoch, value, time.perf_counter() - start)

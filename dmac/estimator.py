@@ -19,6 +19,7 @@ from dmac.layers import view_tensor
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.preprocessing import ViewPipeline
 from dmac.recipes import get_recipe
+from dmac.streaming import StreamedArray, StreamedView, block_slices, take
 from dmac.training import anchor_source, neighbors_at, train
 from dmac.views import normalize_rows
 
@@ -28,7 +29,8 @@ class DMAC(ClusterMixin, BaseEstimator):
 
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
-    two-dimensional array is one view.
+    two-dimensional array is one view. A memory map, an HDF5 data set or a Zarr array stays on disk
+    (:mod:`dmac.streaming`).
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         """
         recipe = get_recipe(self.recipe)
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
-        views = check_views(views)
+        views = check_views(views, streamed=True)
         n = views[0].shape[0]
         m = _check_sizes(n, self.n_clusters, recipe)
 
@@ -127,8 +129,9 @@ class DMAC(ClusterMixin, BaseEstimator):
         back = np.argsort(order)
         width = max(1, round(recipe.components * self.n_clusters)) if recipe.components else None
         pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
+        streams = any(isinstance(x, StreamedArray) for x in views) and width is None
         tensors = [
-            view_tensor(pipeline.fit_transform(x[order]), dtype, device)
+            (_streamed if streams else _prepared)(pipeline, x, order, dtype, device)
             for pipeline, x in zip(pipelines, views)
         ]
         dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
@@ -207,14 +210,17 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the views are not usable or differ from the fitted ones in number or width.
         """
         check_is_fitted(self, "network_")
-        views = check_views(views, n_features=self.n_features_)
+        views = check_views(views, n_features=self.n_features_, streamed=True)
         like = next(self.network_.parameters())
-        tensors = [
-            view_tensor(pipeline.transform(x), like.dtype, like.device)
-            for pipeline, x in zip(self.pipelines_, views)
-        ]
-        with torch.no_grad():
-            return self.network_.embed_new(tensors).cpu().numpy()
+        parts = []
+        for rows in block_slices(views):
+            tensors = [
+                view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
+                for pipeline, x in zip(self.pipelines_, views)
+            ]
+            with torch.no_grad():
+                parts.append(self.network_.embed_new(tensors).cpu().numpy())
+        return np.concatenate(parts)
 
     def predict(self, views):
         """Assign samples to the nearest centre of the final k-means: (n_new,), int64.
@@ -253,6 +259,24 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the folder is incomplete or damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
+
+
+def _prepared(pipeline, x, order, dtype, device):
+    """Fit a view's pipeline and move the samples, in the order of the fit, to the device."""
+    if isinstance(x, StreamedArray):
+        return view_tensor(pipeline.fit_streamed(x)[order], dtype, device)
+    return view_tensor(pipeline.fit_transform(x[order]), dtype, device)
+
+
+def _streamed(pipeline, x, order, dtype, device):
+    """The same in blocks in the order of the disk, for all views as soon as one is there."""
+    if isinstance(x, StreamedArray):
+        pipeline.fit_streamed(x)
+        return StreamedView(
+            lambda rows: pipeline.transform(x.read(rows)), x.shape, order, dtype, device
+        )
+    x = pipeline.fit_transform(x)
+    return StreamedView(lambda rows: x[rows], x.shape, order, dtype, device)
 
 
 def _rows(embedding, recipe):

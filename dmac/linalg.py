@@ -36,6 +36,15 @@ def scaled_rows(x):
     return scaled, exponent, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
 
+def streamed_transposed(blocks, q):
+    """A^T q for a matrix that comes in blocks of rows: (n, r) -> (d, r)."""
+    total, start = 0, 0
+    for x in blocks:
+        total = total + x.T @ q[start : start + len(x)]
+        start += len(x)
+    return total
+
+
 def top_right_singular(product, transposed, shape, rank, seed=0):
     r"""Leading singular values and right vectors of a matrix known by its products only.
 

@@ -18,6 +18,8 @@ from dmac.embedding import (
     orthonormalize,
 )
 
+from dmac.streaming import encode
+
 
 def resolve_device(device):
     """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
@@ -86,7 +88,7 @@ class Network(nn.Module):
 
     def embed_views(self, views):
         """v views -> the list of v view embeddings (n, d)."""
-        return [encode(x) for encode, x in zip(self.encoders, views)]
+        return [encode(encoder, x) for encoder, x in zip(self.encoders, views)]
 
     def embed(self, views):
         """v views -> the list of v view embeddings (n, d), and their fusion (n, d).

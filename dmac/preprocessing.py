@@ -57,6 +57,32 @@ class ViewPipeline:
         self.n_features_out_ = x.shape[1]
         return x
 
+    def fit_streamed(self, array):
+        """Learn the steps from a `dmac.streaming.StreamedArray`, with a block in memory at a time.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, r) or None
+            The whitened view, which is small; without ``n_components`` it stays on disk, and
+            `transform` gives its blocks.
+        """
+        self.root_ = self.root and all(x.min() >= 0 for x in array.blocks())
+        self.rows_ = RowNormalizer()
+        self.rows_.fit_blocks(self._rooted(x) for x in array.blocks())
+        self.whitening_ = self.whitened_rows_ = None
+        self.n_features_out_ = array.shape[1]
+        if self.n_components is None:
+            return None
+
+        def blocks():
+            return (self.rows_.transform(self._rooted(x)) for x in array.blocks())
+
+        self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
+        self.whitened_rows_ = RowNormalizer()
+        x = self._padded(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
+        self.n_features_out_ = x.shape[1]
+        return self.whitened_rows_.fit_transform(x)
+
     def transform(self, x):
         """Apply the stored steps to new samples of shape (n_new, d_a)."""
         (x,) = check_views([x])

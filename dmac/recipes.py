@@ -4,8 +4,6 @@
 implementation, ``REVISED`` is where the book arrives. Chapter 11 of the book compares them.
 """
 
-import dataclasses
-
 from dmac.recipe import Recipe
 
 __all__ = ["PUBLISHED", "RECIPES", "RELEASED", "REVISED", "Recipe", "get_recipe"]

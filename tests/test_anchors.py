@@ -12,11 +12,8 @@ from dmac.anchors import (
     PerturbationGenerator,
     SpreadPerturbation,
     anchor_learning_loss,
-    kmeans,
-    kmeans_anchors,
     n_anchors_for,
     neighbor_bandwidth,
-    sampled_anchors,
     squared_distances,
 )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dmac import views
+from dmac import whitening
 from dmac.linalg import largest_exponent, scaled_rows, shifted, top_right_singular
 from dmac.views import Whitening
 
@@ -52,7 +52,7 @@ def test_large_views_take_the_truncated_path_and_agree(kind, monkeypatch):
     dense = x.toarray()
     calls = []
     monkeypatch.setattr(
-        views, "top_right_singular", lambda *a: calls.append(1) or top_right_singular(*a)
+        whitening, "top_right_singular", lambda *a: calls.append(1) or top_right_singular(*a)
     )
     monkeypatch.setattr(scipy.sparse.csr_matrix, "toarray", None)  # never densified
     x = x if kind == "sparse" else dense
