@@ -11,6 +11,12 @@ from threadpoolctl import ThreadpoolController
 
 from dmac.distances import nearest
 
+# With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
+# a few passes over all: anchors have to represent the samples, and hundreds of passes would not
+# move them by more than a small part of their cells.
+_SEED_SAMPLES = 32
+_FULL_PASSES = 10
+
 
 @functools.cache
 def _threads():
@@ -47,7 +53,8 @@ def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
 
     Greedy k-means++ seeding (Arthur and Vassilvitskii 2007), then Lloyd's iterations until no
     sample changes its anchor or the anchors move by less than ``tol`` times the variance of Z,
-    all on the device of ``z``. An anchor that loses its last sample stays where it is.
+    all on the device of ``z``. An anchor that loses its last sample stays where it is. With more
+    than 32 m samples, all this on 32 m of them, and then at most 10 iterations on all.
 
     Parameters
     ----------
@@ -67,8 +74,9 @@ def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
     """
     mean = z.detach().mean(0)
     x = z.detach() - mean
-    centres = _seed_anchors(x, n_anchors, generator)
-    return _lloyd(x, centres, max_iter, tol * x.square().mean())[0] + mean
+    threshold = tol * x.square().mean()
+    centres = _start(x, n_anchors, generator, max_iter, threshold)
+    return _lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
 
 
 class WarmAnchors:
@@ -94,12 +102,14 @@ class WarmAnchors:
         """(n, d), the same samples at every call -> (m, d), without gradient."""
         mean = z.detach().mean(0)
         x = z.detach() - mean
+        threshold = tol * x.square().mean()
         if self.assigned is None:
-            centres = _seed_anchors(x, self.n_anchors, self.generator)
+            centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
             centres = _means(x, self.assigned, self.centres - mean)
+        passes = _passes(x, self.n_anchors, max_iter)
         centres, self.assigned = _lloyd(
-            x, centres, max_iter, tol * x.square().mean(), self.assigned, relocate=True
+            x, centres, passes, threshold, self.assigned, relocate=True
         )
         self.centres = centres + mean
         return self.centres
@@ -131,6 +141,18 @@ def sampled_anchors(x, n_anchors, generator, iterations):
     x = x - mean
     start = torch.randperm(len(x), generator=generator)[:n_anchors].to(x.device)
     return _lloyd(x, x[start], iterations, 0.0)[0] + mean
+
+
+def _start(x, m, generator, max_iter, threshold):
+    """Where Lloyd's iterations on all samples begin."""
+    if len(x) <= _SEED_SAMPLES * m:
+        return _seed_anchors(x, m, generator)
+    x = x[torch.randint(len(x), (_SEED_SAMPLES * m,), generator=generator).to(x.device)]
+    return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
+
+
+def _passes(x, m, max_iter):
+    return max_iter if len(x) <= _SEED_SAMPLES * m else min(max_iter, _FULL_PASSES)
 
 
 def _means(x, assigned, centres):

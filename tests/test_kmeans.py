@@ -150,3 +150,13 @@ def test_warm_anchors_of_identical_samples(generator):
     warm = WarmAnchors(4, generator)
     for _ in range(3):
         torch.testing.assert_close(warm(torch.ones(10, 3)), torch.ones(4, 3))
+
+
+def test_seeds_from_a_part_of_many_samples_are_as_good(generator, monkeypatch):
+    z = blobs(generator, 4000)
+    inertias = []
+    for share in (10**9, 32):
+        monkeypatch.setattr("dmac.kmeans._SEED_SAMPLES", share)
+        us = [kmeans_anchors(z, 20, generator) for _ in range(10)]
+        inertias.append(sum(float(squared_distances(z, u).min(1).values.sum()) for u in us))
+    assert inertias[1] < 1.02 * inertias[0]
