@@ -228,26 +228,31 @@ def train(network, views, n_clusters, source, recipe):
         _start_in_closed_form(network, views, source)
     optimiser, schedule = _optimiser(network, recipe)
     for epoch in range(1, recipe.epochs + 1):
-        start = time.perf_counter()
-        zs, z = network.embed(views)
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
-        losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe)
-        optimiser.zero_grad()
-        losses.total.backward()
-        optimiser.step()
-        schedule.step()
-        value = losses.total.item()
-        if not math.isfinite(value):
-            raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
-        yield EpochRecord(
-            epoch,
-            value,
-            losses.anchor_learning.item(),
-            losses.consistency.item(),
-            losses.structure_preservation.item(),
-            diagnostics.mean_cosine(z),
-            diagnostics.effective_rank(z),
-            losses.empty_anchors,
-            k,
-            time.perf_counter() - start,
-        )
+        yield _epoch(epoch, k, network, views, source, recipe, optimiser, schedule)
+
+
+def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
+    """One step; a function of its own so that nothing of an epoch outlives it."""
+    start = time.perf_counter()
+    zs, z = network.embed(views)
+    losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe)
+    optimiser.zero_grad()
+    losses.total.backward()
+    optimiser.step()
+    schedule.step()
+    value = losses.total.item()
+    if not math.isfinite(value):
+        raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
+    return EpochRecord(
+        epoch,
+        value,
+        losses.anchor_learning.item(),
+        losses.consistency.item(),
+        losses.structure_preservation.item(),
+        diagnostics.mean_cosine(z),
+        diagnostics.effective_rank(z),
+        losses.empty_anchors,
+        k,
+        time.perf_counter() - start,
+    )
