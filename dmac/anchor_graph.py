@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from dmac.parallel import total
+
 
 def row_sums(indices, weights, f):
     """S f without forming S: (n, k) indices and weights, (m, d) table -> (n, d)."""
@@ -89,12 +91,12 @@ class AnchorGraph:
 
     def to_anchors(self, x):
         """S^T x: (n, d) -> (m, d), O(n k d)."""
-        return _SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors)
+        return total(_SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors))
 
     def degrees(self):
         r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
         out = self.weights.new_zeros(self.n_anchors)
-        return out.index_add(0, self.indices.flatten(), self.weights.flatten())
+        return total(out.index_add(0, self.indices.flatten(), self.weights.flatten()))
 
     def inverse_degrees(self):
         """1 / d_j, and 0 for an anchor without samples: (m,).
@@ -186,7 +188,7 @@ def closed_form_graph(nearest, indices, n_anchors):
     k = nearest.shape[1] - 1
     border = nearest[:, -1:]
     gaps = border - nearest[:, :-1]
-    total = gaps.sum(1, keepdim=True)
-    tied = total <= 4 * torch.finfo(nearest.dtype).eps * border
-    weights = torch.where(tied, 1 / k, gaps / torch.where(tied, 1.0, total))
+    whole = gaps.sum(1, keepdim=True)
+    tied = whole <= 4 * torch.finfo(nearest.dtype).eps * border
+    weights = torch.where(tied, 1 / k, gaps / torch.where(tied, 1.0, whole))
     return AnchorGraph(indices[:, :-1].contiguous(), weights, n_anchors)

@@ -14,6 +14,7 @@ from torch import nn
 from dmac.distances import nearest, squared_distances
 from dmac.kmeans import kmeans, kmeans_anchors, sampled_anchors
 from dmac.layers import dense_layer
+from dmac.parallel import gather, total
 
 __all__ = [
     "PerturbationGenerator",
@@ -90,8 +91,8 @@ class SpreadPerturbation(nn.Module):
     def forward(self, u_hat, noise, x):
         """(m, d) anchors, (m, d) standard normal noise, (n, d) samples -> (m, d) anchors."""
         d2, cell = nearest(x.detach(), u_hat.detach())
-        counts = torch.bincount(cell, minlength=len(u_hat)).clamp_min(1)
-        variance = torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, d2) / counts
+        counts = total(torch.bincount(cell, minlength=len(u_hat))).clamp_min(1)
+        variance = total(torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, d2)) / counts
         spread = (variance / x.shape[1]).sqrt()
         return u_hat + self.log_scale.exp() * spread[:, None] * noise
 
@@ -124,11 +125,11 @@ def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     """
     scaled = d2 / bandwidth
     w = 1 / (1 + scaled)
-    total = w.sum(1)
-    entropy = (total.log() + (w * torch.log1p(scaled)).sum(1) / total).mean()
+    mass = w.sum(1)
+    entropy = (mass.log() + (w * torch.log1p(scaled)).sum(1) / mass).mean()
     if not balanced:
         return entropy
-    usage = (w / total[:, None]).mean(0)
+    usage = (w / mass[:, None]).mean(0)
     return entropy + torch.special.xlogy(usage, usage).sum()
 
 
@@ -148,4 +149,4 @@ def neighbor_bandwidth(d2, n_neighbors):
         Without gradient; positive even if all samples coincide.
     """
     border = torch.topk(d2.detach(), n_neighbors + 1, dim=1, largest=False).values[:, -1]
-    return border.median().clamp_min(1e-6)
+    return gather(border).median().clamp_min(1e-6)

@@ -16,6 +16,7 @@ import torch
 
 from dmac.anchor_graph import column_sums, row_sums
 from dmac.distances import block_distances, row_blocks
+from dmac.parallel import count, n_processes, total
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def assign(z, u, n_nearest, *, entropy=False):
     Assignment
     """
     nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
-    return Assignment(nearest, indices, loss if entropy else None)
+    return Assignment(nearest, indices, total(loss) if entropy else None)
 
 
 def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
@@ -72,11 +73,11 @@ def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
     -------
     torch.Tensor of shape ()
     """
-    return _Assign.apply(z, u, 0, True, bandwidth, balanced)[2]
+    return total(_Assign.apply(z, u, 0, True, bandwidth, balanced)[2])
 
 
 class _Assign(torch.autograd.Function):
-    """The pass. The loss is one number, so its gradient is taken with it, while a block is there."""
+    """The pass. The loss is one number: its gradient is taken with it, while a block is there."""
 
     @staticmethod
     def forward(ctx, z, u, n_nearest, entropy, bandwidth, balanced):
@@ -88,7 +89,7 @@ class _Assign(torch.autograd.Function):
         swept = _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient)
         nearest, indices, loss, grads = swept
         if balanced:
-            loss = loss + torch.special.xlogy(usage, usage).sum()
+            loss = loss + torch.special.xlogy(usage, usage).sum() / n_processes()
         ctx.save_for_backward(z, centre, y, indices, *grads)
         ctx.mark_non_differentiable(indices)
         ctx.set_materialize_grads(False)
@@ -111,7 +112,7 @@ class _Assign(torch.autograd.Function):
 
 
 def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
-    n, m = len(z), len(y)
+    n, m, n_all = len(z), len(y), count(len(z))
     nearest = z.new_empty(n, n_nearest)
     indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
     loss = z.new_zeros((), dtype=torch.float64)
@@ -129,12 +130,12 @@ def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
         h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
         loss += h.sum(dtype=torch.float64)
         if gradient:
-            g *= 2 / n
+            g *= 2 / n_all
             dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
             dy.addmm_(g.T, x, alpha=-1)
             dy.addcmul_(g.sum(0)[:, None], y)
     grads = (dz, dy) if gradient else ()
-    return nearest, indices, (loss / n).to(z.dtype), grads
+    return nearest, indices, (loss / n_all).to(z.dtype), grads
 
 
 def _usage(z, centre, y, bandwidth):
@@ -144,7 +145,7 @@ def _usage(z, centre, y, bandwidth):
     for rows in row_blocks(len(z), len(y), z.device):
         w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()
         usage += (1 / w.sum(1)) @ w
-    return usage / len(z)
+    return total(usage) / count(len(z))
 
 
 def _entropies(d2, bandwidth, log_usage, gradient):
@@ -161,30 +162,30 @@ def _entropies(d2, bandwidth, log_usage, gradient):
     t = d2.div_(bandwidth).add_(1)
     logs = t.log()
     w = t.reciprocal_()
-    total = w.sum(1, keepdim=True)
-    mean = torch.linalg.vecdot(w, logs)[:, None] / total
-    entropies = total.log() + mean
+    mass = w.sum(1, keepdim=True)
+    mean = torch.linalg.vecdot(w, logs)[:, None] / mass
+    entropies = mass.log() + mean
     if not gradient:
         return entropies, None
     slope = torch.sub(mean, logs, out=logs)
     if log_usage is not None:
-        slope += (w @ log_usage)[:, None] / total - log_usage
-    return entropies, slope.mul_(w).mul_(w).div_(total * bandwidth)
+        slope += (w @ log_usage)[:, None] / mass - log_usage
+    return entropies, slope.mul_(w).mul_(w).div_(mass * bandwidth)
 
 
 def _entropies_functional(d2, bandwidth, log_usage, gradient):
     """The same without writing in place, which a compiler fuses into two kernels."""
     logs = torch.log1p(d2 / bandwidth)
     w = torch.exp(-logs)
-    total = w.sum(1, keepdim=True)
-    mean = (w * logs).sum(1, keepdim=True) / total
-    entropies = total.log() + mean
+    mass = w.sum(1, keepdim=True)
+    mean = (w * logs).sum(1, keepdim=True) / mass
+    entropies = mass.log() + mean
     if not gradient:
         return entropies, None
     slope = mean - logs
     if log_usage is not None:
-        slope = slope + (w * log_usage).sum(1, keepdim=True) / total - log_usage
-    return entropies, slope * w * w / (total * bandwidth)
+        slope = slope + (w * log_usage).sum(1, keepdim=True) / mass - log_usage
+    return entropies, slope * w * w / (mass * bandwidth)
 
 
 @functools.cache

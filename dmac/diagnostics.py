@@ -5,6 +5,8 @@ Chapter 9 of the book follows them over training.
 
 import torch
 
+from dmac.parallel import count, largest, total
+
 
 def _as_float64(z):
     return torch.as_tensor(z).detach().to(torch.float64)
@@ -32,11 +34,11 @@ def mean_cosine(z):
         If there are fewer than two rows.
     """
     z = _as_float64(z)
-    n = z.shape[0]
+    n = count(z.shape[0])
     if n < 2:
         raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
     unit = torch.nn.functional.normalize(z, dim=1)
-    return float((unit.sum(0).square().sum() - unit.square().sum()) / (n * (n - 1)))
+    return float((total(unit.sum(0)).square().sum() - total(unit.square().sum())) / (n * (n - 1)))
 
 
 def singular_values(z, *, centred=True):
@@ -72,12 +74,12 @@ def effective_rank(z):
         Between 1 and min(n, d); 0 for a zero matrix.
     """
     z = _as_float64(z)
-    scale = z.abs().max()
+    scale = largest(z.abs().max())
     if scale == 0:
         return 0.0
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
     # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
-    gram = (z / scale).T @ (z / scale)
+    gram = total((z / scale).T @ (z / scale))
     p = torch.linalg.eigvalsh(gram).clamp_min(0).sqrt()
     p = p / p.sum()
     return float(torch.exp(-torch.special.xlogy(p, p).sum()))

@@ -11,7 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac.checkpoint import Progress
 from dmac.layers import SparseView, dense_layer, linear
+from dmac.parallel import count, sum_gradients, total
 from dmac.streaming import block_slices, take
 
 
@@ -152,7 +154,7 @@ def fusion_factor(z, ridge=1e-6):
         Differentiable in ``z``.
     """
     z = z.double()
-    moment = z.T @ z / len(z)
+    moment = total(z.T @ z) / count(len(z))
     # The last term is for Z = 0 alone; it leaves the gradient there in the range of float32.
     shift = ridge * moment.diagonal().mean() + torch.finfo(torch.float32).tiny
     return torch.linalg.cholesky(moment + shift * torch.eye(len(moment)).to(moment))
@@ -213,7 +215,7 @@ class PretrainRecord:
     seconds: float
 
 
-def pretrain(encoders, decoders, views, *, epochs, lr, normalize):
+def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None):
     r"""Train the autoencoders on :math:`\sum_a \mathrm{MSE}(\mathrm{Decoder}_a(Z), X^{(a)})`.
 
     Full batch, RMSprop (smoothing 0.99, eps 1e-8).
@@ -227,6 +229,8 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize):
     lr : float
     normalize : bool
         Passed to :func:`fuse`.
+    progress : dmac.checkpoint.Progress, optional
+        Where an earlier run stopped, and where this one is.
 
     Yields
     ------
@@ -240,19 +244,24 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize):
     """
     parameters = [p for module in (*encoders, *decoders) for p in module.parameters()]
     optimiser = torch.optim.RMSprop(parameters, lr=lr)
-    slices = block_slices(views)
-    for epoch in range(1, epochs + 1):
+    progress = progress or Progress()
+    progress.begin(optimiser)
+    slices, n = block_slices(views), count(views[0].shape[0])
+    for epoch in range(progress.epoch + 1, epochs + 1):
         start = time.perf_counter()
         optimiser.zero_grad()
-        value = 0.0
+        value = torch.zeros((), dtype=torch.float64)
         for rows in slices:  # the mean over samples is a sum over blocks
             xs = [take(x, rows) for x in views]
             z = fuse([encode(x) for encode, x in zip(encoders, xs)], normalize=normalize)
             loss = sum(reconstruction_loss(decode(z), x) for decode, x in zip(decoders, xs))
-            loss = loss * (len(z) / views[0].shape[0])
+            loss = loss * (len(z) / n)
             loss.backward()
-            value += loss.item()
+            value += loss.detach().cpu()
+        sum_gradients(parameters)
         optimiser.step()
+        value = total(value).item()
         if not math.isfinite(value):
             raise FloatingPointError(f"pre-training loss is {value} at epoch {epoch}: lower the lr")
+        progress.epoch = epoch
         yield PretrainRecord(epoch, value, time.perf_counter() - start)

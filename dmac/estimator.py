@@ -14,13 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from dmac import persistence
 from dmac.anchors import kmeans, n_anchors_for, squared_distances
 from dmac.checks import check_views
-from dmac.embedding import pretrain
+from dmac.fitting import fit_network
 from dmac.layers import view_tensor
-from dmac.network import Network, resolve_device, resolve_dtype
-from dmac.preprocessing import ViewPipeline
+from dmac.network import resolve_device, resolve_dtype
 from dmac.recipes import get_recipe
-from dmac.streaming import StreamedArray, StreamedView, block_slices, take
-from dmac.training import anchor_source, neighbors_at, train
+from dmac.streaming import block_slices, take
+from dmac.training import neighbors_at
 from dmac.views import normalize_rows
 
 
@@ -92,7 +91,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         self.device = device
         self.dtype = dtype
 
-    def fit(self, views, y=None, *, callback=None):
+    def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
         """Pre-train, train, and cluster the last epoch's embedding.
 
         Parameters
@@ -103,6 +102,11 @@ class DMAC(ClusterMixin, BaseEstimator):
             Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
             ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.
             It sees the fit, it cannot change it.
+        checkpoint : str or path, optional
+            A folder in which the state of the fit is kept. The same call goes on from there, with
+            the result of a fit that was not interrupted; ``random_state`` must be an integer.
+        checkpoint_every : int
+            Epochs between two writes.
 
         Returns
         -------
@@ -112,8 +116,8 @@ class DMAC(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the views are not usable (:func:`dmac.views.check_views`), or c, k and m do not fit
-            the number of samples.
+            If the views are not usable (:func:`dmac.views.check_views`), c, k and m do not fit the
+            number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.
         """
@@ -123,52 +127,28 @@ class DMAC(ClusterMixin, BaseEstimator):
         n = views[0].shape[0]
         m = _check_sizes(n, self.n_clusters, recipe)
 
+        if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
+            raise ValueError(
+                f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
+                "or it could not be repeated"
+            )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
-        order = torch.randperm(n, generator=generator).numpy()
-        back = np.argsort(order)
-        width = max(1, round(recipe.components * self.n_clusters)) if recipe.components else None
-        pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
-        streams = any(isinstance(x, StreamedArray) for x in views) and width is None
-        tensors = [
-            (_streamed if streams else _prepared)(pipeline, x, order, dtype, device)
-            for pipeline, x in zip(pipelines, views)
-        ]
-        dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
-        network = Network(dims, self.n_clusters, recipe, generator=generator)
-        network.to_device(device, dtype)
-
-        def embed():
-            with torch.no_grad():
-                return network.embed(tensors)[1].cpu().numpy()[back]
-
-        pretrain_history, history = [], []
-        pretraining = pretrain(
-            network.encoders,
-            network.decoders,
-            tensors,
-            epochs=recipe.pretrain_epochs,
-            lr=recipe.pretrain_lr,
-            normalize=recipe.normalize_embedding,
+        fitted = fit_network(
+            views,
+            self.n_clusters,
+            recipe,
+            n_anchors=m,
+            seed=seed,
+            generator=generator,
+            device=device,
+            dtype=dtype,
+            callback=callback,
+            checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
         )
-        source = anchor_source(network, tensors, m, recipe, generator)
-        training = train(network, tensors, self.n_clusters, source, recipe)
-        with torch.enable_grad():  # whatever the caller has switched off
-            for records, log in ((pretraining, pretrain_history), (training, history)):
-                for record in records:
-                    log.append(record)
-                    if callback is not None:
-                        callback(record, embed)
-
-        embedding = embed()
-        if not np.isfinite(embedding).all():
-            raise FloatingPointError("the embedding is not finite at the last epoch: lower the lr")
-        with torch.no_grad():
-            z = torch.as_tensor(embedding[order], device=device)
-            anchors = source.anchors(z)
-        network.store_factor(tensors)
+        back = np.argsort(fitted.order)
         final = kmeans(
-            _rows(embedding[order], recipe),
+            _rows(fitted.embedding, recipe),
             self.n_clusters,
             int(torch.randint(2**31 - 1, (), generator=generator)),
             n_init=recipe.final_n_init,
@@ -176,9 +156,9 @@ class DMAC(ClusterMixin, BaseEstimator):
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_ = recipe, m
         self.n_features_ = tuple(x.shape[1] for x in views)
-        self.pretrain_history_, self.history_ = pretrain_history, history
-        self.pipelines_, self.network_ = pipelines, network
-        self.embedding_, self.anchors_ = embedding, anchors.cpu().numpy()
+        self.pretrain_history_, self.history_ = fitted.pretrain_history, fitted.history
+        self.pipelines_, self.network_ = fitted.pipelines, fitted.network
+        self.embedding_, self.anchors_ = fitted.embedding[back], fitted.anchors
         self.cluster_centers_ = final.cluster_centers_
         self.labels_ = final.labels_[back].astype(np.int64)
         return self
@@ -259,24 +239,6 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the folder is incomplete or damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
-
-
-def _prepared(pipeline, x, order, dtype, device):
-    """Fit a view's pipeline and move the samples, in the order of the fit, to the device."""
-    if isinstance(x, StreamedArray):
-        return view_tensor(pipeline.fit_streamed(x)[order], dtype, device)
-    return view_tensor(pipeline.fit_transform(x[order]), dtype, device)
-
-
-def _streamed(pipeline, x, order, dtype, device):
-    """The same in blocks in the order of the disk, for all views as soon as one is there."""
-    if isinstance(x, StreamedArray):
-        pipeline.fit_streamed(x)
-        return StreamedView(
-            lambda rows: pipeline.transform(x.read(rows)), x.shape, order, dtype, device
-        )
-    x = pipeline.fit_transform(x)
-    return StreamedView(lambda rows: x[rows], x.shape, order, dtype, device)
 
 
 def _rows(embedding, recipe):

@@ -144,6 +144,8 @@ def run_all(data, methods, seeds, *, device="auto", n_jobs=-1):
     n_jobs : int
         Processes, as in joblib: -1 is one a core. The cores are shared out among them, because two
         processes of one thread do more than one process of two at the sizes of these networks.
+        A cluster takes the runs where joblib is told so, as in
+        ``with joblib.parallel_config("dask"):`` around a ``dask.distributed.Client``.
 
     Yields
     ------

@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from dmac import parallel
 from dmac.distances import nearest
 
 # With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
@@ -72,9 +73,9 @@ def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
     torch.Tensor of shape (m, d)
         Without gradient.
     """
-    mean = z.detach().mean(0)
+    mean = parallel.mean(z.detach())
     x = z.detach() - mean
-    threshold = tol * x.square().mean()
+    threshold = tol * parallel.mean_square(x)
     centres = _start(x, n_anchors, generator, max_iter, threshold)
     return _lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
 
@@ -100,19 +101,30 @@ class WarmAnchors:
 
     def __call__(self, z, max_iter=300, tol=1e-4):
         """(n, d), the same samples at every call -> (m, d), without gradient."""
-        mean = z.detach().mean(0)
+        mean = parallel.mean(z.detach())
         x = z.detach() - mean
-        threshold = tol * x.square().mean()
+        threshold = tol * parallel.mean_square(x)
         if self.assigned is None:
             centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
-            centres = _means(x, self.assigned, self.centres - mean)
+            centres, _ = _means(x, self.assigned, self.centres - mean)
         passes = _passes(x, self.n_anchors, max_iter)
         centres, self.assigned = _lloyd(
             x, centres, passes, threshold, self.assigned, relocate=True
         )
         self.centres = centres + mean
         return self.centres
+
+    def state(self):
+        """What `restore` needs: the assignment of all samples, and the centres."""
+        if self.assigned is None:
+            return {}
+        return {"assigned": parallel.gather(self.assigned), "centres": self.centres}
+
+    def restore(self, state):
+        """Go on from a `state`."""
+        rows = parallel.my_rows(len(state["assigned"]))
+        self.assigned, self.centres = state["assigned"][rows], state["centres"]
 
 
 def sampled_anchors(x, n_anchors, generator, iterations):
@@ -137,48 +149,69 @@ def sampled_anchors(x, n_anchors, generator, iterations):
         Without gradient.
     """
     x = x.detach()
-    mean = x.mean(0)
+    mean = parallel.mean(x)
     x = x - mean
-    start = torch.randperm(len(x), generator=generator)[:n_anchors].to(x.device)
-    return _lloyd(x, x[start], iterations, 0.0)[0] + mean
+    start = torch.randperm(parallel.count(len(x)), generator=generator)[:n_anchors]
+    return _lloyd(x, parallel.take(x, start), iterations, 0.0)[0] + mean
 
 
 def _start(x, m, generator, max_iter, threshold):
     """Where Lloyd's iterations on all samples begin."""
-    if len(x) <= _SEED_SAMPLES * m:
-        return _seed_anchors(x, m, generator)
-    x = x[torch.randint(len(x), (_SEED_SAMPLES * m,), generator=generator).to(x.device)]
-    return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
+    n, few = parallel.count(len(x)), _SEED_SAMPLES * m
+    if n <= few:
+        return _seed_anchors(parallel.gather(x), m, generator)
+    x = parallel.take(x, torch.randint(n, (few,), generator=generator))
+    return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
 
 
 def _passes(x, m, max_iter):
-    return max_iter if len(x) <= _SEED_SAMPLES * m else min(max_iter, _FULL_PASSES)
+    many = parallel.count(len(x)) > _SEED_SAMPLES * m
+    return min(max_iter, _FULL_PASSES) if many else max_iter
 
 
-def _means(x, assigned, centres):
-    """The mean of every anchor's samples; an anchor without samples stays where it is."""
-    counts = torch.bincount(assigned, minlength=len(centres))[:, None]
-    sums = torch.zeros_like(centres).index_add_(0, assigned, x)
-    return torch.where(counts > 0, sums / counts.clamp_min(1), centres)
+def _means(x, assigned, centres, total=parallel.total):
+    """The mean of every anchor's samples, and how many they are; without any it stays."""
+    counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
+    sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))
+    return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
 
 
-def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False):
-    """Lloyd's iterations from given centres: the centres, and the anchor of every sample."""
+def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone=False):
+    """Lloyd's iterations from given centres: the centres, and the anchor of every sample.
+
+    ``alone`` says that x is the same in every process.
+    """
+    total, everywhere = parallel.total, parallel.everywhere
+    if alone:
+        total = everywhere = lambda value: value
     for _ in range(max_iter):
         d2, found = nearest(x, centres)
-        if assigned is not None and torch.equal(found, assigned):
+        if assigned is not None and everywhere(torch.equal(found, assigned)):
             break
         assigned = found
-        moved = _means(x, assigned, centres)
+        moved, counts = _means(x, assigned, centres, total)
         if relocate:
-            empty = (torch.bincount(assigned, minlength=len(centres)) == 0).nonzero()[:, 0]
-            far = torch.topk(d2, len(empty)).indices
-            moved[empty] = torch.where(d2[far, None] > 0, x[far], moved[empty])
+            moved = _relocated(x, d2, moved, (counts == 0).nonzero()[:, 0])
         shift = (moved - centres).square().sum()
         centres = moved
         if shift <= threshold:
             break
     return centres, assigned
+
+
+def _relocated(x, d2, centres, empty):
+    """Centres, of which the empty ones move to the samples farthest from their anchors."""
+    if not len(empty):
+        return centres
+    far = torch.topk(d2, min(len(empty), len(x)))
+    candidates = torch.cat([far.values[:, None], x[far.indices]], 1)
+    candidates = parallel.gather(candidates)
+    best = torch.topk(candidates[:, 0], min(len(empty), len(candidates)))
+    moved = centres.clone()
+    moved[empty[: len(best.indices)]] = torch.where(
+        best.values[:, None] > 0, candidates[best.indices, 1:], moved[empty[: len(best.indices)]]
+    )
+    return moved
 
 
 def _seed_anchors(x, m, generator):

@@ -15,6 +15,7 @@ from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.anchors import SpreadPerturbation, neighbor_bandwidth
 from dmac.assignment import assign, assignment_entropy
 from dmac.kmeans import WarmAnchors, kmeans_anchors, sampled_anchors
+from dmac.parallel import my_rows
 
 
 class Draw(Protocol):
@@ -77,7 +78,8 @@ _MEASURED_ROWS = 512
 def _measured(x, u, recipe):
     """The anchor learning loss of one graph in the recipe's form."""
     if recipe.al_weight == 0:
-        x, u = x[:_MEASURED_ROWS].detach(), u.detach()
+        few = max(0, _MEASURED_ROWS - my_rows(len(x)).start)
+        x, u = x[:few].detach(), u.detach()
     if recipe.al_form == "entropy":
         return assignment_entropy(x, u)
     k = min(recipe.n_neighbors, len(u) - 1)
@@ -138,6 +140,15 @@ class EmbeddingAnchors:
         """The draws of an epoch."""
         return [embedding_draw(zs, self.anchors(z), n_neighbors, self.recipe)]
 
+    def state(self):
+        """What `restore` needs to go on from here: a dict of tensors."""
+        return {} if self._warm is None else self._warm.state()
+
+    def restore(self, state):
+        """Go on from a `state`."""
+        if state:
+            self._warm.restore(state)
+
     def graphs(self):
         """Graphs for the closed-form start: there are none before there is an embedding."""
         raise ValueError("recipe field closed_form_start needs anchor_space='views'")
@@ -190,6 +201,14 @@ class ViewAnchors:
         ]
         self._graphs = {}
         self._visits = 0
+
+    def state(self):
+        """What `restore` needs to go on from here: a dict of tensors."""
+        return {"visits": torch.tensor(self._visits)}
+
+    def restore(self, state):
+        """Go on from a `state`; the anchor sets are those of the same seed."""
+        self._visits = int(state["visits"])
 
     def graphs(self):
         """The graph of every anchor set, unperturbed, all views joint."""

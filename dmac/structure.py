@@ -7,6 +7,7 @@ Chapter 11 minimises it in closed form under a constraint.
 import torch
 
 from dmac.anchor_graph import AnchorGraph
+from dmac.parallel import count, mean, total
 
 
 def structure_preservation_loss(z, graph):
@@ -34,9 +35,9 @@ def structure_preservation_loss(z, graph):
     torch.Tensor of shape ()
         At least 0 up to rounding, a sum over samples (not divided by n).
     """
-    z = z - z.detach().mean(0)
+    z = z - mean(z.detach())
     t = graph.to_anchors(z)
-    return z.square().sum() - (t.square().sum(1) * graph.inverse_degrees()).sum()
+    return total(z.square().sum()) - (t.square().sum(1) * graph.inverse_degrees()).sum()
 
 
 def closed_form_projection(h, graphs, n_components, ridge=1e-6):
@@ -68,13 +69,14 @@ def closed_form_projection(h, graphs, n_components, ridge=1e-6):
         In the type of ``h``; columns by decreasing eigenvalue of G, the first is constant.
     """
     f = torch.cat([h, h.new_ones(len(h), 1)], 1).double()
-    moment = f.T @ f / len(f)
+    n = count(len(f))
+    moment = total(f.T @ f) / n
     moment += ridge * moment.diagonal().mean() * torch.eye(len(moment)).to(moment)
     smoothed = torch.zeros_like(moment)
     for graph in graphs:
         exact = AnchorGraph(graph.indices, graph.weights.double(), graph.n_anchors)
         t = exact.to_anchors(f) * exact.inverse_degrees().sqrt()[:, None]
-        smoothed += t.T @ t / (len(f) * len(graphs))
+        smoothed += t.T @ t / (n * len(graphs))
     factor = torch.linalg.cholesky(moment)
     half = torch.linalg.solve_triangular(factor, smoothed, upper=False)
     whole = torch.linalg.solve_triangular(factor, half.T, upper=False)

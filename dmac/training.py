@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import torch
 
 from dmac import diagnostics
+from dmac.checkpoint import Progress
 from dmac.consistency import consistency_loss
 from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.parallel import count, n_processes, sum_gradients
 from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
 
@@ -87,7 +89,7 @@ def losses_on(network, zs, z, draws, recipe):
     -------
     Losses
     """
-    scale = {"pairs": 2.0, "trace": 1.0, "mean": 1.0 / len(z)}[recipe.sp_form]
+    scale = {"pairs": 2.0, "trace": 1.0, "mean": 1.0 / count(len(z))}[recipe.sp_form]
     sp = z.new_zeros(())
     for draw in draws:
         for graph in draw.graphs:
@@ -200,7 +202,7 @@ def _optimiser(network, recipe):
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, factor)
 
 
-def train(network, views, n_clusters, source, recipe):
+def train(network, views, n_clusters, source, recipe, progress=None):
     """Minimise the joint loss, full batch.
 
     Parameters
@@ -213,6 +215,8 @@ def train(network, views, n_clusters, source, recipe):
     source : dmac.sampling.EmbeddingAnchors or dmac.sampling.ViewAnchors
         From `anchor_source`; draws the noise and the anchors.
     recipe : dmac.recipes.Recipe
+    progress : dmac.checkpoint.Progress, optional
+        Where an earlier run stopped, and where this one is.
 
     Yields
     ------
@@ -224,12 +228,16 @@ def train(network, views, n_clusters, source, recipe):
     FloatingPointError
         If the loss is not finite.
     """
-    if recipe.closed_form_start:
+    progress = progress or Progress()
+    if recipe.closed_form_start and not progress.epoch:
         _start_in_closed_form(network, views, source)
     optimiser, schedule = _optimiser(network, recipe)
-    for epoch in range(1, recipe.epochs + 1):
+    progress.begin(optimiser, schedule)
+    for epoch in range(progress.epoch + 1, recipe.epochs + 1):
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
-        yield _epoch(epoch, k, network, views, source, recipe, optimiser, schedule)
+        record = _epoch(epoch, k, network, views, source, recipe, optimiser, schedule)
+        progress.epoch = epoch
+        yield record
 
 
 def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
@@ -238,7 +246,8 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
     zs, z = network.embed(views)
     losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe)
     optimiser.zero_grad()
-    losses.total.backward()
+    (losses.total / n_processes()).backward()
+    sum_gradients(p for group in optimiser.param_groups for p in group["params"])
     optimiser.step()
     schedule.step()
     value = losses.total.item()

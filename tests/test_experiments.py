@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import joblib
 import numpy as np
 import pytest
 
@@ -43,6 +44,23 @@ def test_parallel_processes_give_the_same_runs_in_the_same_order(data, runs):
     again = list(experiments.run_all(data, [*BASELINES, recipe], (1, 2), n_jobs=2))
     assert [(r.method, r.seed) for r in again] == [(r.method, r.seed) for r in runs]
     assert [r.scores for r in again] == [r.scores for r in runs]
+
+
+# Dask keeps threads and sockets of its own, and closes some of them late.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_dask_cluster_gives_the_same_runs(data, runs):
+    from distributed import Client, LocalCluster
+
+    recipe = dmac.recipes.Recipe(**runs[-1].settings)
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        found = list(experiments.run_all(data, [*BASELINES, recipe], (1, 2)))
+    assert [(r.method, r.seed) for r in found] == [(r.method, r.seed) for r in runs]
+    assert [r.scores for r in found] == [r.scores for r in runs]
 
 
 def test_summary_is_mean_and_sample_deviation(runs):

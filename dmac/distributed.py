@@ -1,0 +1,118 @@
+r"""Fit views on disk with several processes, on one machine or many.
+
+    torchrun --nproc-per-node 4 -m dmac.distributed a.npy b.npy --n-clusters 10 \
+        --checkpoint run --labels labels.npy
+
+The samples are sharded: a process keeps its part of the prepared views and of every embedding, and
+only sums travel (:mod:`dmac.parallel`). The labels are those of one process, up to rounding. When a
+process is lost the others stop with an error, and the same command goes on from the checkpoint. On
+several machines every node runs the command with ``--nnodes``, ``--rdzv-backend c10d`` and
+``--rdzv-endpoint`` of torchrun, and sees the same files.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from dmac import parallel
+from dmac.estimator import DMAC
+
+
+def open_view(path):
+    """Open a view on disk without reading it.
+
+    Parameters
+    ----------
+    path : str
+        ``name.npy``, or ``name.h5:key`` for a data set in an HDF5 file.
+
+    Returns
+    -------
+    numpy.memmap or h5py.Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        If the name has no known ending.
+    """
+    file, _, key = str(path).partition(":")
+    if file.endswith(".npy"):
+        return np.load(file, mmap_mode="r")
+    if file.endswith((".h5", ".hdf5")):
+        import h5py
+
+        return h5py.File(file, "r")[key or "view"]
+    raise ValueError(f"{path} is no view on disk: pass name.npy or name.h5:key")
+
+
+def fit_sharded(model, views, **options):
+    """Fit an estimator within a process group that is already initialised.
+
+    Parameters
+    ----------
+    model : dmac.DMAC
+        The same in every process.
+    views : list of v arrays of shape (n, d_a)
+        The whole views in every process, best on disk: each keeps its own samples only.
+    **options
+        For :meth:`dmac.DMAC.fit`.
+
+    Returns
+    -------
+    dmac.DMAC
+        The model, fitted; the same in every process.
+    """
+    with parallel.sharded(len(views[0])):
+        return model.fit(views, **options)
+
+
+def main(arguments=None):
+    """Entry point of ``python -m dmac.distributed``, one process of a torchrun."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("views", nargs="+", help="name.npy or name.h5:key, one a view")
+    parser.add_argument("--n-clusters", type=int, required=True)
+    parser.add_argument("--recipe", default="revised")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--checkpoint", help="a folder for the state of the fit")
+    parser.add_argument("--checkpoint-every", type=int, default=10, help="epochs")
+    parser.add_argument("--labels", default="labels.npy", help="where the labels go")
+    parser.add_argument("--model", help="a folder for the fitted model")
+    given = parser.parse_args(arguments)
+    if "RANK" not in os.environ:
+        sys.exit("start this with torchrun, as in: torchrun --nproc-per-node 2 -m dmac.distributed")
+    gpu = torch.cuda.is_available()
+    device = f"cuda:{os.environ['LOCAL_RANK']}" if gpu else "cpu"
+    if gpu:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if gpu else "gloo")
+    try:
+        model = DMAC(
+            given.n_clusters,
+            given.recipe,
+            random_state=given.seed,
+            device=device,
+            dtype=given.dtype,
+        )
+        views = [open_view(path) for path in given.views]
+        fit_sharded(
+            model, views, checkpoint=given.checkpoint, checkpoint_every=given.checkpoint_every
+        )
+        if dist.get_rank() == 0:
+            np.save(given.labels, model.labels_)
+            if given.model:
+                model.save(given.model)
+            print(f"{Path(given.labels)}: {len(model.labels_)} labels", flush=True)
+        dist.barrier()
+    finally:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+r"""Sums over samples that lie in several processes.
+
+The losses depend on the samples only through sums (:math:`S^T 1`, :math:`S^T Z`, :math:`S^T S U`,
+entropies, moments). With the samples sharded over processes, each adds up its own, `total` adds the
+processes', and every process then holds the same loss. Outside of `sharded` there is one process,
+and all of this does nothing.
+
+The gradient is that of one process: every process differentiates the loss divided by their number,
+`total` adds up the gradients that arrive at a sum, and `sum_gradients` those of the parameters.
+
+Chapter 10 of the book shows the command line; :mod:`dmac.distributed` is behind it.
+"""
+
+import contextlib
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Which samples this process holds: ``rows`` of n, the same split in every process."""
+
+    n_samples: int
+    rank: int
+    n_processes: int
+
+    @property
+    def rows(self):
+        """The slice of samples of this process."""
+        return slice(*(self.n_samples * r // self.n_processes for r in (self.rank, self.rank + 1)))
+
+
+_active = None
+
+
+def shards():
+    """The `Shards` of the fit that is running, or None."""
+    return _active
+
+
+@contextlib.contextmanager
+def sharded(n_samples):
+    """Within it, tensors of samples hold this process's rows of ``n_samples``."""
+    global _active
+    before = _active
+    _active = Shards(n_samples, dist.get_rank(), dist.get_world_size())
+    try:
+        yield _active
+    finally:
+        _active = before
+
+
+def n_processes():
+    """Over how many processes the samples are spread."""
+    return 1 if _active is None else _active.n_processes
+
+
+def my_rows(n_samples):
+    """The slice of ``n_samples`` rows that this process holds."""
+    return slice(0, n_samples) if _active is None else _active.rows
+
+
+def _reduce(x, op=dist.ReduceOp.SUM):
+    try:
+        dist.all_reduce(x, op)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "another process of this fit has ended or cannot be reached, so the sums over its "
+            "samples are missing: start the same command again, it resumes from its checkpoint"
+        ) from error
+    return x
+
+
+class _Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return _reduce(x.clone())
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _reduce(grad.clone())
+
+
+def total(x):
+    """The sum of a tensor over the processes, in all of them; differentiable."""
+    return x if _active is None else _Total.apply(x.contiguous())
+
+
+def count(n):
+    """The sum of a number of samples over the processes."""
+    return n if _active is None else int(_reduce(torch.tensor(n)))
+
+
+def largest(x):
+    """The maximum of a tensor of shape () over the processes."""
+    return x if _active is None else _reduce(x.clone(), dist.ReduceOp.MAX)
+
+
+def everywhere(flag):
+    """Whether a condition holds in all processes."""
+    return flag if _active is None else count(int(not flag)) == 0
+
+
+def mean(x):
+    """Mean row over the samples of all processes: (n, d) -> (d,)."""
+    return x.mean(0) if _active is None else total(x.sum(0)) / count(len(x))
+
+
+def mean_square(x):
+    """Mean of the squared entries over the samples of all processes: (n, d) -> ()."""
+    if _active is None:
+        return x.square().mean()
+    return total(x.square().sum()) / (count(len(x)) * x[:1].numel())
+
+
+def gather(x):
+    """The rows of all processes, in the order of the processes, without gradient."""
+    if _active is None:
+        return x
+    sizes = torch.zeros(_active.n_processes, dtype=torch.long)
+    sizes[_active.rank] = len(x)
+    sizes = _reduce(sizes)
+    start = int(sizes[: _active.rank].sum())
+    whole = x.new_zeros(int(sizes.sum()), *x.shape[1:])
+    whole[start : start + len(x)] = x
+    return _reduce(whole)
+
+
+def take(x, indices):
+    """Rows by their number among the samples of all processes, without gradient."""
+    if _active is None:
+        return x[indices.to(x.device)]
+    start, stop = _active.rows.start, _active.rows.stop
+    mine = ((indices >= start) & (indices < stop)).nonzero()[:, 0]
+    rows = x.new_zeros(len(indices), *x.shape[1:])
+    rows[mine] = x[indices[mine] - start]
+    return _reduce(rows)
+
+
+def sum_gradients(parameters):
+    """Add up the gradients of the parameters over the processes."""
+    if _active is None:
+        return
+    for p in parameters:
+        if p.grad is not None:
+            _reduce(p.grad)

@@ -1,0 +1,203 @@
+"""Samples in several processes: the same fit; a lost process is an error, and the fit resumes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+import dmac
+from dmac import parallel
+from dmac.checkpoint import NAME
+from dmac.distributed import open_view
+
+N = 130
+# One process of a torchrun: fits on its shard and writes what came out, a line an epoch.
+WORKER = """
+import dataclasses, json, sys, time
+import numpy as np, torch, torch.distributed as dist
+import dmac
+from dmac.distributed import fit_sharded, open_view
+folder, recipe, dtype, pause = sys.argv[1:5]
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+changes = json.loads(recipe)
+base = dmac.recipes.get_recipe(changes.pop("base"))
+model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
+def callback(record, embed):
+    if dist.get_rank() == 0:
+        print("epoch", record.epoch, flush=True)
+    time.sleep(float(pause))
+views = [open_view(f"{folder}/{a}.npy") for a in range(2)]
+kept = f"{folder}/run" if float(pause) else None
+fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1)
+if dist.get_rank() == 0:
+    np.savez(f"{folder}/out.npz", labels=model.labels_, embedding=model.embedding_,
+             anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
+             + model.history_], cosine=[r.mean_cosine for r in model.history_],
+             rank=[r.effective_rank for r in model.history_],
+             empty=[r.empty_anchors for r in model.history_],
+             al=[r.anchor_learning for r in model.history_])
+dist.destroy_process_group()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    classes = np.arange(N) % 3
+    for a, d in enumerate((7, 12)):
+        x = np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d)))
+        np.save(tmp_path / f"{a}.npy", x)
+    (tmp_path / "worker.py").write_text(WORKER)
+    return tmp_path
+
+
+def start(folder, n, recipe, dtype="float64", pause=0):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", str(n), str(folder / "worker.py"), str(folder)]
+    command += [json.dumps(recipe), dtype, str(pause)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    return subprocess.Popen(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+
+
+def alone(folder, recipe, dtype="float64"):
+    import dataclasses
+
+    changes = dict(recipe)
+    base = dmac.recipes.get_recipe(changes.pop("base"))
+    model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
+    return model.fit([open_view(folder / f"{a}.npy") for a in range(2)])
+
+
+RECIPES = {
+    "released": dict(base="released", pretrain_epochs=4, epochs=4, mutual_information="joint"),
+    "revised": dict(base="revised", epochs=4),
+    "ideas": dict(
+        base="revised",
+        epochs=3,
+        perturbation=True,
+        al_weight=0.1,
+        al_form="balanced",
+        cm_weight=0.1,
+        detach_graph=False,
+    ),
+    "many samples an anchor": dict(base="released", pretrain_epochs=0, epochs=3, n_anchors=8),
+}
+
+
+@pytest.mark.parametrize(
+    "name, n, dtype",
+    [
+        ("released", 1, "float64"),
+        ("released", 2, "float32"),
+        ("released", 4, "float64"),
+        ("revised", 2, "float64"),
+        ("revised", 4, "float32"),
+        ("ideas", 2, "float64"),
+        ("many samples an anchor", 2, "float64"),
+    ],
+)
+def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch):
+    if name.startswith("many"):
+        (folder / "worker.py").write_text(
+            "import dmac.kmeans\ndmac.kmeans._SEED_SAMPLES = 8\n" + WORKER
+        )
+        monkeypatch.setattr("dmac.kmeans._SEED_SAMPLES", 8)
+    process = start(folder, n, RECIPES[name], dtype)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    found, expected = np.load(folder / "out.npz"), alone(folder, RECIPES[name], dtype)
+    rtol = {"float32": 1e-5, "float64": 1e-10}[dtype]
+    losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
+    np.testing.assert_allclose(found["losses"][0], losses[0], rtol=rtol)
+    if RECIPES[name]["base"] == "revised":
+        rtol *= 100  # Adam's first steps turn the rounding of tiny gradients into full steps
+    np.testing.assert_allclose(found["losses"], losses, rtol=rtol)
+    for key, field in (("cosine", "mean_cosine"), ("rank", "effective_rank"),
+                       ("al", "anchor_learning"), ("empty", "empty_anchors")):
+        values = [getattr(r, field) for r in expected.history_]
+        np.testing.assert_allclose(found[key], values, rtol=100 * rtol, atol=100 * rtol)
+    np.testing.assert_array_equal(found["labels"], expected.labels_)
+    if dtype == "float64":
+        np.testing.assert_allclose(found["embedding"], expected.embedding_, rtol=1e-4, atol=1e-6)
+
+
+def test_lost_process_ends_the_job_and_the_fit_goes_on_from_its_checkpoint(folder):
+    recipe = dict(base="revised", epochs=12)
+    process = start(folder, 2, recipe, pause=0.3)
+    for line in process.stdout:
+        if line.strip() == "epoch 4":
+            break
+    workers = subprocess.run(
+        ["pgrep", "-f", f"^{sys.executable}.*worker.py {folder}"], capture_output=True, text=True
+    )
+    children = [int(pid) for pid in workers.stdout.split() if int(pid) != process.pid]
+    os.kill(max(children), signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "Signal 9 (SIGKILL)" in errors or "has ended or cannot be reached" in errors
+    assert (folder / "run" / NAME).exists()
+
+    process = start(folder, 2, recipe, pause=0.01)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors[-3000:]
+    first = int(output.splitlines()[0].split()[1])
+    assert 4 <= first <= 12  # not from the start
+    expected = alone(folder, recipe)
+    found = np.load(folder / "out.npz")
+    np.testing.assert_allclose(found["losses"], [r.loss for r in expected.history_], rtol=1e-10)
+    np.testing.assert_array_equal(found["labels"], expected.labels_)
+
+
+def test_command_line_writes_labels_and_model(folder):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    command += ["2", "-m", "dmac.distributed", *(str(folder / f"{a}.npy") for a in range(2))]
+    command += ["--n-clusters", "3", "--labels", str(folder / "labels.npy")]
+    command += ["--model", str(folder / "model"), "--checkpoint", str(folder / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    labels = np.load(folder / "labels.npy")
+    model = dmac.DMAC.load(folder / "model")
+    views = [np.load(folder / f"{a}.npy") for a in range(2)]
+    np.testing.assert_array_equal(model.predict(views), labels)
+
+
+def test_without_torchrun_it_says_so(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "dmac.distributed", "a.npy", "--n-clusters", "3"],
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "RANK"},
+    )
+    assert done.returncode == 1 and "start this with torchrun" in done.stderr
+
+
+def test_unknown_kinds_of_views_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="no view on disk"):
+        open_view("a.mat")
+    with pytest.raises(FileNotFoundError):
+        open_view(tmp_path / "a.npy")
+
+
+def test_one_process_is_untouched():
+    x = torch.arange(6.0).reshape(3, 2)
+    assert parallel.total(x) is x and parallel.gather(x) is x and parallel.count(3) == 3
+    assert parallel.my_rows(3) == slice(0, 3) and parallel.n_processes() == 1
+    torch.testing.assert_close(parallel.mean(x), x.mean(0))
+    torch.testing.assert_close(parallel.mean_square(x), x.square().mean())
+    assert parallel.everywhere(True) and not parallel.everywhere(False)
+    assert torch.equal(parallel.take(x, torch.tensor([2, 0])), x[[2, 0]])
+
+
+@pytest.mark.parametrize("n, world", [(10, 3), (4, 4), (2, 4), (101, 2)])
+def test_shards_cover_every_sample_once(n, world):
+    rows = [parallel.Shards(n, rank, world).rows for rank in range(world)]
+    assert [i for s in rows for i in range(n)[s]] == list(range(n))
