@@ -27,12 +27,13 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html test serve clean $(EXPERIMENTS)
+.PHONY: help book html test bench serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
 	@echo "make test   set up if needed, run every test, every chapter and every experiment"
 	@echo "make html   render the book again without running the experiments again"
+	@echo "make bench  time every system on every shape, one after the other (half an hour, idle machine)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
@@ -55,6 +56,14 @@ $(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax
+
+# Stored in the repository, since timings need a machine that does nothing else.
+bench: $(READY)
+	@mkdir -p _build
+	env -u TQDM_DISABLE $(BIN)/papermill notebooks/05_runtime.ipynb _build/bench.ipynb --cwd notebooks \
+	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
+	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json \
+	    --kernel python3 --log-output --no-progress-bar
 
 serve:
 	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }

@@ -58,10 +58,10 @@ def _walk():
 WALK = _walk()
 
 _FROM_RELEASED = {
+    "no pre-training": ("pretrain_epochs",),
     "roots and ridged whitening": ("root", "components", "whitening_ridge"),
     "linear map plus MLP, d = c": ("encoder", "negative_slope", "embedding_dim"),
     "orthonormal fusion": ("orthonormal", "normalize_embedding"),
-    "no pre-training": ("pretrain_epochs",),
     "k constant": ("neighbor_period",),
     "no perturbation": ("perturbation", "sigma"),
     "structure loss alone": (
@@ -171,3 +171,72 @@ def stored(group, folder):
     runs["variant"] = pd.Categorical(runs.variant, variants, ordered=True)
     runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)
     return runs.sort_values(["variant", "dataset", "seed"], ignore_index=True)
+
+
+def changes(group, folder):
+    """Stored runs less REVISED's at the same data set and seed.
+
+    Parameters
+    ----------
+    group, folder
+        As in `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run: ``variant``, ``dataset``, ``seed``, and the changes of ``acc`` and ``nmi``.
+    """
+    keys, scores = ["dataset", "seed"], ["acc", "nmi"]
+    reference = stored("revised", folder)[[*keys, *scores]]
+    both = stored(group, folder).merge(reference, on=keys, suffixes=("", "_revised"))
+    for key in scores:
+        both[key] -= both[f"{key}_revised"]
+    return both[["variant", *keys, *scores]]
+
+
+def by_variant(group, folder):
+    """Mean changes against REVISED, a row a variant.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Changes of ACC by data set, in points; then the means of ACC and NMI over the data sets,
+        each with the half width of Student's 95 % interval over the seeds.
+    """
+    from scipy import stats
+
+    runs, grouped = changes(group, folder), dict(observed=True)
+    table = runs.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
+    for key in ("acc", "nmi"):
+        seeds = runs.groupby(["variant", "seed"], **grouped)[key].mean().unstack()
+        quantile = stats.t.ppf(0.975, seeds.shape[1] - 1)
+        table[f"mean {key.upper()}"] = seeds.mean(axis=1)
+        table[f"± ({key})"] = quantile * seeds.sem(axis=1)
+    return table
+
+
+def steps(group, walk, folder):
+    """Scores along a walk that ends at REVISED, on the data sets and seeds of the stored runs.
+
+    Parameters
+    ----------
+    group, folder
+        As in `stored`.
+    walk : dict
+        `WALK` or `FROM_RELEASED`, whose last row is REVISED.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a step: ACC by data set, and the means of ACC and NMI, in %.
+    """
+    import pandas as pd
+
+    runs, arrived = stored(group, folder), stored("revised", folder)
+    arrived = arrived[arrived.seed.isin(runs.seed) & arrived.dataset.isin(runs.dataset)]
+    runs = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
+    runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)
+    means = runs.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
+    table = means.acc.loc[list(walk)]
+    table["mean ACC"], table["mean NMI"] = means.acc.mean(axis=1), means.nmi.mean(axis=1)
+    return table

@@ -34,7 +34,7 @@ SHAPES = {
     "CCV": (6773, (4000, 5000, 5000), 20),
     "half ALOI": (5400, (77, 13, 64, 125), 50),
     "ALOI": (10800, (77, 13, 64, 125), 100),
-    "ALOI, 2 of 4 views": (10800, (77, 13), 100),
+    "ALOI, 1 of 4 views": (10800, (77,), 100),
 }
 #: The systems that can be timed.
 SYSTEMS = (

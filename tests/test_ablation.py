@@ -1,12 +1,23 @@
 """The variants behind REVISED: what they change, that they differ, and that all of them run."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
 import dmac
-from dmac.ablation import FROM_RELEASED, GROUPS, IDEAS, ROBUSTNESS, SWITCHES, WALK, variant
+from dmac.ablation import (
+    FROM_RELEASED,
+    GROUPS,
+    IDEAS,
+    ROBUSTNESS,
+    SWITCHES,
+    WALK,
+    by_variant,
+    steps,
+    variant,
+)
 from dmac.recipes import RELEASED, REVISED
 
 FAMILIES = {
@@ -103,3 +114,39 @@ def test_every_variant_runs(name):
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
     assert all(np.isfinite(dataclasses.astuple(record)).all() for record in model.history_)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """REVISED at 90 and 60 on two data sets, three seeds, with variants at known distances."""
+    sets = {"PIE": 90.0, "BBC": 60.0}
+
+    def write(group, offsets):
+        lines = [
+            {"variant": name, "dataset": d, "seed": seed, "acc": acc + of(d, seed), "nmi": acc}
+            for name, of in offsets.items()
+            for d, acc in sets.items()
+            for seed in (1, 2, 3)
+        ]
+        (tmp_path / f"{group}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    write("revised", {"revised": lambda d, seed: seed})
+    write("ideas", {"consistency": lambda d, seed: 2 * seed + (d == "PIE")})
+    write("walk", {name: lambda d, seed, i=i: i for i, name in enumerate(list(WALK)[:-1])})
+    return tmp_path
+
+
+def test_changes_are_paired_by_set_and_seed(folder):
+    table = by_variant("ideas", folder)
+    assert list(table.index) == ["consistency"]
+    row = table.loc["consistency"]
+    assert (row["PIE"], row["BBC"], row["mean ACC"]) == (3.0, 2.0, 2.5)
+    assert row["± (acc)"] == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # of 1.5, 2.5, 3.5
+    assert row["mean NMI"] == row["± (nmi)"] == 0
+
+
+def test_steps_end_at_revised(folder):
+    table = steps("walk", WALK, folder)
+    assert list(table.index) == list(WALK)
+    assert list(table["mean ACC"]) == pytest.approx([75, 76, 77, 78, 79, 80, 77])
+    assert list(table.columns) == ["PIE", "BBC", "mean ACC", "mean NMI"]
