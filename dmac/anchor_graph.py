@@ -11,6 +11,10 @@ import torch.nn.functional as F
 from dmac.parallel import total
 
 
+# Rows at a time where a temporary of the size of the samples would leave the processor's cache.
+_ROWS = 8192
+
+
 def row_sums(indices, weights, f):
     """S f without forming S: (n, k) indices and weights, (m, d) table -> (n, d)."""
     return F.embedding_bag(indices, f, per_sample_weights=weights, mode="sum")
@@ -19,14 +23,21 @@ def row_sums(indices, weights, f):
 def column_sums(indices, weights, x, n_anchors):
     """S^T x without forming S: (n, k), (n, k), (n, d) -> (m, d)."""
     out = x.new_zeros(n_anchors, x.shape[1])
-    for h in range(indices.shape[1]):
-        out.index_add_(0, indices[:, h], weights[:, h, None] * x)
+    for start in range(0, len(x), _ROWS):
+        rows = slice(start, start + _ROWS)
+        for h in range(indices.shape[1]):
+            out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
     return out
 
 
 def _sampled_products(indices, x, f):
     """The inner products x_i . f_j at the stored entries (i, j) alone: -> (n, k)."""
-    return torch.stack([(x * f[column]).sum(1) for column in indices.T], 1)
+    out = x.new_empty(indices.shape)
+    for start in range(0, len(x), _ROWS):
+        rows = slice(start, start + _ROWS)
+        for h in range(indices.shape[1]):
+            out[rows, h] = (x[rows] * f[indices[rows, h]]).sum(1)
+    return out
 
 
 class _AnchorsToSamples(torch.autograd.Function):

@@ -14,9 +14,11 @@ from torch.utils.checkpoint import checkpoint
 
 from dmac.layers import SparseView, view_tensor
 
-# Numbers in one block of a view, and rows of a dense view that is embedded in one piece.
+# Numbers in one block of a view on disk; rows of a dense view that is embedded in one piece, and of
+# the pieces of a longer one, whose activations then stay near the processor.
 _NUMBERS = 2**22
 _ROWS = 2**16
+_PIECE = 2**13
 
 
 def is_streamed(x):
@@ -111,8 +113,9 @@ def block_slices(views):
     """Slices of samples by which all views can be walked through together."""
     n = views[0].shape[0]
     widest = max(x.shape[1] for x in views)
-    size = max(1, min(_ROWS, _NUMBERS // widest)) if _streams(views) else _ROWS
-    if n <= size or any(isinstance(x, SparseView) for x in views):
+    size = max(1, min(_ROWS, _NUMBERS // widest)) if _streams(views) else min(_ROWS, _PIECE)
+    whole = n <= (size if _streams(views) else _ROWS)
+    if whole or any(isinstance(x, SparseView) for x in views):
         size = n  # a sparse view is small; its product is taken whole
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
