@@ -194,6 +194,13 @@ def changes(group, folder):
     return both[["variant", *keys, *scores]]
 
 
+def _check_complete(runs, group):
+    """Means over sets and seeds compare only where every variant has all of them."""
+    seeds = runs.groupby(["variant", "dataset"], observed=True).seed.nunique().unstack()
+    if seeds.isna().any(axis=None) or len(set(seeds.to_numpy().ravel())) != 1:
+        raise ValueError(f"the stored runs of {group!r} are not complete: make the missing ones")
+
+
 def by_variant(group, folder):
     """Mean changes against REVISED, a row a variant.
 
@@ -206,6 +213,7 @@ def by_variant(group, folder):
     from scipy import stats
 
     runs, grouped = changes(group, folder), dict(observed=True)
+    _check_complete(runs, group)
     table = runs.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
     for key in ("acc", "nmi"):
         seeds = runs.groupby(["variant", "seed"], **grouped)[key].mean().unstack()
@@ -233,6 +241,7 @@ def steps(group, walk, folder):
     import pandas as pd
 
     runs, arrived = stored(group, folder), stored("revised", folder)
+    _check_complete(runs, group)
     arrived = arrived[arrived.seed.isin(runs.seed) & arrived.dataset.isin(runs.dataset)]
     runs = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
     runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)

@@ -145,6 +145,15 @@ def test_changes_are_paired_by_set_and_seed(folder):
     assert row["mean NMI"] == row["± (nmi)"] == 0
 
 
+@pytest.mark.parametrize("group, table", [("ideas", by_variant), ("walk", steps)])
+def test_groups_with_a_missing_run_are_refused(group, table, folder):
+    path = folder / f"{group}.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]))
+    arguments = (WALK,) if table is steps else ()
+    with pytest.raises(ValueError, match=f"runs of '{group}' are not complete"):
+        table(group, *arguments, folder)
+
+
 def test_steps_end_at_revised(folder):
     table = steps("walk", WALK, folder)
     assert list(table.index) == list(WALK)
