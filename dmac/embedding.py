@@ -117,8 +117,16 @@ class ViewDecoder(nn.Module):
 
     def forward(self, z):
         """(n, d) -> (n, d_a)."""
-        h = F.leaky_relu(self.first(z), self.negative_slope)
-        return F.normalize(F.leaky_relu(self.second(h), self.negative_slope), dim=1)
+        return F.normalize(F.leaky_relu(self._last(z), self.negative_slope), dim=1)
+
+    def _last(self, z):
+        return self.second(F.leaky_relu(self.first(z), self.negative_slope))
+
+    def loss(self, z, x):
+        """`reconstruction_loss` of the decoded z, with fewer passes over n d_a for a sparse view."""
+        if isinstance(x, SparseView):
+            return _SparseReconstruction.apply(self._last(z), x, self.negative_slope)
+        return reconstruction_loss(self(z), x)
 
 
 def fuse(zs, *, normalize=False):
@@ -206,6 +214,42 @@ def reconstruction_loss(x_hat, x):
     return (x_hat.square().sum() - 2 * cross + x.values.square().sum()) / x_hat.numel()
 
 
+class _SparseReconstruction(torch.autograd.Function):
+    r"""The same from the decoder's last linear layer t, for a sparse view.
+
+    With :math:`y = \mathrm{leaky\,ReLU}(t)` and rows :math:`\hat x_i = y_i / \|y_i\|` only
+    :math:`\|y_i\|` and :math:`\langle y_i, x_i \rangle` are needed, and
+
+    .. math:: \partial \|\hat x_i - x_i\|^2 / \partial y_i
+        = \frac{2}{\|y_i\|} \Big(\frac{\langle y_i, x_i \rangle}{\|y_i\|^2} y_i - x_i\Big) .
+    """
+
+    @staticmethod
+    def forward(ctx, t, view, slope):
+        y = F.leaky_relu(t, slope)
+        norms = torch.linalg.vector_norm(y, dim=1)
+        inverse = 1 / norms.clamp_min(1e-12)  # as F.normalize has it
+        products = torch.zeros_like(norms)
+        products.index_add_(0, view.rows, y[view.rows, view.columns] * view.values)
+        squares = (norms * inverse).square().sum()
+        error = squares - 2 * products @ inverse + view.values.square().sum()
+        ctx.save_for_backward(y, inverse, products)
+        ctx.view, ctx.slope = view, slope
+        return error / y.numel()
+
+    @staticmethod
+    def backward(ctx, grad):
+        y, inverse, products = ctx.saved_tensors
+        view = ctx.view
+        scale = 2 * grad / y.numel() * inverse
+        dt = (scale * products * inverse.square())[:, None] * y
+        places = view.rows * y.shape[1] + view.columns
+        dt.view(-1).index_add_(0, places, -scale[view.rows] * view.values)
+        # The leaky ReLU keeps signs, so its slope can be read off its output.
+        dt = torch.ops.aten.leaky_relu_backward(dt, y, ctx.slope, True)
+        return dt, None, None
+
+
 @dataclass(frozen=True)
 class PretrainRecord:
     """One epoch of pre-training: its number from 1, the loss before its step, wall-clock seconds."""
@@ -254,7 +298,7 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None)
         for rows in slices:  # the mean over samples is a sum over blocks
             xs = [take(x, rows) for x in views]
             z = fuse([encode(x) for encode, x in zip(encoders, xs)], normalize=normalize)
-            loss = sum(reconstruction_loss(decode(z), x) for decode, x in zip(decoders, xs))
+            loss = sum(decoder.loss(z, x) for decoder, x in zip(decoders, xs))
             loss = loss * (len(z) / n)
             loss.backward()
             value += loss.detach().cpu()

@@ -68,7 +68,7 @@ class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, view, w):
         ctx.view = view
-        return view.x @ w
+        return view.x @ w.contiguous()  # many times slower on a transposed matrix
 
     @staticmethod
     def backward(ctx, grad):

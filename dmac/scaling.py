@@ -21,7 +21,7 @@ import torch
 from dmac import reference
 from dmac.anchors import kmeans_anchors, n_anchors_for
 from dmac.embedding import pretrain
-from dmac.layers import view_tensor
+from dmac.layers import linear, view_tensor
 from dmac.network import Network
 from dmac.preprocessing import ViewPipeline
 from dmac.recipes import RELEASED, REVISED
@@ -40,6 +40,7 @@ SHAPES = {
 SYSTEMS = (
     *("dense", "released", "fresh k-means", "revised"),
     *("pretraining", "pretraining, dense first layer"),
+    *("first layer", "first layer, dense"),
 )
 
 
@@ -147,6 +148,16 @@ def _pretrain_epochs(network, views, recipe, epochs):
     return [record.seconds for record in records]
 
 
+def _first_layer_epochs(network, views, epochs):
+    """The encoders' first layers alone: their products forward, and the gradients of the weights."""
+    for _ in range(epochs):
+        start = time.perf_counter()
+        for encoder, x in zip(network.encoders, views):
+            h = linear(encoder.first, x)
+            torch.autograd.grad(h.sum(), encoder.first.weight)
+        yield time.perf_counter() - start
+
+
 def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu"):
     """Run some epochs of a system on a data set or shape.
 
@@ -165,7 +176,7 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     prepared = [
         ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x) for x in views
     ]
-    if system == "pretraining, dense first layer":
+    if system.endswith("dense first layer") or system == "first layer, dense":
         prepared = [x if isinstance(x, np.ndarray) else x.toarray() for x in prepared]
     views = [view_tensor(x, torch.float32, device) for x in prepared]
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
@@ -175,6 +186,8 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
         seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
     elif system.startswith("pretraining"):
         seconds = _pretrain_epochs(network, views, recipe, epochs)
+    elif system.startswith("first layer"):
+        seconds = list(_first_layer_epochs(network, views, epochs))
     else:
         source = anchor_source(network, views, m, recipe, generator)
         seconds = [r.seconds for r in train(network, views, c, source, recipe)]

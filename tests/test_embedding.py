@@ -242,3 +242,37 @@ def test_without_correction_the_encoder_is_one_linear_map(generator):
     assert {name for name, _ in module.named_parameters()} == {"linear.weight", "linear.bias"}
     x = torch.randn(4, 12, generator=generator, dtype=torch.float64)
     torch.testing.assert_close(module(x), module.linear(x))
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.0])
+def test_loss_of_a_decoded_sparse_view_is_that_of_the_dense_one(slope, generator):
+    matrix = scipy.sparse.random(30, 12, 0.2, "lil", random_state=1)
+    matrix[3] = 0
+    decode = ViewDecoder(12, 8, 5, negative_slope=slope, generator=generator).double()
+    z = torch.randn(30, 5, generator=generator, dtype=torch.float64)
+    x = view_tensor(matrix.toarray(), torch.float64)
+    sparse = view_tensor(matrix.tocsr(), torch.float64)
+    results = []
+    for loss in (
+        lambda z: reconstruction_loss(decode(z), x),
+        lambda z: decode.loss(z, x),
+        lambda z: decode.loss(z, sparse),
+    ):
+        inputs = z.clone().requires_grad_()
+        value = loss(inputs)
+        results.append((value, *torch.autograd.grad(value, [inputs, *decode.parameters()])))
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0])
+
+
+def test_a_row_decoded_to_zero_stays_finite(generator):
+    decode = ViewDecoder(12, 8, 5, negative_slope=0.01, generator=generator).double()
+    with torch.no_grad():
+        for p in decode.parameters():
+            p.zero_()
+    x = view_tensor(scipy.sparse.random(6, 12, 0.2, "csr", random_state=1), torch.float64)
+    z = torch.randn(6, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    loss = decode.loss(z, x)
+    torch.testing.assert_close(loss, x.values.square().sum() / 72)
+    for gradient in torch.autograd.grad(loss, [z, *decode.parameters()]):
+        assert gradient.isfinite().all()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+import zarr
 
 import dmac
 from dmac import streaming
@@ -32,7 +33,7 @@ def views(dtype=np.float64):
 
 @pytest.fixture
 def on_disk(tmp_path):
-    """Write the views as memory maps or into one HDF5 file, and open them."""
+    """Write the views as memory maps, into one HDF5 file or as Zarr arrays, and open them."""
     files = []
 
     def write(kind, arrays):
@@ -40,6 +41,11 @@ def on_disk(tmp_path):
             for a, x in enumerate(arrays):
                 np.save(tmp_path / f"{a}.npy", x)
             return [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(len(arrays))]
+        if kind == "zarr":
+            places = [tmp_path / f"{a}.zarr" for a in range(len(arrays))]
+            for x, place in zip(arrays, places):
+                zarr.save_array(place, x)
+            return [zarr.open_array(place, mode="r") for place in places]
         file = h5py.File(tmp_path / "views.h5", "w")
         files.append(file)
         return [file.create_dataset(str(a), data=x) for a, x in enumerate(arrays)]
@@ -58,7 +64,7 @@ def recipe(base, **changes):
     return dataclasses.replace(base, **SHORT, **changes)
 
 
-@pytest.mark.parametrize("kind", ["npy", "h5"])
+@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 @pytest.mark.parametrize("base", [RELEASED, REVISED], ids=lambda r: r.name)
 @pytest.mark.parametrize("dtype, rtol", [("float32", 1e-5), ("float64", 1e-10)])
 def test_fit_from_disk_is_that_in_memory(kind, base, dtype, rtol, on_disk, small_blocks):
@@ -161,7 +167,8 @@ def test_blocks_are_read_in_the_order_of_the_disk(on_disk, small_blocks):
 
 
 def test_what_counts_as_streamed(on_disk):
-    assert all(map(is_streamed, on_disk("npy", views()) + on_disk("h5", views())))
+    kinds = ("npy", "h5", "zarr")
+    assert all(is_streamed(x) for kind in kinds for x in on_disk(kind, views()))
     assert not any(map(is_streamed, [views()[0], torch.ones(2, 2), [[1.0]], None]))
 
 
