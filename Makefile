@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
+PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.installed
 MATHJAX := book/_static/mathjax/tex-svg-full.js
@@ -27,12 +28,15 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html test bench serve clean $(EXPERIMENTS)
+.PHONY: help book html pdf experiments figures test bench serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
 	@echo "make test   set up if needed, run every test, every chapter and every experiment"
 	@echo "make html   render the book again without running the experiments again"
+	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
+	@echo "make figures  draw every figure and table from the stored runs to _build/figures"
+	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make bench  time every system on every shape, one after the other (half an hour, idle machine)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
@@ -49,10 +53,32 @@ html: $(READY) $(MATHJAX)
 	@echo "The book is ready. Open _build/html/index.html"
 	@$(BIN)/python -c "import pathlib; print(pathlib.Path('_build/html/index.html').resolve().as_uri())"
 
+# Chromium prints what `make book` has rendered: nothing is executed again.
+pdf: $(READY)
+	@test -f _build/html/genindex.html || { echo "There is no book yet: run make book first."; exit 1; }
+	$(BIN)/python scripts/print_book.py
+
 $(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
 	@mkdir -p $(@D)
-	env -u TQDM_DISABLE $(BIN)/papermill $< $@ -p dataset mfeat --cwd notebooks --kernel python3 \
-	    --log-output --no-progress-bar
+	env -u TQDM_DISABLE $(BIN)/papermill $< $@ $(if $(findstring runtime,$<),-p dataset mfeat) \
+	    --cwd notebooks --kernel python3 --log-output --no-progress-bar
+
+# The runs behind those pages: `full` makes what notebooks/results lacks (hours; it can be stopped at any
+# moment and goes on where it was), `quick` short runs of a few hundred numerals that are not kept.
+experiments: $(READY)
+ifeq ($(PROFILE),full)
+	$(BIN)/python scripts/run_experiments.py
+else ifeq ($(PROFILE),quick)
+	@mkdir -p _build/quick
+	@set -e; for page in $(notdir $(EXPERIMENTS)); do echo "$$page"; $(BIN)/papermill notebooks/$$page \
+	    _build/quick/$$page -p dataset mfeat -p profile quick --cwd notebooks --kernel python3 \
+	    --no-progress-bar; done
+else
+	@echo "PROFILE is $(PROFILE); it must be quick or full"; exit 1
+endif
+
+figures: $(READY)
+	$(BIN)/python scripts/make_figures.py
 
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax

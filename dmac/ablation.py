@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dmac.recipes import RELEASED, REVISED, Recipe
 
+#: The data sets of chapter 11, in the order of its tables.
 DATASETS = (
     "PIE",
     "BBC",
@@ -142,7 +143,18 @@ GROUPS = {
 
 
 def variant(changes, name="variant") -> Recipe:
-    """REVISED with other values in some of its fields."""
+    """REVISED with other values in some of its fields.
+
+    Parameters
+    ----------
+    changes : dict
+        Fields of :class:`dmac.recipe.Recipe` and their values.
+    name : str
+
+    Returns
+    -------
+    dmac.recipe.Recipe
+    """
     return dataclasses.replace(REVISED, name=name, **changes)
 
 
@@ -204,11 +216,21 @@ def _check_complete(runs, group):
 def by_variant(group, folder):
     """Mean changes against REVISED, a row a variant.
 
+    Parameters
+    ----------
+    group, folder
+        As in `stored`.
+
     Returns
     -------
     pandas.DataFrame
         Changes of ACC by data set, in points; then the means of ACC and NMI over the data sets,
         each with the half width of Student's 95 % interval over the seeds.
+
+    Raises
+    ------
+    ValueError
+        If runs are missing.
     """
     from scipy import stats
 

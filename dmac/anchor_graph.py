@@ -16,12 +16,40 @@ _ROWS = 8192
 
 
 def row_sums(indices, weights, f):
-    """S f without forming S: (n, k) indices and weights, (m, d) table -> (n, d)."""
+    r"""S f without forming S: row i is :math:`\sum_h w_{ih} f_{j(i,h)}`.
+
+    Parameters
+    ----------
+    indices : torch.Tensor of shape (n, k), int64
+        Column of every stored entry.
+    weights : torch.Tensor of shape (n, k)
+        Its value.
+    f : torch.Tensor of shape (m, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, d)
+    """
     return F.embedding_bag(indices, f, per_sample_weights=weights, mode="sum")
 
 
 def column_sums(indices, weights, x, n_anchors):
-    """S^T x without forming S: (n, k), (n, k), (n, d) -> (m, d)."""
+    r"""S^T x without forming S: row j sums :math:`w_{ih} x_i` over the entries in column j.
+
+    Parameters
+    ----------
+    indices : torch.Tensor of shape (n, k), int64
+        Column of every stored entry.
+    weights : torch.Tensor of shape (n, k)
+        Its value.
+    x : torch.Tensor of shape (n, d)
+    n_anchors : int
+        m.
+
+    Returns
+    -------
+    torch.Tensor of shape (m, d)
+    """
     out = x.new_zeros(n_anchors, x.shape[1])
     for start in range(0, len(x), _ROWS):
         rows = slice(start, start + _ROWS)
@@ -76,7 +104,10 @@ class _SamplesToAnchors(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class AnchorGraph:
-    """An n x m anchor graph S with k entries a row.
+    """An n x m anchor graph S with k entries a row, stored as two n x k arrays.
+
+    Its products cost O(n k d) and are differentiable in the weights and in the table; neither S nor
+    a matrix of size m x m or n x n is formed.
 
     Attributes
     ----------
@@ -97,11 +128,11 @@ class AnchorGraph:
         return AnchorGraph(self.indices, self.weights.detach(), self.n_anchors)
 
     def to_samples(self, f):
-        """S f: (m, d) -> (n, d), O(n k d)."""
+        """S f: a table of the anchors (m, d) -> the samples' weighted means of it (n, d)."""
         return _AnchorsToSamples.apply(self.indices, self.weights, f)
 
     def to_anchors(self, x):
-        """S^T x: (n, d) -> (m, d), O(n k d)."""
+        """S^T x: a table of the samples (n, d) -> the anchors' weighted sums of it (m, d)."""
         return total(_SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors))
 
     def degrees(self):
@@ -121,7 +152,11 @@ class AnchorGraph:
         return torch.where(occupied, 1 / torch.where(occupied, degrees, 1.0), 0.0)
 
     def smooth(self, f):
-        r""":math:`D^{-1} S^T (S f)`: (m, d) -> (m, d), never forming the m x m matrix."""
+        r"""The average over anchors that share samples, :math:`D^{-1} S^T (S f)`: (m, d) -> (m, d).
+
+        Taken in the order of :eq:`eq:association`, so the m x m matrix is never formed. An anchor
+        without samples gets a zero row.
+        """
         return self.inverse_degrees()[:, None] * self.to_anchors(self.to_samples(f))
 
     def to_dense(self):
@@ -131,7 +166,20 @@ class AnchorGraph:
 
 
 def check_neighbors(n_neighbors, n_anchors):
-    """Raise ValueError unless 1 <= k < m."""
+    """Refuse a number of neighbours for which there is no closed form.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k.
+    n_anchors : int
+        m.
+
+    Raises
+    ------
+    ValueError
+        Unless 1 <= k < m.
+    """
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors is {n_neighbors}, it must be at least 1")
     if n_anchors < n_neighbors + 1:
@@ -142,18 +190,21 @@ def check_neighbors(n_neighbors, n_anchors):
 
 
 def anchor_graph(d2, n_neighbors):
-    r"""Closed-form anchor graph (paper eq. agl; Nie et al. 2016 and ULGE for the solution).
+    r"""The closed-form anchor graph :eq:`eq:anchor-graph`.
 
-    For every sample the row problem
+    For every sample the row problem :eq:`eq:row-problem`,
 
-    .. math:: \min_{s \ge 0,\ s^T 1 = 1} \sum_j d_{ij} s_j + \gamma_i \|s\|^2
+    .. math:: \min_{s \ge 0,\ s^T 1 = 1} \sum_j d_{ij} s_j + \gamma_i \|s\|^2,
 
-    has exactly k non-zeros when :math:`\gamma_i = \frac12 \sum_{h=1}^k (d_{i,(k+1)} - d_{i,(h)})`,
-    and then
+    with :math:`\gamma_i = \frac12 \sum_{h=1}^k (d_{i,(k+1)} - d_{i,(h)})`, the largest that leaves
+    k neighbours, has the solution
 
     .. math:: s_{i,(h)} = \frac{d_{i,(k+1)} - d_{i,(h)}}{\sum_{l=1}^k (d_{i,(k+1)} - d_{i,(l)})},
 
-    with :math:`d_{i,(1)} \le d_{i,(2)} \le \dots` the sorted squared distances.
+    where :math:`d_{i,(1)} \le d_{i,(2)} \le \dots` are the sorted squared distances: k positive
+    weights, or fewer if the k-th and the (k+1)-th distance are equal. Adding a number to all
+    distances of a row, or scaling them, changes nothing. Source: eq. agl of the paper; Nie et al.
+    (2016) and Nie et al. (2017) for the solution.
 
     Parameters
     ----------
@@ -181,7 +232,7 @@ def anchor_graph(d2, n_neighbors):
 
 
 def closed_form_graph(nearest, indices, n_anchors):
-    """The same from the k + 1 smallest distances alone.
+    """The graph of :func:`anchor_graph`, :eq:`eq:anchor-graph`, from the k + 1 smallest distances.
 
     Parameters
     ----------

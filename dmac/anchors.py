@@ -33,7 +33,17 @@ def n_anchors_for(n_samples, n_clusters, factor=1.0, share=1.0):
     r"""Number of anchors, :math:`m = \lfloor \min(f \sqrt{n c},\ s\,n) \rfloor`.
 
     With the factor f = 1 and the share s = 1 it is the paper's :math:`\lfloor \sqrt{n c} \rfloor`
-    (Nie et al. 2019).
+    (Nie et al. 2019), with which a cluster has as many anchors as an anchor has samples.
+
+    Parameters
+    ----------
+    n_samples, n_clusters : int
+    factor, share : float
+        f and s.
+
+    Returns
+    -------
+    int
     """
     # isqrt of an integer is exact where a float root may round up.
     m = math.isqrt(n_samples * n_clusters)
@@ -43,10 +53,11 @@ def n_anchors_for(n_samples, n_clusters, factor=1.0, share=1.0):
 
 
 class PerturbationGenerator(nn.Module):
-    r"""Perturbed anchors :math:`U = \hat U + \mu + \sigma \odot \epsilon` (paper eq. noise).
+    r"""Perturbed anchors :math:`U = \hat U + \mu + \sigma \odot \epsilon`.
 
-    :math:`\mu` and :math:`\sigma` are one linear layer each on :math:`\hat U`; the noise
-    :math:`\epsilon` is drawn outside, so that the gradient reaches both (reparameterisation).
+    This is :eq:`eq:reparameterisation`. :math:`\mu` and :math:`\sigma` are one linear layer each
+    on :math:`\hat U`; the noise :math:`\epsilon` is drawn outside, so that the gradient reaches
+    both (Kingma and Welling 2014).
 
     Parameters
     ----------
@@ -98,9 +109,10 @@ class SpreadPerturbation(nn.Module):
 
 
 def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
-    r"""Mean entropy of the Student-t assignment to anchors (paper eqs. similarity, anchor_learning).
+    r"""The anchor learning loss :eq:`eq:anchor-learning`, the mean entropy of the assignment.
 
-    With :math:`w_{ij} = (1 + d_{ij} / \tau)^{-1}`, :math:`W_i = \sum_j w_{ij}` and
+    The assignment is that of the Student-t kernel, :eq:`eq:similarity`. With
+    :math:`w_{ij} = (1 + d_{ij} / \tau)^{-1}`, :math:`W_i = \sum_j w_{ij}` and
     :math:`q_{ij} = w_{ij} / W_i`,
 
     .. math:: L_{AL} = -\frac1n \sum_{ij} q_{ij} \log q_{ij}
@@ -121,7 +133,9 @@ def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     Returns
     -------
     torch.Tensor of shape ()
-        In nats, between 0 and log m; between -log m and 0 if balanced.
+        In nats, between 0 and log m (:eq:`eq:entropy-bound`); between -log m and 0 if balanced.
+        With unit rows and a bandwidth of 1 it cannot be below log m - 0.3128
+        (:eq:`eq:sphere-minimum`).
     """
     scaled = d2 / bandwidth
     w = 1 / (1 + scaled)
@@ -147,6 +161,11 @@ def neighbor_bandwidth(d2, n_neighbors):
     -------
     torch.Tensor of shape ()
         Without gradient; positive even if all samples coincide.
+
+    Raises
+    ------
+    RuntimeError
+        If there are fewer than k + 1 columns.
     """
     border = torch.topk(d2.detach(), n_neighbors + 1, dim=1, largest=False).values[:, -1]
     return gather(border).median().clamp_min(1e-6)

@@ -39,7 +39,7 @@ class Assignment:
 
 
 def assign(z, u, n_nearest, *, entropy=False):
-    r"""Each sample's nearest anchors, and with the same distances the anchor learning loss.
+    r"""Each sample's nearest anchors, and with the same distances :eq:`eq:anchor-learning`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def assign(z, u, n_nearest, *, entropy=False):
 
 
 def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
-    r"""The anchor learning loss alone: see :func:`dmac.anchors.anchor_learning_loss`.
+    r"""The loss :eq:`eq:anchor-learning` alone: see :func:`dmac.anchors.anchor_learning_loss`.
 
     Parameters
     ----------

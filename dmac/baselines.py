@@ -1,7 +1,7 @@
 """The shallow, label-free pipelines that a deep method has to beat.
 
-Chapter 1 of the book introduces them. Each takes the views and a seed, and returns labels; one
-setting serves all data.
+Chapter 1 of the book introduces them, chapter 12 uses them on a reader's own data. Each takes the
+views, the number of clusters and a seed, and returns labels; one setting serves all data.
 """
 
 import numpy as np
@@ -14,9 +14,18 @@ from dmac.views import RowNormalizer, Whitening, check_views, normalize_rows
 
 
 def concatenated(views):
-    """Rows of every view scaled to unit length, views side by side: (n, sum of d_a).
+    """Rows of every view scaled to unit length, views side by side.
 
-    Sparse if every view is sparse.
+    Squared distances then add up over the views (:eq:`eq:sum-of-views`).
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+
+    Returns
+    -------
+    numpy.ndarray or scipy.sparse.csr_matrix of shape (n, sum of the d_a)
+        Sparse if every view is sparse.
 
     Raises
     ------
@@ -30,7 +39,7 @@ def concatenated(views):
 
 
 def whitened(views, n_clusters):
-    """Per view: unit rows, centred, whitened to 2c dimensions, unit rows; then side by side.
+    """Per view: unit rows, centred, whitened (:eq:`eq:whitening`), unit rows; then side by side.
 
     Parameters
     ----------
@@ -55,12 +64,46 @@ def whitened(views, n_clusters):
 
 
 def raw_kmeans(views, n_clusters, seed):
-    """K-means (10 starts) on :func:`concatenated` views: (n,) labels."""
+    """K-means (10 starts) on :func:`concatenated` views.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+    n_clusters : int
+        c.
+    seed : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+
+    Raises
+    ------
+    ValueError
+        If the views are not usable (:func:`dmac.views.check_views`).
+    """
     return kmeans(concatenated(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
 def whitened_kmeans(views, n_clusters, seed):
-    """K-means (10 starts) on :func:`whitened` views: (n,) labels."""
+    """K-means (10 starts) on :func:`whitened` views.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+    n_clusters : int
+        c.
+    seed : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+
+    Raises
+    ------
+    ValueError
+        If the views are not usable (:func:`dmac.views.check_views`).
+    """
     return kmeans(whitened(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
@@ -68,11 +111,13 @@ def closed_form(views, n_clusters, seed, n_neighbors=5):
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
     :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whitened` views, their
-    closed-form anchor graph S, the top c left singular vectors of :math:`S D_S^{-1/2}` (those are
-    the eigenvectors of :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts).
-    They solve :math:`\min \mathrm{Tr}(Z^T (I - G) Z)` under :math:`Z^T Z = I`: the structure
-    preservation loss with its trivial solution, all rows the same, excluded by a constraint (one
-    column may be constant, the others are orthogonal to it).
+    closed-form anchor graph S (:eq:`eq:anchor-graph`),
+    the top c left singular vectors of :math:`S D_S^{-1/2}` (those are the eigenvectors of
+    :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts). They solve
+    :math:`\min \mathrm{Tr}(Z^T (I - G) Z)` under :math:`Z^T Z = I`: the structure preservation
+    loss (:eq:`eq:trace-form`) with its trivial solution, all rows the same, excluded by a
+    constraint (one column may be constant, the others are orthogonal to it). Anchors in spectral
+    clustering: Chen and Cai 2011; unit rows before k-means: Ng et al. 2001.
 
     Parameters
     ----------

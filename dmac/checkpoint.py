@@ -1,4 +1,7 @@
-"""A fit that can be interrupted: everything it needs to go on, in one file, without pickle."""
+"""A fit that can be interrupted: everything it needs to go on, in one file, without pickle.
+
+Chapter 10 of the book says when it is needed; :meth:`dmac.DMAC.fit` takes the folder.
+"""
 
 import dataclasses
 import json
@@ -30,6 +33,10 @@ class Progress:
         self._stored = optimiser, schedule
         self.optimiser = self.schedule = None
 
+    def restore(self, epoch, optimiser):
+        """Go on after so many epochs, with the optimiser's state of then."""
+        self.epoch, self._stored = epoch, (optimiser, None)
+
     def begin(self, optimiser, schedule=None):
         """Take the loop's optimiser and schedule, and put them where the stored ones were."""
         self.optimiser, self.schedule = optimiser, schedule
@@ -38,6 +45,26 @@ class Progress:
             optimiser.load_state_dict(stored)
         if of_schedule is not None:
             schedule.load_state_dict(of_schedule)
+
+
+def optimiser_tensors(optimiser):
+    """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
+    return {
+        f"optimiser.{i}.{name}": torch.as_tensor(value)
+        for i, entries in optimiser.state_dict()["state"].items()
+        for name, value in entries.items()
+    }
+
+
+def optimiser_state(tensors, groups):
+    """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
+    state = {}
+    for key, value in tensors.items():
+        part, _, rest = key.partition(".")
+        if part == "optimiser":
+            i, _, name = rest.partition(".")
+            state.setdefault(int(i), {})[name] = value
+    return {"state": state, "param_groups": groups}
 
 
 class Checkpoint:
@@ -67,11 +94,8 @@ class Checkpoint:
         tensors["generator"] = generator.get_state()
         numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
         if progress.optimiser is not None:
-            state = progress.optimiser.state_dict()
-            numbers["groups"] = state["param_groups"]
-            for i, entries in state["state"].items():
-                for name, value in entries.items():
-                    tensors[f"optimiser.{i}.{name}"] = torch.as_tensor(value)
+            numbers["groups"] = progress.optimiser.state_dict()["param_groups"]
+            tensors |= optimiser_tensors(progress.optimiser)
         if progress.schedule is not None:
             schedule = progress.schedule.state_dict()
             schedule.pop("lr_lambdas")  # a function of the recipe
@@ -110,18 +134,14 @@ class Checkpoint:
                     f"{self.path} belongs to another fit: its {key} is {about.get(key)}, here it "
                     f"is {value}; name another folder, or remove it to start anew"
                 )
-        parts = {"network": {}, "source": {}, "optimiser": {}}
+        parts = {"network": {}, "source": {}}
         for key, value in tensors.items():
             part, _, name = key.partition(".")
             if part in parts:
                 parts[part][name] = value
-        state = {}
-        for key, value in parts["optimiser"].items():
-            i, _, name = key.partition(".")
-            state.setdefault(int(i), {})[name] = value
         optimiser = None
         if "groups" in numbers:
-            optimiser = {"state": state, "param_groups": numbers["groups"]}
+            optimiser = optimiser_state(tensors, numbers["groups"])
         schedule = numbers.get("schedule")
         if schedule is not None:
             schedule["lr_lambdas"] = [None]

@@ -1,4 +1,7 @@
-"""Checks at the public boundary: what users pass as views and as labels."""
+"""Checks at the public boundary: what users pass as views and as labels.
+
+Chapter 12 of the book shows what they say.
+"""
 
 import numbers
 

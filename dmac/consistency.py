@@ -12,12 +12,15 @@ def mutual_information_per_row(f_a, f_b):
     r"""The paper's formula read literally: one number per anchor, and that number is 0.
 
     For anchor i the paper takes x from :math:`F_i^{(a)}` and y from :math:`F_i^{(b)}`, so
-    :math:`p(x, y) = p(x) p(y)`. With the marginals summed out of that product, for non-negative
-    rows with sums :math:`r_a, r_b` everything but the sums cancels,
+    :math:`p(x, y) = p(x) p(y)`, :eq:`eq:per-row`. With the marginals summed out of that product,
+    for non-negative rows with sums :math:`r_a, r_b` everything but the sums cancels,
 
     .. math:: MI = -r_a r_b \log(r_a r_b),
 
-    which is 0, with a gradient of 0, for distributions (sums equal to 1).
+    which is 0 for distributions (sums equal to 1). Its gradient is then the same for every entry of
+    a row, and so 0 along every change that keeps the sum, and 0 before a softmax.
+
+    Source: the mutual information below eq. cm_loss of the paper.
 
     Parameters
     ----------
@@ -27,7 +30,7 @@ def mutual_information_per_row(f_a, f_b):
     Returns
     -------
     torch.Tensor of shape (m,)
-        In nats.
+        In nats; 0 up to rounding.
     """
     mass = f_a.sum(1) * f_b.sum(1)
     return -torch.special.xlogy(mass, mass)
@@ -36,11 +39,16 @@ def mutual_information_per_row(f_a, f_b):
 def mutual_information_joint(f_a, f_b):
     r"""Mutual information of two views' cluster labels over anchors (Ji et al. 2019).
 
-    The joint distribution is estimated over the anchors,
+    The joint distribution is estimated over the anchors, :eq:`eq:joint-over-anchors`,
     :math:`P = \frac1m \sum_i F_i^{(a)T} F_i^{(b)}`, symmetrised as :math:`(P + P^T)/2` and
-    renormalised, and
+    renormalised, and :eq:`eq:mutual-information` is
 
     .. math:: MI = \sum_{xy} P_{xy} \log \frac{P_{xy}}{p_x p_y}.
+
+    Symmetrising can add up to log 2 that is no information: as much as the views' cluster sizes
+    differ (chapter 6 of the book).
+
+    Source: Ji et al. 2019; Lin et al. 2021.
 
     Parameters
     ----------
@@ -67,7 +75,9 @@ def mutual_information_joint(f_a, f_b):
 
 
 def consistency_loss(fs, reading="joint"):
-    r"""Consistency maximisation loss, summed over the views (paper eq. cm_loss).
+    r"""Consistency maximisation loss, summed over the views.
+
+    :eq:`eq:consistency-loss`, from eq. cm_loss of the paper,
 
     .. math:: L_{CM} = -\sum_{a < b} MI(F^{(a)}, F^{(b)}),
 
@@ -77,12 +87,13 @@ def consistency_loss(fs, reading="joint"):
     Parameters
     ----------
     fs : list of v tensors of shape (m, c)
+        Rows on the simplex, one tensor a view.
     reading : {"per_row", "joint"}
 
     Returns
     -------
     torch.Tensor of shape ()
-        0 for one view.
+        In nats, a sum over the pairs of views; 0 for one view.
 
     Raises
     ------

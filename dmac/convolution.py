@@ -10,12 +10,13 @@ from dmac.layers import dense_layer
 
 
 class AnchorGraphConvolution(nn.Module):
-    r"""Anchor clustering distribution :math:`F^{(a)}` of one view (paper eq. agcn).
+    r"""Anchor clustering distribution :math:`F^{(a)}` of one view, by :eq:`eq:agcn`.
 
-    Each layer is :math:`F \leftarrow \varphi(D_S^{-1} S^T S F W)` from :math:`F^{(0)} = U`, without
-    bias; leaky ReLU between the layers, softmax after the last. The product is taken as
-    :math:`D_S^{-1} S^T (S\,\cdot)` on whichever of F and F W is narrower, so its cost is
-    O(n k min(width)) and no m x m or n x n matrix is formed.
+    Each layer is :math:`F \leftarrow \varphi(D_S^{-1} S^T S F W)` from :math:`F = U`, without
+    bias; leaky ReLU between the layers, softmax after the last. The product is taken in the order
+    of :eq:`eq:association`, :math:`D_S^{-1} S^T (S\,\cdot)`, on whichever of F and F W is narrower,
+    so its cost is O(n k min(width)) and no m x m or n x n matrix is formed. Source: eq. agcn of
+    the paper, after Kipf and Welling (2017).
 
     Parameters
     ----------
@@ -36,9 +37,20 @@ class AnchorGraphConvolution(nn.Module):
         self.negative_slope = negative_slope
 
     def forward(self, graph, u):
-        """`AnchorGraph` and (m, d) anchors -> (m, c) rows on the simplex.
+        """The anchors' distributions over the clusters.
 
-        An anchor without samples has a zero row in the operator and so a uniform distribution.
+        Parameters
+        ----------
+        graph : dmac.anchor_graph.AnchorGraph
+            n samples, m anchors.
+        u : torch.Tensor of shape (m, d)
+            The anchors.
+
+        Returns
+        -------
+        torch.Tensor of shape (m, c)
+            Rows on the simplex. An anchor without samples has a zero row in the operator and so a
+            uniform distribution.
         """
         f = u
         for depth, layer in enumerate(self.layers):

@@ -1,6 +1,6 @@
 """Did the embedding collapse? Label-free measures of an embedding and of its anchors.
 
-Chapter 9 of the book follows them over training.
+Chapter 9 of the book follows them over training, and tells how to read them for a fit of one's own.
 """
 
 import torch
@@ -16,7 +16,9 @@ def mean_cosine(z):
     r"""Mean cosine between the rows of an embedding.
 
     :math:`\frac{1}{n(n-1)} \sum_{i \ne j} \cos(z_i, z_j)`, from
-    :math:`\|\sum_i z_i / \|z_i\|\|^2` in O(nd). It is 1 when all rows point the same way.
+    :math:`\|\sum_i z_i / \|z_i\|\|^2` in O(nd). It is 1 when all rows point the same way. For unit
+    rows, 1 minus it is the scatter around the mean row divided by n - 1. A common offset of rows of
+    other lengths drives it to 1 too, without a collapse.
 
     Parameters
     ----------
@@ -43,6 +45,9 @@ def mean_cosine(z):
 
 def singular_values(z, *, centred=True):
     """Singular values of an embedding, largest first.
+
+    Centred, they show the shape of what is left in a collapsed embedding; their squares sum to the
+    scatter around the mean row.
 
     Parameters
     ----------
@@ -91,7 +96,8 @@ def empty_anchors(degrees):
     Parameters
     ----------
     degrees : tensor or array of shape (m,)
-        :math:`d_j = \sum_i s_{ij}`, the column sums of an anchor graph.
+        :math:`d_j = \sum_i s_{ij}`, the column sums of an anchor graph :eq:`eq:anchor-graph`
+        (:meth:`dmac.anchor_graph.AnchorGraph.degrees`).
 
     Returns
     -------

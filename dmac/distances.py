@@ -1,4 +1,7 @@
-"""Squared distances between two sets of points, whole or block by block."""
+"""Squared distances between two sets of points, whole or block by block.
+
+Chapter 4 of the book shows what they are for and how they keep their digits.
+"""
 
 import torch
 
@@ -8,8 +11,9 @@ _GROUP = 32
 
 
 def squared_distances(z, u):
-    r"""Squared Euclidean distances :math:`\|z_i - u_j\|^2` by the Gram identity.
+    r"""The squared distances :math:`d_{ij} = \|z_i - u_j\|^2` of :eq:`eq:row-problem`.
 
+    By the Gram identity :math:`\|z_i\|^2 - 2 z_i^T u_j + \|u_j\|^2`, a matrix product.
     Both point sets are first moved by the mean of the anchors, which changes no distance but keeps
     the digits: in an embedding that has collapsed to a spread of 1e-3 around a unit vector the
     plain identity loses the distances to cancellation.
@@ -34,13 +38,37 @@ def squared_distances(z, u):
 
 
 def row_blocks(n, m, device):
-    """Slices of n rows, such that a block with m columns stays small."""
+    """Slices of n rows, such that a block of distances with m columns stays small.
+
+    Parameters
+    ----------
+    n, m : int
+    device : torch.device
+        A processor's blocks fit its cache, a GPU's keep it busy.
+
+    Returns
+    -------
+    list of slice
+    """
     size = max(1, _BLOCK["cuda" if device.type == "cuda" else "cpu"] // m)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def block_distances(x, y, norms):
-    """Squared distances of a block of rows; ``norms`` are those of the rows of y."""
+    """Squared distances of a block of rows, without the shift that keeps the digits.
+
+    Parameters
+    ----------
+    x : torch.Tensor of shape (b, d)
+    y : torch.Tensor of shape (m, d)
+    norms : torch.Tensor of shape (m,)
+        Squared lengths of the rows of y.
+
+    Returns
+    -------
+    torch.Tensor of shape (b, m)
+        Non-negative.
+    """
     d2 = torch.addmm(norms, x, y.T, alpha=-2)
     return d2.add_(x.square().sum(1, keepdim=True)).clamp_min_(0)
 

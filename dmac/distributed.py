@@ -8,6 +8,8 @@ only sums travel (:mod:`dmac.parallel`). The labels are those of one process, up
 process is lost the others stop with an error, and the same command goes on from the checkpoint. On
 several machines every node runs the command with ``--nnodes``, ``--rdzv-backend c10d`` and
 ``--rdzv-endpoint`` of torchrun, and sees the same files.
+
+Chapter 10 of the book derives why the gradient is the same.
 """
 
 import argparse

@@ -18,10 +18,11 @@ from dmac.streaming import block_slices, take
 
 
 class ViewEncoder(nn.Module):
-    r"""One view's encoder, :math:`Z^{(a)} = \mathrm{Encoder}_a(X^{(a)})`.
+    r"""One view's encoder, :math:`Z^{(a)} = \mathrm{Encoder}_a(X^{(a)})`, :eq:`eq:encoder`.
 
     Two linear layers d_a - hidden - d with a leaky ReLU after each, then (optionally) rows scaled
-    to unit length. The first layer takes a dense or a sparse view.
+    to unit length. The first layer takes a dense or a sparse view. Source: the paper's authors'
+    implementation; the paper leaves the encoder open.
 
     Parameters
     ----------
@@ -106,7 +107,17 @@ class ResidualEncoder(nn.Module):
 class ViewDecoder(nn.Module):
     """The mirror of `ViewEncoder`: fused (n, d) -> reconstructed view (n, d_a), rows of unit length.
 
-    Its input is the *fused* embedding, so every view has to be found in the consensus.
+    Its input is the *fused* embedding, so every view has to be found in the consensus
+    (:eq:`eq:reconstruction`).
+
+    Parameters
+    ----------
+    n_features, hidden_dim, embedding_dim : int
+        d_a, hidden width, d.
+    negative_slope : float
+        Slope of the leaky ReLU below 0.
+    generator : torch.Generator
+        Draws the initial weights.
     """
 
     def __init__(self, n_features, hidden_dim, embedding_dim, *, negative_slope, generator):
@@ -130,13 +141,16 @@ class ViewDecoder(nn.Module):
 
 
 def fuse(zs, *, normalize=False):
-    r"""Fused embedding :math:`Z = \frac1v \sum_a Z^{(a)}` (paper eq. fuse).
+    r"""Fused embedding :math:`Z = \frac1v \sum_a Z^{(a)}`, :eq:`eq:fusion`.
+
+    If the rows of the :math:`Z^{(a)}` have unit length, the squared length of a row of Z is the
+    mean cosine between the views of a sample. Source: Eq. 2 of the paper, which does not scale.
 
     Parameters
     ----------
     zs : list of v tensors of shape (n, d)
     normalize : bool
-        Scale the rows of the mean to unit length.
+        Scale the rows of the mean to unit length; a zero row stays zero.
 
     Returns
     -------
@@ -193,11 +207,11 @@ def orthonormalize(z, factor=None):
 
 
 def reconstruction_loss(x_hat, x):
-    r"""Mean squared error :math:`\frac{1}{n d_a} \|\hat X - X\|_F^2`.
+    r"""Mean squared error :math:`\frac{1}{n d_a} \|\hat X - X\|_F^2` of :eq:`eq:reconstruction`.
 
-    For a sparse view it is expanded to
-    :math:`\|\hat X\|^2 - 2 \langle \hat X, X \rangle + \|X\|^2`, with the middle term taken over
-    the stored entries, so that X is never made dense.
+    Between unit rows it is :math:`2 / d_a` times one minus their mean cosine. For a sparse view it
+    is expanded to :math:`\|\hat X\|^2 - 2 \langle \hat X, X \rangle + \|X\|^2`, with the middle
+    term taken over the stored entries, so that X is never made dense.
 
     Parameters
     ----------
@@ -262,7 +276,8 @@ class PretrainRecord:
 def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None):
     r"""Train the autoencoders on :math:`\sum_a \mathrm{MSE}(\mathrm{Decoder}_a(Z), X^{(a)})`.
 
-    Full batch, RMSprop (smoothing 0.99, eps 1e-8).
+    This is :eq:`eq:reconstruction`. Full batch, RMSprop (smoothing 0.99, eps 1e-8). Source: the
+    paper's authors' implementation; the paper has no pre-training.
 
     Parameters
     ----------

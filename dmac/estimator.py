@@ -92,7 +92,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         self.dtype = dtype
 
     def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
-        """Pre-train, train, and cluster the last epoch's embedding.
+        """Pre-train, train on the joint loss (:eq:`eq:joint-loss`), and cluster the last epoch's Z.
 
         Parameters
         ----------
@@ -164,11 +164,17 @@ class DMAC(ClusterMixin, BaseEstimator):
         return self
 
     def fit_predict(self, views, y=None, *, callback=None):
-        """Fit, and return the labels of the samples: (n,), int64."""
+        """Fit, and return the labels of the samples: (n,), int64.
+
+        Parameters and errors are those of `fit`.
+        """
         return self.fit(views, y, callback=callback).labels_
 
     def fit_transform(self, views, y=None, *, callback=None):
-        """Fit, and return the fused embedding of the samples: (n, d)."""
+        """Fit, and return the fused embedding of the samples: (n, d).
+
+        Parameters and errors are those of `fit`.
+        """
         return self.fit(views, y, callback=callback).embedding_
 
     def transform(self, views):
@@ -203,9 +209,16 @@ class DMAC(ClusterMixin, BaseEstimator):
         return np.concatenate(parts)
 
     def predict(self, views):
-        """Assign samples to the nearest centre of the final k-means: (n_new,), int64.
+        """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
-        Parameters, errors as in `transform`.
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n_new, d_a)
+            As for `transform`, with the same errors.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_new,), int64
         """
         z = torch.as_tensor(_rows(self.transform(views), self.recipe_))
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
@@ -216,9 +229,15 @@ class DMAC(ClusterMixin, BaseEstimator):
 
         Tensors go into ``tensors.safetensors``, everything else into ``model.json``; no pickle.
 
+        Parameters
+        ----------
+        path : str or path
+
         Raises
         ------
         sklearn.exceptions.NotFittedError
+        ValueError
+            If ``path`` is a file.
         """
         check_is_fitted(self, "network_")
         persistence.save(self, path)
@@ -232,6 +251,11 @@ class DMAC(ClusterMixin, BaseEstimator):
         path : str or path
         device : str, optional
             Overrides the device that was saved.
+
+        Returns
+        -------
+        DMAC
+            Fitted, as it was saved; ``random_state`` is None where it was no integer.
 
         Raises
         ------

@@ -1,4 +1,7 @@
-"""From checked views to a trained network: the fit behind the estimator, whole or in shards."""
+"""From checked views to a trained network: the fit behind the estimator, whole or in shards.
+
+Chapter 8 of the book walks through its steps.
+"""
 
 import dataclasses
 from dataclasses import dataclass
@@ -8,10 +11,11 @@ import torch
 
 from dmac import parallel
 from dmac.checkpoint import Checkpoint, Progress
-from dmac.embedding import PretrainRecord, pretrain
+from dmac.embedding import PretrainRecord
 from dmac.layers import view_tensor
 from dmac.network import Network
 from dmac.preprocessing import ViewPipeline
+from dmac.pretraining import pretraining
 from dmac.streaming import StreamedArray, StreamedView
 from dmac.training import EpochRecord, anchor_source, train
 
@@ -96,15 +100,7 @@ def fit_network(
         if stored["phase"] == 1:
             progress[0] = Progress(recipe.pretrain_epochs)
     phases = (
-        pretrain(
-            network.encoders,
-            network.decoders,
-            tensors,
-            epochs=recipe.pretrain_epochs,
-            lr=recipe.pretrain_lr,
-            normalize=recipe.normalize_embedding,
-            progress=progress[0],
-        ),
+        pretraining(network, tensors, recipe, progress[0], histories[0]),
         train(network, tensors, n_clusters, source, recipe, progress[1]),
     )
     lengths = recipe.pretrain_epochs, recipe.epochs

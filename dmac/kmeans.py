@@ -1,4 +1,7 @@
-"""K-means: the anchors' own, on the device and block by block, and the final one on Z."""
+"""K-means: the anchors' own, on the device and block by block, and the final one on Z.
+
+Chapter 3 of the book begins with the anchors that it finds.
+"""
 
 import functools
 import math

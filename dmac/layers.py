@@ -1,4 +1,7 @@
-"""Linear layers on dense and sparse views, with weights drawn from a generator of our own."""
+"""Linear layers on dense and sparse views, with weights drawn from a generator of our own.
+
+Chapter 2 of the book builds its encoders of them.
+"""
 
 import math
 import warnings

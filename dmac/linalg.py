@@ -1,4 +1,7 @@
-"""Linear algebra that :mod:`dmac.views` rests on: safe scaling and a truncated decomposition."""
+"""Linear algebra that :mod:`dmac.whitening` rests on: safe scaling and a truncated decomposition.
+
+Chapter 1 of the book uses it through :class:`dmac.whitening.Whitening`.
+"""
 
 import numpy as np
 import scipy.sparse

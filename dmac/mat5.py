@@ -3,6 +3,8 @@
 That reader trusts what the file says of its own structure: a damaged type code, flag or size can
 crash the interpreter or keep it busy for hours. Here the structure is walked first, following
 "MAT-File Format" (The MathWorks), and anything impossible is a ``ValueError``.
+
+Chapter 1 of the book loads such files through :func:`dmac.views.load`.
 """
 
 import io
@@ -17,7 +19,15 @@ _CONTAINERS = (1, 2, 3)  # cell, structure, object
 
 
 def loadmat(path):
-    """The variables of a MATLAB 4 or 5 file by name, as :func:`scipy.io.loadmat` gives them.
+    """The variables of a MATLAB 4 or 5 file by name, as ``scipy.io.loadmat`` gives them.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    dict
 
     Raises
     ------

@@ -12,7 +12,9 @@ import scipy.sparse
 
 from dmac.mat5 import loadmat
 
+#: Names under which views are looked for, in any case.
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
+#: The same for labels.
 LABEL_NAMES = (
     *("y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels"),
     *("gtruth", "groundtruth", "ground_truth", "true_label", "true_labels"),

@@ -14,6 +14,11 @@ from dmac.checks import check_labels
 def contingency(true, predicted):
     """Count the samples of every class in every cluster.
 
+    Parameters
+    ----------
+    true, predicted : array_like of shape (n,)
+        Class and cluster of every sample.
+
     Returns
     -------
     numpy.ndarray of shape (n_classes, n_clusters), int64

@@ -44,6 +44,10 @@ def resolve_dtype(dtype):
 class Network(nn.Module):
     """All trainable parts of DMAC for v views.
 
+    Encoders :eq:`eq:encoder`, decoders, the generator of the perturbation
+    :eq:`eq:reparameterisation` and the anchor graph convolutions :eq:`eq:agcn`; which of them a
+    loss reaches is measured in chapter 8.
+
     Parameters
     ----------
     dims : sequence of int

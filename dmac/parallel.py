@@ -20,7 +20,16 @@ import torch.distributed as dist
 
 @dataclass(frozen=True)
 class Shards:
-    """Which samples this process holds: ``rows`` of n, the same split in every process."""
+    """Which samples this process holds: ``rows`` of n, the same split in every process.
+
+    Attributes
+    ----------
+    n_samples : int
+        n, of all processes together.
+    rank : int
+        The number of this process, from 0.
+    n_processes : int
+    """
 
     n_samples: int
     rank: int

@@ -1,4 +1,8 @@
-"""Fitted estimators on disk: safetensors for arrays, JSON for the rest, no pickle."""
+"""Fitted estimators on disk: safetensors for arrays, JSON for the rest, no pickle.
+
+Chapter 12 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
+:meth:`dmac.DMAC.load`.
+"""
 
 import dataclasses
 import json
@@ -23,7 +27,21 @@ _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
 def save(estimator, path):
-    """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`."""
+    """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`.
+
+    Parameters
+    ----------
+    estimator : dmac.DMAC
+        Fitted.
+    path : str or path
+        Made if it is missing. A save that is interrupted leaves an earlier one whole, or is refused
+        when it is read.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` is a file.
+    """
     path = Path(path).expanduser()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
@@ -75,7 +93,27 @@ def _replace(target, write):
 
 
 def load(cls, path, device=None):
-    """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`."""
+    """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`.
+
+    Parameters
+    ----------
+    cls : type
+        `dmac.DMAC`, or a class derived from it.
+    path : str or path
+    device : str, optional
+        Overrides the device that was saved.
+
+    Returns
+    -------
+    dmac.DMAC
+
+    Raises
+    ------
+    FileNotFoundError
+        If one of the two files is missing.
+    ValueError
+        If one is damaged, of another version, or of another save than its neighbour.
+    """
     path = Path(path).expanduser()
     for name in (MODEL, TENSORS):
         if not (path / name).is_file():

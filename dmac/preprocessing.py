@@ -16,10 +16,10 @@ class ViewPipeline:
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays.
-    2. Rows to unit length (:class:`dmac.views.RowNormalizer`).
+    2. Rows to unit length (:class:`dmac.whitening.RowNormalizer`).
     3. With ``n_components``, the r leading principal directions, divided by
-       :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (:class:`dmac.views.Whitening`), then rows to
-       unit length again.
+       :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (:eq:`eq:whitening` with a ridge,
+       :class:`dmac.whitening.Whitening`), then rows to unit length again.
 
     Parameters
     ----------
@@ -41,7 +41,17 @@ class ViewPipeline:
         self.ridge = ridge
 
     def fit_transform(self, x):
-        """Learn the steps from a view of shape (n, d_a), dense or CSR, and apply them to it."""
+        """Learn the steps from a view of shape (n, d_a), dense or CSR, and apply them to it.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, r), or (n, d_a) and CSR where a sparse view is not whitened
+
+        Raises
+        ------
+        ValueError
+            If the view is not usable (:func:`dmac.checks.check_views`).
+        """
         (x,) = check_views([x])
         stored = x.data if scipy.sparse.issparse(x) else x
         self.root_ = bool(self.root and (stored.size == 0 or stored.min() >= 0))
@@ -59,6 +69,10 @@ class ViewPipeline:
 
     def fit_streamed(self, array):
         """Learn the steps from a `dmac.streaming.StreamedArray`, with a block in memory at a time.
+
+        Parameters
+        ----------
+        array : dmac.streaming.StreamedArray of shape (n, d_a)
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """A recipe: every choice of the model and of its training as one checked, frozen dataclass.
 
-:mod:`dmac.recipes` holds the three recipes of the book.
+:mod:`dmac.recipes` holds the three recipes of the book; chapter 11 walks from one to another.
 """
 
 import dataclasses
@@ -21,7 +21,8 @@ class Recipe:
         of views without negative entries; ``components`` times c whitened principal directions, 0
         for none; the ridge of the whitening, where a very large one only projects.
     encoder : {"mlp", "residual", "linear"}
-        d_a - hidden - d with leaky ReLUs, a linear map plus such a correction, or the map alone.
+        d_a - hidden - d with leaky ReLUs (:eq:`eq:encoder`), a linear map plus such a correction,
+        or the map alone.
     closed_form_start : bool
         Start the linear maps at :func:`dmac.structure.closed_form_projection`; it needs
         ``components`` and does nothing to an "mlp", which has no linear map.
@@ -33,11 +34,11 @@ class Recipe:
     normalize_embedding : bool
         Scale the rows of each :math:`Z^{(a)}` and of Z to unit length.
     orthonormal : bool
-        Fuse under the constraint :math:`Z^T Z = n I` (:func:`dmac.embedding.orthonormalize`), after
-        which the rows of Z are not scaled.
+        Fuse under the constraint :math:`Z^T Z = n I` (:eq:`eq:orthonormal-fusion`,
+        :func:`dmac.embedding.orthonormalize`), after which the rows of Z are not scaled.
     pretrain_epochs : int
     pretrain_lr : float
-        RMSprop step of the pre-training from the fused embedding.
+        RMSprop step of the pre-training from the fused embedding (:eq:`eq:reconstruction`).
     epochs : int
     lr : float
         First step size of the main training.
@@ -57,7 +58,7 @@ class Recipe:
         Anchor sets in the views, drawn once and visited in turn; one is one set for the whole run.
     self_weight, self_share : float
         With anchors in the views: a share of the structure loss is taken on a graph in which the
-        rows of the current Z, scaled to this length, stand beside the views as one more. Its
+        rows of the current Z, scaled to this length, join the views (:eq:`eq:self-graph`). Its
         anchors are drawn anew every epoch, with ``self_iterations`` of Lloyd's.
     self_iterations : int
     self_views : bool
@@ -65,32 +66,36 @@ class Recipe:
     joint_graph : bool
         One graph from squared distances averaged over the views, or one graph a view.
     perturbation : bool
-        Whether the generator moves the k-means anchors; False with ``al_weight=0`` is "wo/PD".
+        Whether the generator moves the k-means anchors (:eq:`eq:reparameterisation`); False with
+        ``al_weight=0`` is the paper's "wo/PD".
     sigma : {"relu", "softplus", "spread"}
         What keeps the deviation of the perturbation from being negative; "spread" takes
-        ``spread`` times the anchor's own cell and no shift
-        (:class:`dmac.anchors.SpreadPerturbation`).
+        ``spread`` times the anchor's own cell and no shift (:eq:`eq:smoothed-graph`,
+        :class:`dmac.anchors.SpreadPerturbation`).
     spread : float
     normalize_anchors : bool
         Scale the rows of U to unit length; for anchors in the embedding.
     n_neighbors : int
-        k of the anchor graph in the first epoch.
+        k of the anchor graph (:eq:`eq:anchor-graph`) in the first epoch.
     neighbor_step, neighbor_period : int
         After every ``neighbor_period`` epochs k becomes min(k + ``neighbor_step``, floor(m / c)),
         which can be below the first k. A period of 0 keeps k.
     detach_graph : bool
         Treat the anchor graph as a constant in the structure loss.
     agcn_dim : int
-        Hidden width of the anchor graph convolution d - agcn_dim - c.
+        Hidden width of the anchor graph convolution d - agcn_dim - c (:eq:`eq:agcn`).
     mutual_information : {"per_row", "joint"}
-        Reading of the consistency loss (:mod:`dmac.consistency`).
+        Reading of the consistency loss (:mod:`dmac.consistency`): :eq:`eq:per-row` or
+        :eq:`eq:joint-over-anchors`.
     al_form : {"entropy", "balanced"}
-        The paper's entropy, or with a bandwidth from the data and all anchors kept in use
-        (:func:`dmac.anchors.anchor_learning_loss`).
+        The paper's entropy (:eq:`eq:anchor-learning`), or with a bandwidth from the data and all
+        anchors kept in use (:func:`dmac.anchors.anchor_learning_loss`).
     sp_form : {"pairs", "trace", "mean"}
-        Double sum over pairs (twice the trace), trace, or trace divided by n.
+        Double sum over pairs (:eq:`eq:pairs-form`, twice the trace), trace (:eq:`eq:trace-form`),
+        or trace divided by n.
     al_weight, cm_weight, sp_weight : float
-        Weights of the anchor learning, consistency and structure preservation losses.
+        Weights of the anchor learning, consistency and structure preservation losses in the joint
+        loss (:eq:`eq:joint-loss`). The paper's letters for the last two are used both ways round.
     final_unit_rows : bool
         Scale the rows of Z to unit length before the final k-means.
     final_n_init : int

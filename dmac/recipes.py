@@ -1,7 +1,8 @@
 """Three settings of one model, as data.
 
-``PUBLISHED`` reads the paper's equations literally, ``RELEASED`` states the choices of the authors'
-implementation, ``REVISED`` is where the book arrives. Chapter 11 of the book compares them.
+`PUBLISHED` reads the paper's equations literally, `RELEASED` states the choices of the authors'
+implementation, `REVISED` is where the book arrives. Chapter 11 of the book compares them, chapter
+12 says which to use.
 """
 
 from dmac.recipe import Recipe
@@ -9,8 +10,8 @@ from dmac.recipe import Recipe
 __all__ = ["PUBLISHED", "RECIPES", "RELEASED", "REVISED", "Recipe", "get_recipe"]
 
 #: The equations read literally. What the paper leaves open (widths, k, lr) is taken from
-#: ``RELEASED``; nothing is normalised inside the network, nothing is pre-trained, the structure loss
-#: is the double sum, and the 100 iterations are the paper's maximum.
+#: `RELEASED`; nothing is normalised inside the network, nothing is pre-trained, the structure loss
+#: is the double sum (:eq:`eq:pairs-form`), and the 100 iterations are the paper's maximum.
 PUBLISHED = Recipe(
     name="published",
     normalize_embedding=False,
@@ -28,8 +29,9 @@ PUBLISHED = Recipe(
 RELEASED = Recipe(name="released", final_n_init=1)
 
 #: Where the book arrives, one setting for all data; chapter 11 derives it and measures it. Its
-#: network cannot collapse, and its graph is averaged over anchor sets and over the views and the
-#: embedding itself. The paper's perturbation, anchor learning loss and mutual information are
+#: network cannot collapse (:eq:`eq:orthonormal-fusion`), and its graph is averaged over anchor sets
+#: and over the views and the embedding itself (:eq:`eq:self-graph`).
+#: The paper's perturbation, anchor learning loss and mutual information are
 #: switched off: in the paired comparison (:data:`dmac.ablation.IDEAS`) none gains accuracy.
 REVISED = Recipe(
     name="revised",
@@ -69,11 +71,20 @@ REVISED = Recipe(
     final_unit_rows=True,
 )
 
+#: The three by name.
 RECIPES = {recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED)}
 
 
 def get_recipe(recipe):
     """Return a `Recipe` from a name (any case) or from itself.
+
+    Parameters
+    ----------
+    recipe : str or dmac.recipe.Recipe
+
+    Returns
+    -------
+    dmac.recipe.Recipe
 
     Raises
     ------

@@ -2,14 +2,14 @@
 
 The tests and the run-time chapter compare the package with this reading; nothing else imports it.
 Every function takes and returns tensors of one type (float64 in the tests) and is differentiable.
-Sections and labels are those of the paper.
+Names like "Eq. fuse" are those of the paper's source; chapters 2 to 8 of the book derive them.
 """
 
 import torch
 
 
 def fuse(zs):
-    """Eq. fuse: the mean of the view embeddings, v of (n, d) -> (n, d)."""
+    """Eq. fuse, :eq:`eq:fusion`: the mean of the view embeddings, v of (n, d) -> (n, d)."""
     total = torch.zeros_like(zs[0])
     for z in zs:
         total = total + z
@@ -17,7 +17,7 @@ def fuse(zs):
 
 
 def perturbed_anchors(u_hat, mu, sigma, noise):
-    """Eq. noise: U = U_hat + mu + sigma * noise, all (m, d)."""
+    """Eq. noise, :eq:`eq:reparameterisation`: U_hat + mu + sigma * noise, all (m, d)."""
     return u_hat + (mu + sigma * noise)
 
 
@@ -28,19 +28,19 @@ def squared_distances(z, u):
 
 
 def similarity(z, u):
-    """Eq. similarity: Student-t similarity of samples and anchors, rows sum to 1: (n, m)."""
+    """Eq. similarity, :eq:`eq:similarity`: Student-t similarity, rows sum to 1: (n, m)."""
     kernel = 1 / (1 + squared_distances(z, u))
     return kernel / kernel.sum(1, keepdim=True)
 
 
 def anchor_learning_loss(z, u):
-    """Eq. anchor_learning: the mean entropy of the rows of q."""
+    """Eq. anchor_learning, :eq:`eq:anchor-learning`: the mean entropy of the rows of q, in nats."""
     q = similarity(z, u)
     return -(q * torch.log(q)).sum() / len(z)
 
 
 def anchor_graph(z, u, k):
-    """Eq. agl solved row by row: dense S of shape (n, m) with k entries a row."""
+    """Eq. agl solved row by row, :eq:`eq:anchor-graph`: (n, m) with k entries a row."""
     d = squared_distances(z, u)
     rows = []
     for d_i in d:
@@ -53,7 +53,7 @@ def anchor_graph(z, u, k):
 
 
 def gamma(d, k):
-    """The gamma of each row that gives exactly k neighbours: (n, m) distances -> (n,)."""
+    """The gamma of each row that gives k neighbours (:eq:`eq:row-problem`): (n, m) -> (n,)."""
     nearest = torch.sort(d, dim=1).values[:, : k + 1]
     return (k * nearest[:, k] - nearest[:, :k].sum(1)) / 2
 
@@ -65,12 +65,12 @@ def inverse_degrees(s):
 
 
 def convolution_operator(s):
-    """D_S^-1 S^T S: (n, m) -> (m, m)."""
+    """D_S^-1 S^T S, as it stands (:eq:`eq:association` avoids it): (n, m) -> (m, m)."""
     return torch.diag(inverse_degrees(s)) @ s.T @ s
 
 
 def agcn(s, u, weights, negative_slope=0.01):
-    """Eq. agcn: F <- phi(D_S^-1 S^T S F W), leaky ReLU within and softmax last: (m, c).
+    """Eq. agcn, :eq:`eq:agcn`: F <- phi(D_S^-1 S^T S F W), leaky ReLU, softmax last: (m, c).
 
     ``weights`` are (n_in, n_out) matrices.
     """
@@ -84,25 +84,25 @@ def agcn(s, u, weights, negative_slope=0.01):
 
 
 def mutual_information(p):
-    """Sum of p(x, y) log(p(x, y) / (p(x) p(y))) over a joint distribution p of shape (c, c)."""
+    """Sum of p(x, y) log(p(x, y) / (p(x) p(y))), :eq:`eq:mutual-information`: (c, c) -> ()."""
     p_x, p_y = p.sum(1), p.sum(0)
     return (p * torch.log(p / (p_x[:, None] * p_y[None, :]))).sum()
 
 
 def mutual_information_per_row(f_a, f_b):
-    """The paper's reading: the joint of anchor i is the product of its two rows: (m,)."""
+    """The paper's reading, :eq:`eq:per-row`: the joint of anchor i is a product of rows: (m,)."""
     return torch.stack([mutual_information(torch.outer(x, y)) for x, y in zip(f_a, f_b)])
 
 
 def mutual_information_joint(f_a, f_b):
-    """The joint estimated over anchors, symmetrised and renormalised (Ji et al. 2019)."""
+    """The joint over anchors, :eq:`eq:joint-over-anchors`, symmetrised (Ji et al. 2019): ()."""
     p = sum(torch.outer(x, y) for x, y in zip(f_a, f_b)) / len(f_a)
     p = (p + p.T) / 2
     return mutual_information(p / p.sum())
 
 
 def consistency_loss(fs, reading):
-    """Eq. cm_loss summed over views: -sum over a < b of the mutual information."""
+    """Eq. cm_loss, :eq:`eq:consistency-loss`: -sum over a < b of the mutual information."""
     loss = 0
     for a in range(len(fs)):
         for b in range(a + 1, len(fs)):
@@ -114,23 +114,23 @@ def consistency_loss(fs, reading):
 
 
 def full_graph(s):
-    """Eq. full_graph: G = S D_S^-1 S^T, (n, m) -> (n, n)."""
+    """Eq. full_graph, :eq:`eq:sample-graph`: G = S D_S^-1 S^T, (n, m) -> (n, n)."""
     return s @ torch.diag(inverse_degrees(s)) @ s.T
 
 
 def structure_preservation_loss_pairs(z, s):
-    """Eq. sp_loss: sum over i and j of ||z_i - z_j||^2 g_ij."""
+    """Eq. sp_loss, :eq:`eq:pairs-form`: sum over i and j of ||z_i - z_j||^2 g_ij."""
     return (squared_distances(z, z) * full_graph(s)).sum()
 
 
 def structure_preservation_loss_trace(z, s):
-    """Eq. sp_loss_speed: Tr(Z^T D_G Z - Z^T G Z), with G formed."""
+    """Eq. sp_loss_speed, :eq:`eq:trace-form`: Tr(Z^T D_G Z - Z^T G Z), with G formed."""
     g = full_graph(s)
     return torch.trace(z.T @ torch.diag(g.sum(1)) @ z - z.T @ g @ z)
 
 
 def joint_loss(zs, z, u, k, agcn_weights, *, reading, sp_form, al_weight, cm_weight, sp_weight):
-    """Eq. overall_loss, with the three weights named; ``agcn_weights`` has one list a view."""
+    """Eq. overall_loss, :eq:`eq:joint-loss`, with three weights; AGCN weights are a list a view."""
     structure = {
         "pairs": structure_preservation_loss_pairs,
         "trace": structure_preservation_loss_trace,

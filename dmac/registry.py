@@ -2,6 +2,8 @@
 
 None of these files states a licence, so none is part of the package: each is named by its public
 repository, commit, path and SHA-256, and read from the reader's own copy or downloaded.
+
+Chapter 1 of the book loads them through :func:`dmac.views.load`.
 """
 
 import hashlib
@@ -11,6 +13,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+#: The host that :meth:`Dataset.url` names.
 BASE_URL = "https://raw.githubusercontent.com"
 
 
@@ -50,7 +53,7 @@ class Dataset:
         return self.path.rsplit("/", 1)[-1]
 
     def url(self, base_url=BASE_URL):
-        """The address of the file at its commit."""
+        """The address of the file at its commit, with another host if ``base_url`` names one."""
         path = urllib.parse.quote(f"{self.repository}/{self.commit}/{self.path}")
         return f"{base_url.rstrip('/')}/{path}"
 
@@ -63,6 +66,7 @@ class Dataset:
 _GMC = ("cshaowang/gmc", "bceab2fe2c3c9aab0d5bf2dcce2ee255a53560c9")
 _KONG = ("zskong/Multi-view-data", "7e06a445cc6867cf1c6574b0d49e461eceac404a")
 
+#: The registered files by name.
 DATASETS = {
     dataset.name: dataset
     for dataset in (

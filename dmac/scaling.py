@@ -45,7 +45,21 @@ SYSTEMS = (
 
 
 def synthetic_views(n_samples, dims, n_clusters, seed=0):
-    """Unit rows around random centres, float32: v arrays of shape (n, d_a)."""
+    """Unit rows around random centres.
+
+    Parameters
+    ----------
+    n_samples : int
+    dims : sequence of int
+        Widths of the views.
+    n_clusters : int
+        How many centres.
+    seed : int
+
+    Returns
+    -------
+    list of v numpy.ndarray of shape (n, d_a), float32
+    """
     rng = np.random.default_rng(seed)
     classes = rng.integers(n_clusters, size=n_samples)
     views = []
@@ -59,12 +73,21 @@ def synthetic_views(n_samples, dims, n_clusters, seed=0):
 
 
 def operations(n_samples, dims, n_anchors, recipe=RELEASED):
-    r"""Floating-point operations of the matrix products that an epoch of RELEASED cannot avoid.
+    r"""Floating-point operations that an epoch of RELEASED cannot avoid, :eq:`eq:epoch-operations`.
 
     A product of (a, b) and (b, c) counts :math:`2abc`. For every view: the encoder's two layers
     forward, their weights' gradients, and the gradient between them; the n x m distances, and from
     them the gradients of samples and of anchors. Once: one pass of k-means. The anchor graph's
     products, O(n k d), are not counted.
+
+    Parameters
+    ----------
+    n_samples : int
+    dims : sequence of int
+        Widths of the views.
+    n_anchors : int
+    recipe : dmac.recipes.Recipe
+        Of which the widths of the network are taken.
 
     Returns
     -------
@@ -77,7 +100,21 @@ def operations(n_samples, dims, n_anchors, recipe=RELEASED):
 
 
 def matrix_rate(size=2048, repeats=7, device="cpu"):
-    """Measured rate of a float32 matrix product of this size, in operations a second (best)."""
+    """Measured rate of a float32 matrix product.
+
+    Parameters
+    ----------
+    size : int
+        Of the square matrices.
+    repeats : int
+        The best of so many counts.
+    device : str
+
+    Returns
+    -------
+    float
+        Operations a second.
+    """
     x = torch.randn(size, size, device=device)
     seconds = []
     for _ in range(repeats):
@@ -90,7 +127,18 @@ def matrix_rate(size=2048, repeats=7, device="cpu"):
 
 
 def growth_exponent(sizes, seconds):
-    """Slope of log seconds on log n by least squares, and the half width of its 95 % interval."""
+    """The exponent of n in the seconds: the slope of their logarithms by least squares.
+
+    Parameters
+    ----------
+    sizes, seconds : sequences of float
+        At least three.
+
+    Returns
+    -------
+    slope, half : float
+        The exponent, and the half width of its 95 % interval.
+    """
     from scipy import stats
 
     fit = stats.linregress(np.log(sizes), np.log(seconds))
@@ -161,6 +209,16 @@ def _first_layer_epochs(network, views, epochs):
 def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu"):
     """Run some epochs of a system on a data set or shape.
 
+    Parameters
+    ----------
+    system : str
+        One of `SYSTEMS`.
+    name : str
+        A data set, one of `SHAPES`, or "growth": three views of 64 features, ``n_samples`` of them.
+    epochs : int
+    n_samples, n_anchors : int, optional
+    device : str
+
     Returns
     -------
     dict
@@ -200,11 +258,24 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
 def measure(system, name, *, epochs, threads=2, n_samples=None, n_anchors=None, memory_gb=20):
     """The same in a process of its own, with its peak memory.
 
+    Parameters
+    ----------
+    system, name, epochs, n_samples, n_anchors
+        As for `epoch_seconds`.
+    threads : int
+    memory_gb : float
+        Where to give up.
+
     Returns
     -------
     dict
         As `epoch_seconds`, with ``median`` (of all epochs but the first), ``peak_gb`` of the whole
         process and ``threads``; or with ``error`` if it ran out of memory.
+
+    Raises
+    ------
+    RuntimeError
+        If the process fails in another way.
     """
     command = [sys.executable, "-m", "dmac.scaling", system, name]
     command += ["--epochs", str(epochs), "--threads", str(threads), "--memory-gb", str(memory_gb)]

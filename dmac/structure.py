@@ -13,15 +13,17 @@ from dmac.parallel import count, mean, total
 def structure_preservation_loss(z, graph):
     r"""Smoothness of an embedding on the sample graph :math:`G = S D_S^{-1} S^T`.
 
-    The trace form of the paper (eq. sp_loss_speed),
+    The trace form :eq:`eq:trace-form`,
 
     .. math:: L_{SP} = \mathrm{Tr}\big(Z^T (I - S D_S^{-1} S^T) Z\big)
               = \|Z\|_F^2 - \sum_j \frac{\|(S^T Z)_j\|^2}{d_j},
 
-    which is half the double sum :math:`\sum_{ij} g_{ij} \|z_i - z_j\|^2` (eq. sp_loss), in
-    O(n k d). G is doubly stochastic, so moving every row of Z by the same vector changes nothing;
-    the mean row is subtracted first, because in a collapsed embedding the difference of the two
-    terms would lose all its digits.
+    which is half the double sum :math:`\sum_{ij} g_{ij} \|z_i - z_j\|^2`, :eq:`eq:pairs-form`, in
+    O(n k d). G, :eq:`eq:sample-graph`, is doubly stochastic, so moving every row of Z by the same
+    vector changes nothing; the mean row is subtracted first, because in a collapsed embedding the
+    difference of the two terms would lose all its digits.
+
+    Source: eqs. full_graph, sp_loss and sp_loss_speed of the paper.
 
     Parameters
     ----------
@@ -50,7 +52,11 @@ def closed_form_projection(h, graphs, n_components, ridge=1e-6):
               \quad \text{subject to} \quad W^T F^T F W = n I,
 
     a generalised eigenproblem of the size of F's width: no n x n matrix is formed, since
-    :math:`F^T G F = \sum_{sets} (S^T F)^T D_S^{-1} (S^T F)`.
+    :math:`F^T G F = \sum_{sets} (S^T F)^T D_S^{-1} (S^T F)`. For one set the loss is
+    :eq:`eq:trace-form`.
+
+    Source: locality preserving projections (He and Niyogi 2003) on the graph
+    :eq:`eq:sample-graph`.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """The joint loss and the loop that minimises it, one record an epoch.
 
-Chapter 8 of the book walks through the algorithm.
+Chapter 8 of the book walks through the algorithm and through RMSprop, and measures which loss moves
+which part of the network.
 """
 
 import math
@@ -37,8 +38,14 @@ __all__ = [
 class Losses:
     """The terms of one forward pass: tensors of shape () averaged over the views, and their sum.
 
-    ``total`` is the joint loss of the paper, a sum over views. ``empty_anchors`` is the number of
-    anchors without samples, averaged over the views.
+    Attributes
+    ----------
+    total : torch.Tensor
+        The joint loss :eq:`eq:joint-loss`, a weighted sum over views.
+    anchor_learning, consistency, structure_preservation : torch.Tensor
+        The three terms without their weights, averaged over the views.
+    empty_anchors : float
+        Anchors without samples, averaged over the views.
     """
 
     total: torch.Tensor
@@ -49,9 +56,12 @@ class Losses:
 
 
 def joint_loss(network, zs, z, u, n_neighbors, recipe):
-    r"""Joint loss of the paper (eq. overall_loss), with a weight for each of the three terms.
+    r"""The joint loss :eq:`eq:joint-loss`, with a weight for each of the three terms.
 
     .. math:: L = \sum_a \big( w_{AL} L_{AL}^{(a)} + w_{CM} L_{CM}^{(a)} + w_{SP} L_{SP}^{(a)} \big)
+
+    Source: eq. overall_loss of the paper, whose weights :math:`\alpha, \beta` are ``cm_weight`` and
+    ``sp_weight`` here.
 
     Parameters
     ----------
@@ -63,11 +73,17 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
     u : torch.Tensor of shape (m, d)
         Anchors, shared by the views.
     n_neighbors : int
+        k, below m.
     recipe : dmac.recipes.Recipe
 
     Returns
     -------
     Losses
+
+    Raises
+    ------
+    ValueError
+        If k < 1 or m < k + 1.
     """
     return losses_on(network, zs, z, [embedding_draw(zs, u, n_neighbors, recipe)], recipe)
 
@@ -115,6 +131,7 @@ def neighbors_at(epoch, recipe, n_anchors, n_clusters):
 
     After every ``neighbor_period`` epochs k becomes min(k + ``neighbor_step``, floor(m / c)). With
     few anchors a cluster that is *below* the first k: 3 from epoch 21 on for m = 215, c = 68.
+    Source: the authors' implementation; the paper does not give k.
     """
     k = recipe.n_neighbors
     if recipe.neighbor_period:
@@ -203,7 +220,10 @@ def _optimiser(network, recipe):
 
 
 def train(network, views, n_clusters, source, recipe, progress=None):
-    """Minimise the joint loss, full batch.
+    """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
+
+    With ``optimizer="rmsprop"`` the step is that of :eq:`eq:rmsprop`: no parameter moves by more
+    than ten times ``lr`` in an epoch, and in the first epoch nearly all move by just that.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class RowNormalizer:
 
     .. math:: x_i \leftarrow x_i / \max(\|x_i\|_2, \varepsilon),
 
-    where the floor :math:`\varepsilon` is :math:`10^{-6}` times the median norm of the non-zero
+    after which squared distances are two minus twice the cosine (:eq:`eq:unit-distance`).
+    The floor :math:`\varepsilon` is :math:`10^{-6}` times the median norm of the non-zero
     training rows. A zero row stays zero (plain division gives 0/0), and a row that is numerically
     zero stays near zero instead of becoming a unit vector of rounding noise. Both occur: in the
     20-dimensional CCV features, where the median norm is 0.94 in view 1 and 0.96 in view 3, 11 rows
@@ -76,7 +77,7 @@ class RowNormalizer:
 
 
 def normalize_rows(x, floor=None):
-    """Scale the rows of one view to unit length; see :class:`RowNormalizer`.
+    """Scale the rows of one view to unit length (:class:`RowNormalizer`).
 
     Parameters
     ----------
@@ -87,6 +88,11 @@ def normalize_rows(x, floor=None):
     Returns
     -------
     numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d)
+
+    Raises
+    ------
+    ValueError
+        If the view is not usable (:func:`dmac.checks.check_views`) or the floor is not positive.
     """
     normalizer = RowNormalizer()
     if floor is None:
@@ -106,7 +112,10 @@ class Whitening:
     .. math:: h = \sqrt n \, \Sigma_r^{-1} V_r^T (x - \bar x),
 
     so that the training rows become :math:`H = \sqrt n \, U_r`, with mean 0 and
-    :math:`H^T H / n = I`. With a ridge :math:`\rho` the divisor :math:`\sigma_j`, the standard
+    :math:`H^T H / n = I` (:eq:`eq:whitening`); with all components, distances between the rows
+    of H are Mahalanobis distances (:eq:`eq:mahalanobis`).
+
+    With a ridge :math:`\rho` the divisor :math:`\sigma_j`, the standard
     deviation along direction j, becomes :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (the mean
     over the r directions): directions far below the average, mostly noise, are not blown up to
     full size. Components with a singular value at rounding level are dropped: at most

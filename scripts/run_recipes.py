@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 
 import dmac
 from dmac.ablation import DATASETS, GROUPS, variant
-from dmac.experiments import BASELINES
+from dmac.runs import BASELINES
 
 STORE = Path(__file__).parents[1] / "notebooks" / "results" / "recipes"
 
@@ -44,7 +44,8 @@ def fit(group, name, dataset, seed):
     data = dmac.load(dataset)
     start = time.perf_counter()
     if group == "baselines":
-        labels = BASELINES[name](data.views, data.n_clusters, seed)
+        function, settings = BASELINES[name]
+        labels = function(data.views, data.n_clusters, seed, **settings)
         return percent(data.labels, labels) | {"seconds": round(time.perf_counter() - start, 2)}
     recipe = variant(GROUPS[group][0][name] if group in GROUPS else {})
     if group == "unseen":

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import chromium
 import hypothesis
 import pytest
 import torch
@@ -20,6 +21,15 @@ def data_folder():
     if not folder:
         pytest.skip("set DMAC_DATA to the folder of data files to run this test")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One running Chromium for all tests; where there is none they are skipped."""
+    if chromium.find() is None:
+        pytest.skip(chromium.HELP)
+    with chromium.Chromium() as running:
+        yield running
 
 
 @pytest.fixture

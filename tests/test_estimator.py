@@ -252,13 +252,13 @@ def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_p
 def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypatch):
     views, _ = module_views
     seen = []
-    original = dmac.fitting.pretrain
+    original = dmac.pretraining.pretrain
 
     def spy(encoders, decoders, tensors, **settings):
         seen.append(tensors[0].numpy())
         return original(encoders, decoders, tensors, **settings)
 
-    monkeypatch.setattr(dmac.fitting, "pretrain", spy)
+    monkeypatch.setattr(dmac.pretraining, "pretrain", spy)
     for seed in (0, 1):
         quick_model(random_state=seed).fit(views)
     unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)

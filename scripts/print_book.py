@@ -1,0 +1,95 @@
+"""Print the rendered book as one PDF: `make pdf`, after `make book`.
+
+Nothing is executed again. Chromium puts the pages of _build/html together into one long page, with
+the solutions unfolded and the links between pages turned into links within it, and prints that.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from chromium import Chromium, served
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import NameObject, TextStringObject
+
+HERE = Path(__file__).resolve().parent
+COLUMN = 643  # the width of the text on the paper, 170 mm, in pixels
+# Chromium would go on from the page breaks of the last printing, and not come to the same ones: so
+# the text is taken away and laid out afresh.
+NUMBER = """for (const link of document.querySelectorAll(".book-contents a"))
+    link.querySelector("span").textContent = %s[link.hash];
+document.body.style.display = "none";
+document.body.offsetHeight;
+document.body.style.display = "";"""
+
+
+def print_book(html, target, start="book/index.html"):
+    """Print the book rendered in ``html`` to the file ``target``; return the names of its pages."""
+    style = (HERE / "print_book.css").read_text(encoding="utf-8")
+    assemble = (HERE / "print_book.js").read_text(encoding="utf-8")
+    paper = {"preferCSSPageSize": True, "printBackground": True}
+    outline = {"generateTaggedPDF": True, "generateDocumentOutline": True}
+    with served(html) as root, Chromium(patience=300) as browser:
+        page = browser.page(width=COLUMN)
+        page.send("Emulation.setEmulatedMedia", media="print")
+        page.open(root + start)
+        book = page.evaluate(f"({assemble})({json.dumps(style)})")
+        # Where the chapters begin is known once they are printed; then the contents can say it.
+        # That may move a page break, so look again.
+        numbers = None
+        for _ in range(5):
+            page.pdf(target, **paper, **outline)
+            before, numbers = numbers, page_numbers(target)
+            if numbers == before:
+                break
+            page.evaluate(NUMBER % json.dumps(numbers))
+        else:
+            raise RuntimeError("the page numbers do not settle")
+    name_outline(target, book["headings"])
+    return book["pages"]
+
+
+def page_numbers(path):
+    """The page that each target of a link is on, counted from 1; keys as in a link, "#name"."""
+    pdf = PdfReader(path)
+    places = {f"#{name.lstrip('/')}": place for name, place in pdf.named_destinations.items()}
+    return {name: pdf.get_destination_page_number(place) + 1 for name, place in places.items()}
+
+
+def name_outline(path, titles):
+    """Write the headings into the outline: Chromium doubles those at the top of a page."""
+    pdf = PdfWriter(path, incremental=True)
+    entries = []
+
+    def collect(entry):
+        while entry is not None:
+            entry = entry.get_object()
+            entries.append(entry)
+            collect(entry.get("/First"))
+            entry = entry.get("/Next")
+
+    collect(pdf.root_object["/Outlines"].get_object().get("/First"))
+    if len(entries) != len(titles):
+        raise RuntimeError(f"the outline has {len(entries)} entries for {len(titles)} headings")
+    for entry, title in zip(entries, titles):
+        entry[NameObject("/Title")] = TextStringObject(title)
+    pdf.write(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("html", nargs="?", type=Path, default=HERE.parent / "_build" / "html")
+    parser.add_argument("target", nargs="?", type=Path)
+    options = parser.parse_args()
+    target = options.target or options.html.parent / "dmac-book.pdf"
+    if not (options.html / "book" / "index.html").exists():
+        parser.error(f"{options.html} holds no book: run make book first")
+    try:
+        pages = print_book(options.html, target)
+    except FileNotFoundError as error:  # no Chromium
+        parser.error(str(error))
+    print(f"{len(pages)} pages of the book are in {target} ({target.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()

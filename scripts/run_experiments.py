@@ -1,0 +1,120 @@
+"""Make the runs behind the experiment pages: lines of JSON in notebooks/results/runs/.
+
+    python scripts/run_experiments.py --dry-run
+    python scripts/run_experiments.py --jobs 2
+    python scripts/run_experiments.py --stages comparison grid --datasets PIE mfeat
+
+A run that is stored is not made again, so this can be stopped at any moment (also by kill -9) and
+started again; several of them can work on one store. Each run takes one thread. Pre-trained weights
+are kept in a cache folder, since many runs share them. DMAC_DATA names the folder of data files;
+`--datasets` also takes paths of files with labels.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+from tqdm import tqdm
+
+from dmac import experiments, plan
+
+#: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
+SECONDS = {
+    "PIE": (0.05, 0.12),
+    "Yale-3view": (0.02, 0.05),
+    "mfeat": (0.13, 0.25),
+    "BBC": (0.52, 0.12),
+    "ALOI-10": (0.04, 0.12),
+    "100Leaves": (0.07, 0.28),
+    "CCV-20d": (0.19, 1.0),
+    "BBCSport": (0.14, 0.06),
+    "NGs": (0.15, 0.12),
+}
+#: What pre-training depends on: runs that agree in it share one.
+SHARED = (
+    *("root", "components", "whitening_ridge", "encoder", "embedding_dim", "hidden_dim"),
+    *("negative_slope", "normalize_embedding", "pretrain_lr"),
+)
+
+
+def estimate(specs, paid):
+    """Seconds on one core; ``paid`` holds the longest pre-training of every kind so far."""
+    total = 0.0
+    for spec in specs:
+        if spec.method != "DMAC":
+            total += 2
+            continue
+        before, main = SECONDS.get(spec.dataset, (0.5, 1.0))
+        kind = (spec.dataset, spec.seed, spec.settings.get("weighting"))
+        kind += tuple(spec.settings[name] for name in SHARED)
+        wanted = spec.settings["pretrain_epochs"]
+        total += before * max(0, wanted - paid.get(kind, 0)) + main * spec.settings["epochs"]
+        total += 25 * spec.keep
+        paid[kind] = max(paid.get(kind, 0), wanted)
+    return total
+
+
+def say(what, runs, hours):
+    print(f"{what:18s} {len(runs):5d} runs missing, about {hours:5.2f} core hours", flush=True)
+
+
+def show(record):
+    """One line about a record."""
+    settings = record["settings"]
+    base = plan.RECIPES["released"]
+    what = record["method"]
+    if what == "DMAC":
+        named = [n for n, r in plan.RECIPES.items() if plan.settings_of(r) == settings]
+        released = plan.settings_of(base)
+        changed = {k: v for k, v in settings.items() if released.get(k) != v}
+        what = named[0] if named else " ".join(f"{k}={v}" for k, v in changed.items())
+    scores = record.get("scores")
+    found = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}" if scores else record["error"]
+    return f"{record['dataset']} seed {record['seed']}, {what}: {found}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
+    parser.add_argument("--datasets", nargs="+", help="by default the nine that are at hand")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
+    parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
+    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    given = parser.parse_args()
+    stages = plan.full(given.datasets)
+    if unknown := set(given.stages or ()) - set(stages):
+        parser.error(f"no stage {sorted(unknown)}; there are {', '.join(stages)}")
+    store = experiments.open_store(given.results).refresh()
+    paid, total, listed = {}, 0.0, set()
+    for stage, specs in stages.items():
+        if given.stages and stage not in given.stages:
+            continue
+        lacking = {}
+        for spec in experiments.missing(specs, store):
+            lacking[store.key(spec.identity())] = spec
+        lacking = {key: spec for key, spec in lacking.items() if key not in listed}
+        listed |= set(lacking)
+        hours = estimate(lacking.values(), paid) / 3600
+        total += hours
+        say(stage, lacking, hours)
+    say("total", listed, total)
+    if given.dry_run:
+        return
+    with tqdm(total=len(listed), unit="run", smoothing=0, dynamic_ncols=True) as bar:
+        for stage, specs in stages.items():
+            if given.stages and stage not in given.stages:
+                continue
+            bar.set_description(stage)
+            for record in experiments.complete(
+                specs, store, n_jobs=given.jobs, pretrained=given.cache
+            ):
+                bar.update()
+                bar.write(f"{stage}: {show(record)}")
+
+
+if __name__ == "__main__":
+    main()

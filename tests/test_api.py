@@ -1,0 +1,218 @@
+"""The API page: every public name is on it, and what the docstrings say is true and renders."""
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from numpydoc.docscrape import ClassDoc, FunctionDoc
+
+import dmac
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+MODULES = sorted(f"dmac.{found.name}" for found in pkgutil.iter_modules(dmac.__path__))
+SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
+
+
+def public(module):
+    """The classes and functions that a module defines for others, with their methods: by name."""
+    found = {}
+    for name, item in vars(module).items():
+        if name.startswith("_") or getattr(item, "__module__", None) != module.__name__:
+            continue
+        if not (inspect.isclass(item) or inspect.isfunction(item)):
+            continue
+        found[f"{module.__name__}.{name}"] = item
+        if inspect.isclass(item):
+            found |= {
+                f"{module.__name__}.{name}.{key}": getattr(member, "__func__", member)
+                for key, member in vars(item).items()
+                if not key.startswith("_") and inspect.isroutine(getattr(item, key))
+                if not key.endswith("_request")  # scikit-learn makes these
+            }
+    return found
+
+
+EVERYTHING = {
+    name: item
+    for module in MODULES
+    for name, item in public(importlib.import_module(module)).items()
+}
+
+
+def undocumented(name, item):
+    """Parameters that a docstring lists and the signature lacks, or the other way round."""
+    doc = ClassDoc(item) if inspect.isclass(item) else FunctionDoc(item)
+    listed = {
+        part.strip().lstrip("*")
+        for section in ("Parameters", "Other Parameters")
+        for entry in doc[section]
+        for part in entry.name.split(",")
+    }
+    if not listed and not (inspect.isclass(item) and doc["Attributes"]):
+        return set()
+    try:
+        signature = set(inspect.signature(item).parameters)
+    except ValueError:  # an exception without a constructor of its own
+        return listed
+    signature -= {"self", "cls"} - listed  # a plain function may take a class
+    if inspect.isclass(item) and not listed:  # a dataclass documents its fields once
+        fields = {part.strip() for entry in doc["Attributes"] for part in entry.name.split(",")}
+        return signature - fields
+    return signature ^ listed
+
+
+def chapters(page):
+    """The modules of the page, by the chapter under which they stand."""
+    found, chapter = {}, None
+    for line in page.splitlines():
+        if line.startswith("## "):
+            chapter = None
+        elif chapter is None and (named := re.search(r"\{doc\}`(\d\d)_\w+`\.", line)):
+            chapter = int(named[1])
+        elif line.startswith(".. automodule:: "):
+            found[line.split()[-1]] = chapter
+    return found
+
+
+def test_every_module_has_one_section():
+    sections = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
+    assert sections == re.findall(r"^\.\. automodule:: (\S+)$", PAGE, re.MULTILINE)
+    assert sorted(sections) == MODULES
+    numbers = [number for number in chapters(PAGE).values() if number]
+    assert numbers == sorted(numbers) and set(numbers) == set(range(1, 13))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_names_its_chapter(module):
+    text, chapter = importlib.import_module(module).__doc__, chapters(PAGE)[module]
+    assert text
+    if chapter:
+        named = re.findall(r"[Cc]hapters? (\d+)", text)
+        assert str(chapter) in named, f"{module} does not say that chapter {chapter} is about it"
+
+
+def test_every_public_name_has_a_docstring():
+    assert [name for name, item in EVERYTHING.items() if not item.__doc__] == []
+
+
+def test_docstrings_list_the_parameters_of_the_signature():
+    wrong = {name: undocumented(name, item) for name, item in EVERYTHING.items()}
+    assert {name: parameters for name, parameters in wrong.items() if parameters} == {}
+
+
+def test_equations_of_docstrings_are_in_the_chapters():
+    book = "".join(
+        "".join(cell["source"])
+        for path in sorted((ROOT / "book").glob("[0-9]*.ipynb"))
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "markdown"
+    )
+    labels = set(re.findall(r":label: (eq:[\w-]+)|\$\$ \((eq:[\w-]+)\)", book))
+    labels = {label for pair in labels for label in pair if label}
+    sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "dmac").glob("*.py"))
+    referred = set(re.findall(r":eq:`([\w:-]+)`", sources))
+    assert len(referred) > 20
+    assert referred - labels == set()
+
+
+CONF = """
+import json, sys
+sys.path.insert(0, {scripts!r})
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "api_links"]
+myst_enable_extensions = ["dollarmath"]
+root_doc = "api"
+for name, value in {settings!r}.items():
+    globals()[name] = value
+
+def keep(app, error):
+    objects = app.env.get_domain("py").objects
+    with open({target!r}, "w") as file:
+        json.dump(sorted(objects), file)
+
+def setup(app):
+    app.connect("build-finished", keep)
+"""
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory):
+    """The page by itself, through Sphinx: what it documents, and the warnings."""
+    folder = tmp_path_factory.mktemp("api")
+    settings = {
+        key: value
+        for key, value in SETTINGS.items()
+        if key.startswith(("autodoc_", "numpydoc_")) or key in ("add_module_names", "default_role")
+    }
+    target = str(folder / "objects.json")
+    conf = CONF.format(scripts=str(ROOT / "scripts"), settings=settings, target=target)
+    (folder / "conf.py").write_text(conf)
+    (folder / "api.md").write_text(PAGE)
+    (folder / "other.md").write_text(
+        "---\norphan: true\n---\n# Other\n\n"
+        "{py:func}`dmac.views.check_views` {py:func}`dmac.load` {py:func}`dmac.views.nothing`\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "pseudoxml", folder, folder / "out"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    elsewhere = "equation not found|unknown document|undefined label|Failed to create a cross"
+    warnings = [line for line in done.stderr.splitlines() if not re.search(elsewhere, line)]
+    other = (folder / "out" / "other.pseudoxml").read_text()
+    return json.loads((folder / "objects.json").read_text()), warnings, other
+
+
+def test_every_public_name_is_on_the_page(rendered):
+    on_page = set(rendered[0])
+    assert set(EVERYTHING) - on_page == set()
+    assert set(MODULES) <= on_page
+    assert {f"dmac.recipes.{name}" for name in ("PUBLISHED", "RELEASED", "REVISED")} <= on_page
+
+
+def test_page_renders_without_a_warning_of_its_own(rendered):
+    own = [line for line in rendered[1] if "dmac.views.nothing" not in line]
+    assert own == []
+
+
+def test_names_handed_on_are_links_and_unknown_ones_are_warned_of(rendered):
+    _, warnings, other = rendered
+    assert re.findall(r'refuri="api#([\w.]+)"', other) == ["dmac.checks.check_views", "dmac.views.load"]
+    (warning,) = [line for line in warnings if "other.md" in line]
+    assert "dmac.views.nothing is not on the API page" in warning
+
+
+# The checks above only mean something if each of them can fail.
+
+
+def test_checks_can_fail():
+    def short(a, b):
+        """Add.
+
+        Parameters
+        ----------
+        a : int
+        c : int
+        """
+
+    class Listed:
+        """A class.
+
+        Parameters
+        ----------
+        a, b : int
+        """
+
+        def __init__(self, a, b):
+            pass
+
+    assert undocumented("short", short) == {"b", "c"}
+    assert undocumented("Listed", Listed) == set()
+    assert undocumented("chapters", chapters) == set()
+    page = "## One\n\nIn {doc}`01_one`.\n.. automodule:: dmac.a\n## Two\n.. automodule:: dmac.b\n"
+    assert chapters(page) == {"dmac.a": 1, "dmac.b": None}

@@ -1,0 +1,159 @@
+"""Every rendered page, as a browser shows it. `make book` comes first, and Chromium is needed."""
+
+import json
+import re
+from pathlib import Path
+
+import chromium
+import pytest
+import yaml
+from browser import dead_links, faint, look
+from print_book import print_book
+from pypdf import PdfReader
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "_build" / "html"
+PDF = ROOT / "_build" / "dmac-book.pdf"
+SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "book/experiments/*.ipynb", "_*.yml")
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
+PAGES = [f"{name}.html" for name in [TOC["root"], *CHAPTERS, "search", "genindex"]]
+SOME = PAGES[:3]  # the start, the notation and chapter 1: text, tables, code, figures, solutions
+
+
+@pytest.fixture(scope="module")
+def book(browser):
+    """The address of the rendered book, served on this machine."""
+    if not (HTML / "genindex.html").is_file():
+        pytest.skip("the book is not rendered: run make book first")
+    built = (HTML / "genindex.html").stat().st_mtime  # the page that is written last
+    newer = [path for kind in SOURCES for path in ROOT.glob(kind) if path.stat().st_mtime > built]
+    if newer:
+        pytest.skip(f"the book is older than {newer[0].relative_to(ROOT)}: run make book first")
+    with chromium.served(HTML) as root:
+        yield root
+
+
+@pytest.fixture(scope="module")
+def reports(browser, book):
+    """What was found on each page, looked at once, at the width of a telephone."""
+    page = browser.page()
+    return {name: look(page, book, name, width=390) for name in PAGES}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_sound(reports, name):
+    assert reports[name].problems == []
+
+
+@pytest.mark.parametrize("width", [1100, 1600])
+def test_pages_fit_other_screens(browser, book, width):
+    page = browser.page()
+    assert {name: look(page, book, name, width).problems for name in SOME} == {n: [] for n in SOME}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out(browser, book, scheme):
+    page = browser.page()
+    preference = {"name": "prefers-color-scheme", "value": scheme}
+    page.send("Emulation.setEmulatedMedia", features=[preference])
+    assert {name: faint(page, book + name) for name in SOME} == {name: [] for name in SOME}
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+
+
+def test_pages_open_from_the_disk_as_well(browser, book):
+    page, root = browser.page(), HTML.as_uri() + "/"
+    assert [look(page, root, name).problems for name in SOME] == [[]] * len(SOME)
+
+
+def test_links_lead_somewhere(reports, book):
+    start = (HTML / "index.html").read_text(encoding="utf-8")  # only sends the reader on
+    assert f'url={TOC["root"]}.html"' in start
+    reports = reports | {"index.html": reports[f"{TOC['root']}.html"]}
+    assert dead_links(reports, HTML, book) == []
+
+
+def test_search_finds_the_anchor_graph(browser, book):
+    page = browser.page()
+    page.open(f"{book}search.html?q=anchor+graph")
+    found = page.evaluate(
+        """new Promise((resolve, reject) => {
+            const look = (tries) => {
+                const links = [...document.querySelectorAll("#search-results li a")];
+                const ended = /found|did not match/.test(document.body.innerText);
+                if (ended) resolve(links.map((link) => link.pathname.slice(1)));
+                else if (tries) setTimeout(look, 100, tries - 1);
+                else reject(new Error("the search does not end"));
+            };
+            look(100);
+        })"""
+    )
+    assert set(found) <= set(PAGES)
+    about = {name for name in PAGES if re.search("notation|anchor_graph|recipe", name)}
+    assert about and about <= set(found)
+
+
+def test_notebooks_can_be_launched_and_downloaded(book, reports):
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
+    place = settings["url"].removeprefix("https://github.com/")
+    for name in CHAPTERS:
+        source = name.replace("book/experiments/", "notebooks/") + ".ipynb"
+        buttons = {
+            f"https://mybinder.org/v2/gh/{place}/{settings['branch']}?urlpath=lab/tree/{source}",
+            f"https://colab.research.google.com/github/{place}/blob/{settings['branch']}/{source}",
+        }
+        links = set(reports[f"{name}.html"].links)
+        if (ROOT / source).exists():
+            assert buttons <= links
+            assert f"{book}_sources/{name}.ipynb" in links
+            assert json.loads((HTML / f"_sources/{name}.ipynb").read_text("utf-8"))["cells"]
+        else:  # a page in Markdown, which they cannot open
+            assert not any("mybinder" in link or "colab" in link for link in links)
+
+
+@pytest.fixture(scope="module")
+def pdf(book, tmp_path_factory):
+    """The whole book as a PDF: that of `make pdf`, if it is not older than the pages."""
+    target = PDF
+    if not PDF.exists() or PDF.stat().st_mtime < (HTML / "genindex.html").stat().st_mtime:
+        target = tmp_path_factory.mktemp("pdf") / PDF.name
+        print_book(HTML, target)
+    return PdfReader(target)
+
+
+def plain(text):
+    """Text with single blanks and without ligatures."""
+    return " ".join(text.replace("\ufb01", "fi").replace("\ufb02", "fl").split())
+
+
+def places(pdf):
+    """The titles of chapters and sections with the pages they are on, as the outline has them."""
+
+    def walk(entries):
+        for entry in entries:
+            if isinstance(entry, list):
+                yield from walk(entry)
+            else:
+                yield plain(entry.title), pdf.get_destination_page_number(entry)
+
+    return list(walk(pdf.outline))
+
+
+def test_pdf_holds_every_chapter_in_its_order(pdf, reports):
+    titles = [plain(reports[f"{name}.html"].title) for name in [TOC["root"], *CHAPTERS]]
+    begins = [page for title, page in places(pdf) if title in titles]
+    assert [title for title, _ in places(pdf) if title in titles] == titles
+    assert begins == sorted(set(begins)) and len(pdf.pages) >= 2 * len(titles)
+    contents = plain(" ".join(pdf.pages[i].extract_text() for i in range(1, begins[0])))
+    for title, begin in zip(titles, begins):
+        assert f"{title} {begin + 1}" in contents, "the contents name another page"
+        assert title in plain(pdf.pages[begin].extract_text())
+
+
+def test_pdf_shows_what_the_screen_folds(pdf):
+    start = next(page for title, page in places(pdf) if title.startswith("1. "))
+    exercises = next(page for title, page in places(pdf) if title.endswith("Exercises"))
+    pages = [*pdf.pages[start : start + 4], *pdf.pages[exercises : exercises + 3]]
+    text = plain(" ".join(page.extract_text() for page in pages))
+    assert "plt.subplots(" in text and "code cell source" not in text
+    assert "Solution to Exercise" in text and "Click to show" not in text
