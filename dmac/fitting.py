@@ -71,6 +71,7 @@ def fit_network(
     tensors = [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
     dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
     network = Network(dims, n_clusters, recipe, generator=generator).to_device(device, dtype)
+    network.store_for(tensors)
     source = anchor_source(network, tensors, n_anchors, recipe, generator)
 
     def embed():

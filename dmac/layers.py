@@ -71,11 +71,20 @@ class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, view, w):
         ctx.view = view
-        return view.x @ w.contiguous()  # many times slower on a transposed matrix
+        # Many times slower on a transposed matrix; see `store_by_columns`.
+        return view.x @ w.contiguous()
 
     @staticmethod
     def backward(ctx, grad):
         return None, ctx.view.x_transposed @ grad.contiguous()
+
+
+def store_by_columns(layer):
+    """Lay a layer's weight out so that its transpose is contiguous, as sparse products need it.
+
+    Shape and values stay the same, and so do those of a saved model.
+    """
+    layer.weight.data = layer.weight.data.T.contiguous().T
 
 
 def linear(layer, x):

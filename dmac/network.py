@@ -17,7 +17,7 @@ from dmac.embedding import (
     fusion_factor,
     orthonormalize,
 )
-
+from dmac.layers import SparseView, store_by_columns
 from dmac.streaming import encode
 
 
@@ -88,6 +88,15 @@ class Network(nn.Module):
         self.to(device, dtype)
         if self.orthonormal:
             self.factor = self.factor.double()
+        return self
+
+    def store_for(self, views):
+        """Lay out the weights that meet sparse views as their products need them. Returns self."""
+        for encoder, x in zip(self.encoders, views):
+            if isinstance(x, SparseView):
+                for layer in (encoder.first, getattr(encoder, "linear", None)):
+                    if layer is not None:
+                        store_by_columns(layer)
         return self
 
     def embed_views(self, views):

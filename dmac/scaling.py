@@ -240,6 +240,7 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
     network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)
+    network.store_for(views)
     if system == "dense":
         seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
     elif system.startswith("pretraining"):

@@ -3,11 +3,13 @@
 import dataclasses
 
 import pytest
+import scipy.sparse
 import torch
 
 from dmac import training
 from dmac.anchors import PerturbationGenerator, SpreadPerturbation
 from dmac.embedding import ResidualEncoder, ViewEncoder
+from dmac.layers import view_tensor
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 
@@ -149,3 +151,26 @@ def test_device_and_type_by_name():
         resolve_device("abacus")
     with pytest.raises(ValueError, match="float16"):
         resolve_dtype("float16")
+
+
+@pytest.mark.parametrize("base", [RELEASED, REVISED])
+def test_weights_that_meet_sparse_views_are_laid_out_for_them(base):
+    matrix = scipy.sparse.random(40, DIMS[0], 0.3, "csr", random_state=0)
+    mixed = [view_tensor(matrix, torch.float64), *views()[1:]]
+    recipe = dataclasses.replace(base, hidden_dim=10)
+    plain, stored = network(recipe), network(recipe).store_for(mixed)
+    assert stored.encoders[0].first.weight.T.is_contiguous()
+    assert stored.encoders[1].first.weight.is_contiguous()
+    losses = []
+    for made in (plain, stored):
+        optimiser = torch.optim.RMSprop(made.parameters())
+        for _ in range(3):
+            optimiser.zero_grad()
+            loss = made.embed(mixed)[1].pow(3).sum()
+            loss.backward()
+            optimiser.step()
+        losses.append(loss.item())
+        assert made.encoders[0].first.weight.T.is_contiguous() == (made is stored)
+    assert losses[0] == losses[1]
+    for (name, p), q in zip(plain.named_parameters(), stored.parameters()):
+        assert torch.equal(p, q), name
