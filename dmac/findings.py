@@ -172,8 +172,8 @@ def ablation(runs, full="DMAC"):
         between = f"between {least} and {most} points" if least != most else f"{least} points"
         text = (
             f"Without {name} the paper's accuracy is {min(drops):.1f} to {max(drops):.1f} "
-            f"points lower. Here the difference of the full model and {part} is {between}: the full "
-            "model is"
+            f"points lower. Here the difference of the full model and {part} is {between}: "
+            "the full model is"
         )
         text += f" clearly ahead on {_list(gain)}" if gain else " clearly ahead nowhere"
         text += f" and clearly behind on {_list(loss)}" if loss else ""
@@ -317,7 +317,7 @@ def protocols(frame):
             mean = part[part.protocol == last].acc.mean()
             text += f", which leaves {_than(mean - known)} than the paper's {known:.2f} %"
         sentences.append(f"{text}.")
-    nmi = gains["each metric's own epoch, NMI"]
+    nmi = gains["own epoch, NMI"]
     sentences.append(
         f"Reading NMI at its own best epoch instead of at that of the accuracy adds up to "
         f"{_points(nmi.max())}."

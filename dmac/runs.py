@@ -1,6 +1,6 @@
 """One run of one method on one data set with one seed, and all that a record says of it.
 
-Only here and in :mod:`dmac.experiments` do labels meet a fit, and only to score it.
+Only here do labels meet a fit, and only to score it.
 """
 
 import contextlib

@@ -441,7 +441,7 @@ def sensitivity(grid, metric="oracle_acc"):
             "RELEASED": NOTHING if np.isnan(at_fixed) else f"{at_fixed:.1f}",
             "share of CM": _percent(cm),
             "share of SP": _percent(sp),
-            "of both together": _percent(rest),
+            "rest": _percent(rest),
             "points": int(means.notna().sum(axis=None)),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -542,8 +542,8 @@ def gains(frame):
             "epoch, ACC": acc["epoch"] - acc["last epoch"],
             "grid, ACC": acc["grid"] - acc["epoch"],
             "epoch, NMI": nmi["epoch"] - nmi["last epoch"],
-            "each metric's own epoch, NMI": nmi["epoch, each metric"] - nmi["epoch"],
-            "grid, each metric, NMI": nmi["grid, each metric"] - nmi["epoch, each metric"],
+            "own epoch, NMI": nmi["epoch, each metric"] - nmi["epoch"],
+            "own weights, NMI": nmi["grid, each metric"] - nmi["epoch, each metric"],
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 
