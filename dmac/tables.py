@@ -21,7 +21,7 @@ def spread(values, of=0, digits=1, failed=0):
     if len(values) > 1:
         text += f" ± {values.std(ddof=1):.{digits}f}"
     text += f" ({len(values)})" if 0 < len(values) < of - failed else ""
-    return text + (f" ({failed} failed)" if failed else "")
+    return text.replace("-", "−") + (f" ({failed} failed)" if failed else "")
 
 
 def _cell(runs, metric, of=0, digits=1):
@@ -392,15 +392,22 @@ def anchors(arrays):
     return table.astype({"m": int})
 
 
+def anchors_shown(table):
+    """The table of `anchors` as text."""
+    shown = table.map(lambda x: NOTHING if np.isnan(x) else f"{x:.2f}".replace("-", "−"))
+    shown["1 − mean cosine"] = [f"{x:.1e}".replace("-", "−") for x in table["1 − mean cosine"]]
+    return shown.assign(m=table.m)
+
+
 def embeddings(runs):
     """Measures of the final embedding, mean ± sd over seeds, a row a data set and variant."""
     percent = runs.assign(neighbors=100 * runs.neighbors)
     rows = {}
     for (dataset, variant), part in percent.groupby(["dataset", "variant"], observed=True):
         rows[dataset, variant] = {
-            "neighbours of the same class, %": spread(part.neighbors),
+            "neighbours, %": spread(part.neighbors),
             "silhouette": spread(part.silhouette, digits=3),
-            "1 − mean cosine": f"{part.one_minus_cosine.mean():.1e}",
+            "1 − mean cosine": f"{part.one_minus_cosine.mean():.1e}".replace("-", "−"),
             "effective rank": spread(part.effective_rank, digits=2),
             "ACC": spread(part.acc),
             "seeds": len(part),

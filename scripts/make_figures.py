@@ -71,7 +71,7 @@ def similarity(page):
     arrays = page.arrays(runs)
     for name in plan.SHOWN:
         yield name, figures.similarity(arrays, [name])
-    yield "anchors", tables.anchors(arrays)
+    yield "anchors", tables.anchors_shown(tables.anchors(arrays))
 
 
 def embedding(page):

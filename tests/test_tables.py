@@ -226,6 +226,9 @@ def test_similarity_is_sorted_by_class_and_centred():
     assert table.loc[("PIE", "wo/PD"), "within"] == pytest.approx(1)
     assert table.loc[("PIE", "wo/PD"), "between"] == pytest.approx(-1)
     assert table.loc[("PIE", "DMAC"), "effective rank"] == pytest.approx(4)
+    shown = tables.anchors_shown(table)
+    assert shown.loc[("PIE", "wo/PD")].tolist()[0] == 4
+    assert shown.loc[("PIE", "wo/PD"), "between"] == "−1.00"
     assert "as the paper's picture has it" in findings.anchors(table)
     swapped = tables.anchors({("PIE", "wo/PD"): spread, ("PIE", "DMAC"): kept})
     assert "unlike in the paper's picture" in findings.anchors(swapped)
