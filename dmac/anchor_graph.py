@@ -15,6 +15,11 @@ from dmac.parallel import total
 _ROWS = 8192
 
 
+def rows_in_cache(n):
+    """Slices of n rows, so short that a temporary of theirs stays in the processor's cache."""
+    return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+
+
 def row_sums(indices, weights, f):
     r"""S f without forming S: row i is :math:`\sum_h w_{ih} f_{j(i,h)}`.
 
@@ -51,18 +56,16 @@ def column_sums(indices, weights, x, n_anchors):
     torch.Tensor of shape (m, d)
     """
     out = x.new_zeros(n_anchors, x.shape[1])
-    for start in range(0, len(x), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for rows in rows_in_cache(len(x)):
         for h in range(indices.shape[1]):
             out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
     return out
 
 
-def _sampled_products(indices, x, f):
+def sampled_products(indices, x, f):
     """The inner products x_i . f_j at the stored entries (i, j) alone: -> (n, k)."""
     out = x.new_empty(indices.shape)
-    for start in range(0, len(x), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for rows in rows_in_cache(len(x)):
         for h in range(indices.shape[1]):
             out[rows, h] = (x[rows] * f[indices[rows, h]]).sum(1)
     return out
@@ -80,7 +83,7 @@ class _AnchorsToSamples(torch.autograd.Function):
     def backward(ctx, grad):
         indices, weights, f = ctx.saved_tensors
         grad = grad.contiguous()
-        d_weights = _sampled_products(indices, grad, f) if ctx.needs_input_grad[1] else None
+        d_weights = sampled_products(indices, grad, f) if ctx.needs_input_grad[1] else None
         d_f = column_sums(indices, weights, grad, len(f)) if ctx.needs_input_grad[2] else None
         return None, d_weights, d_f
 
@@ -97,7 +100,7 @@ class _SamplesToAnchors(torch.autograd.Function):
     def backward(ctx, grad):
         indices, weights, x = ctx.saved_tensors
         grad = grad.contiguous()
-        d_weights = _sampled_products(indices, x, grad) if ctx.needs_input_grad[1] else None
+        d_weights = sampled_products(indices, x, grad) if ctx.needs_input_grad[1] else None
         d_x = row_sums(indices, weights, grad) if ctx.needs_input_grad[2] else None
         return None, d_weights, d_x, None
 

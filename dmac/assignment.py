@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dmac.anchor_graph import column_sums, row_sums
+from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
 from dmac.distances import block_distances, row_blocks
 from dmac.parallel import count, n_processes, total
 
@@ -103,11 +103,13 @@ class _Assign(torch.autograd.Function):
         else:
             dz, du = torch.zeros_like(z), torch.zeros_like(y)
         if d_nearest is not None:  # of ||x_i - y_j||^2 at the stored pairs
-            x = z - centre
             g = 2 * d_nearest.contiguous()
             columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
-            dz.addcmul_(g.sum(1, keepdim=True), x).sub_(row_sums(indices, g, y))
-            du.addcmul_(columns[:, None], y).sub_(column_sums(indices, g, x, len(y)))
+            du.addcmul_(columns[:, None], y)
+            for rows in rows_in_cache(len(z)):
+                x, pairs = z[rows] - centre, (indices[rows], g[rows])
+                dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
+                du.sub_(column_sums(*pairs, x, len(y)))
         return dz, du, None, None, None, None
 
 

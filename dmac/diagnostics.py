@@ -8,6 +8,10 @@ import torch
 from dmac.parallel import count, largest, total
 
 
+# Rows at a time where a copy in float64 would leave the processor's cache.
+_ROWS = 8192
+
+
 def _as_float64(z):
     return torch.as_tensor(z).detach().to(torch.float64)
 
@@ -35,12 +39,15 @@ def mean_cosine(z):
     ValueError
         If there are fewer than two rows.
     """
-    z = _as_float64(z)
+    z = torch.as_tensor(z)
     n = count(z.shape[0])
     if n < 2:
         raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
-    unit = torch.nn.functional.normalize(z, dim=1)
-    return float((total(unit.sum(0)).square().sum() - total(unit.square().sum())) / (n * (n - 1)))
+    sums = squares = 0
+    for part in z.split(_ROWS):
+        unit = torch.nn.functional.normalize(_as_float64(part), dim=1)
+        sums, squares = sums + unit.sum(0), squares + unit.square().sum()
+    return float((total(sums).square().sum() - total(squares)) / (n * (n - 1)))
 
 
 def singular_values(z, *, centred=True):
@@ -78,13 +85,17 @@ def effective_rank(z):
     float
         Between 1 and min(n, d); 0 for a zero matrix.
     """
-    z = _as_float64(z)
-    scale = largest(z.abs().max())
+    z = torch.as_tensor(z).detach()
+    scale = largest(torch.stack([part.abs().max() for part in z.split(_ROWS)]).max().double())
     if scale == 0:
         return 0.0
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
     # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
-    gram = total((z / scale).T @ (z / scale))
+    gram = 0
+    for part in z.split(_ROWS):
+        part = _as_float64(part) / scale
+        gram = gram + part.T @ part
+    gram = total(gram)
     p = torch.linalg.eigvalsh(gram).clamp_min(0).sqrt()
     p = p / p.sum()
     return float(torch.exp(-torch.special.xlogy(p, p).sum()))

@@ -156,7 +156,7 @@ def fuse(zs, *, normalize=False):
     -------
     torch.Tensor of shape (n, d)
     """
-    z = torch.stack(list(zs)).mean(0)
+    z = sum(zs) / len(zs)
     return F.normalize(z, dim=1) if normalize else z
 
 

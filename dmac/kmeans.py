@@ -21,7 +21,7 @@ from dmac.distances import nearest
 # the next epoch goes on from there.
 _SEED_SAMPLES = 32
 _FULL_PASSES = 10
-_WARM_PASSES = 4
+_WARM_PASSES = 2
 
 
 @functools.cache
@@ -90,9 +90,8 @@ class WarmAnchors:
 
     The first call is :func:`kmeans_anchors`. Later ones start from the means of the last
     assignment, so an epoch that changes no assignment costs one pass over samples and anchors, and
-    none more than 4 with more than 32 m samples. An
-    anchor that loses its last sample moves to the sample farthest from its own anchor, as in
-    scikit-learn.
+    none more than 2 with more than 32 m samples. An anchor that loses its last sample moves to the
+    sample farthest from its own anchor, as in scikit-learn.
 
     Parameters
     ----------

@@ -6,7 +6,13 @@ Chapter 11 minimises it in closed form under a constraint.
 
 import torch
 
-from dmac.anchor_graph import AnchorGraph
+from dmac.anchor_graph import (
+    AnchorGraph,
+    column_sums,
+    row_sums,
+    rows_in_cache,
+    sampled_products,
+)
 from dmac.parallel import count, mean, total
 
 
@@ -37,9 +43,41 @@ def structure_preservation_loss(z, graph):
     torch.Tensor of shape ()
         At least 0 up to rounding, a sum over samples (not divided by n).
     """
-    z = z - mean(z.detach())
-    t = graph.to_anchors(z)
-    return total(z.square().sum()) - (t.square().sum(1) * graph.inverse_degrees()).sum()
+    squares, sums = _CentredSums.apply(
+        z, mean(z.detach()), graph.indices, graph.weights, graph.n_anchors
+    )
+    t = total(sums)
+    return total(squares) - (t.square().sum(1) * graph.inverse_degrees()).sum()
+
+
+class _CentredSums(torch.autograd.Function):
+    r"""The sums of the trace form, :math:`\|Y\|_F^2` and :math:`S^T Y` with Y = Z - mean.
+
+    Blocks of rows, so that neither pass has another table of the size of Z than the gradient.
+    """
+
+    @staticmethod
+    def forward(ctx, z, centre, indices, weights, n_anchors):
+        ctx.save_for_backward(z, centre, indices, weights)
+        squares, sums = z.new_zeros(()), z.new_zeros(n_anchors, z.shape[1])
+        for rows in rows_in_cache(len(z)):
+            y = z[rows] - centre
+            squares += y.square().sum()
+            sums += column_sums(indices[rows], weights[rows], y, n_anchors)
+        return squares, sums
+
+    @staticmethod
+    def backward(ctx, d_squares, d_sums):
+        z, centre, indices, weights = ctx.saved_tensors
+        dz, d_weights = torch.empty_like(z), None
+        if ctx.needs_input_grad[3]:
+            d_weights = torch.empty_like(weights)
+        for rows in rows_in_cache(len(z)):
+            y = z[rows] - centre
+            dz[rows] = 2 * d_squares * y + row_sums(indices[rows], weights[rows], d_sums)
+            if d_weights is not None:
+                d_weights[rows] = sampled_products(indices[rows], y, d_sums)
+        return dz, None, None, d_weights, None
 
 
 def closed_form_projection(h, graphs, n_components, ridge=1e-6):
