@@ -10,7 +10,6 @@ import torch.nn.functional as F
 
 from dmac.parallel import total
 
-
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
 
@@ -206,7 +205,7 @@ def anchor_graph(d2, n_neighbors):
 
     where :math:`d_{i,(1)} \le d_{i,(2)} \le \dots` are the sorted squared distances: k positive
     weights, or fewer if the k-th and the (k+1)-th distance are equal. Adding a number to all
-    distances of a row, or scaling them, changes nothing. Source: eq. agl of the paper; Nie et al.
+    distances of a row, or scaling them, changes nothing. Source: Eq. 10 of the paper; Nie et al.
     (2016) and Nie et al. (2017) for the solution.
 
     Parameters

@@ -20,7 +20,7 @@ def mutual_information_per_row(f_a, f_b):
     which is 0 for distributions (sums equal to 1). Its gradient is then the same for every entry of
     a row, and so 0 along every change that keeps the sum, and 0 before a softmax.
 
-    Source: the mutual information below eq. cm_loss of the paper.
+    Source: Eq. 13 of the paper.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def mutual_information_joint(f_a, f_b):
 def consistency_loss(fs, reading="joint"):
     r"""Consistency maximisation loss, summed over the views.
 
-    :eq:`eq:consistency-loss`, from eq. cm_loss of the paper,
+    :eq:`eq:consistency-loss`, from Eq. 12 of the paper,
 
     .. math:: L_{CM} = -\sum_{a < b} MI(F^{(a)}, F^{(b)}),
 

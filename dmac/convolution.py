@@ -15,7 +15,7 @@ class AnchorGraphConvolution(nn.Module):
     Each layer is :math:`F \leftarrow \varphi(D_S^{-1} S^T S F W)` from :math:`F = U`, without
     bias; leaky ReLU between the layers, softmax after the last. The product is taken in the order
     of :eq:`eq:association`, :math:`D_S^{-1} S^T (S\,\cdot)`, on whichever of F and F W is narrower,
-    so its cost is O(n k min(width)) and no m x m or n x n matrix is formed. Source: eq. agcn of
+    so its cost is O(n k min(width)) and no m x m or n x n matrix is formed. Source: Eq. 11 of
     the paper, after Kipf and Welling (2017).
 
     Parameters

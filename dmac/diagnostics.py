@@ -7,7 +7,6 @@ import torch
 
 from dmac.parallel import count, largest, total
 
-
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192
 

@@ -182,7 +182,7 @@ def similarity(arrays, datasets):
     Parameters
     ----------
     arrays : dict
-        Of :meth:`dmac.experiments.Page.arrays`, by data set and variant.
+        Of :meth:`dmac.page.Page.arrays`, by data set and variant.
     datasets : list of str
         One or several; each takes two rows.
     """

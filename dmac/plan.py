@@ -130,7 +130,7 @@ def line_variants(lines=LINES):
 #: Table 3 as a table has it.
 ABLATED = changed(ABLATION | {"DMAC": {}})
 
-#: What was tried to come closer to the paper, as arguments of :meth:`dmac.experiments.Page.fetch`.
+#: What was tried to come closer to the paper, as arguments of :meth:`dmac.page.Page.fetch`.
 ATTEMPTS = (
     dict(variants=changed({"RELEASED": {}} | TRIALS), datasets=("PIE", "BBC")),
     dict(variants=changed(PAIRED_TRIALS | LONG_TRIALS), datasets=("PIE", "BBC"), seeds=FEW),

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from dmac import parallel
-from dmac.checkpoint import Progress, optimiser_state, optimiser_tensors
+from dmac.checkpoint import optimiser_state, optimiser_tensors
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.layers import SparseView
 from dmac.provenance import code_identity, processor

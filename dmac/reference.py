@@ -2,14 +2,14 @@
 
 The tests and the run-time chapter compare the package with this reading; nothing else imports it.
 Every function takes and returns tensors of one type (float64 in the tests) and is differentiable.
-Names like "Eq. fuse" are those of the paper's source; chapters 2 to 8 of the book derive them.
+Numbers like "Eq. 2" are the paper's; chapters 2 to 8 of the book derive the equations.
 """
 
 import torch
 
 
 def fuse(zs):
-    """Eq. fuse, :eq:`eq:fusion`: the mean of the view embeddings, v of (n, d) -> (n, d)."""
+    """Eq. 2, :eq:`eq:fusion`: the mean of the view embeddings, v of (n, d) -> (n, d)."""
     total = torch.zeros_like(zs[0])
     for z in zs:
         total = total + z
@@ -17,7 +17,7 @@ def fuse(zs):
 
 
 def perturbed_anchors(u_hat, mu, sigma, noise):
-    """Eq. noise, :eq:`eq:reparameterisation`: U_hat + mu + sigma * noise, all (m, d)."""
+    """Eqs. 3 to 6, :eq:`eq:reparameterisation`: U_hat + mu + sigma * noise, all (m, d)."""
     return u_hat + (mu + sigma * noise)
 
 
@@ -28,19 +28,19 @@ def squared_distances(z, u):
 
 
 def similarity(z, u):
-    """Eq. similarity, :eq:`eq:similarity`: Student-t similarity, rows sum to 1: (n, m)."""
+    """Eq. 7, :eq:`eq:similarity`: Student-t similarity, rows sum to 1: (n, m)."""
     kernel = 1 / (1 + squared_distances(z, u))
     return kernel / kernel.sum(1, keepdim=True)
 
 
 def anchor_learning_loss(z, u):
-    """Eq. anchor_learning, :eq:`eq:anchor-learning`: the mean entropy of the rows of q, in nats."""
+    """Eq. 9, :eq:`eq:anchor-learning`: the mean entropy of the rows of q, in nats."""
     q = similarity(z, u)
     return -(q * torch.log(q)).sum() / len(z)
 
 
 def anchor_graph(z, u, k):
-    """Eq. agl solved row by row, :eq:`eq:anchor-graph`: (n, m) with k entries a row."""
+    """Eq. 10 solved row by row, :eq:`eq:anchor-graph`: (n, m) with k entries a row."""
     d = squared_distances(z, u)
     rows = []
     for d_i in d:
@@ -70,7 +70,7 @@ def convolution_operator(s):
 
 
 def agcn(s, u, weights, negative_slope=0.01):
-    """Eq. agcn, :eq:`eq:agcn`: F <- phi(D_S^-1 S^T S F W), leaky ReLU, softmax last: (m, c).
+    """Eq. 11, :eq:`eq:agcn`: F <- phi(D_S^-1 S^T S F W), leaky ReLU, softmax last: (m, c).
 
     ``weights`` are (n_in, n_out) matrices.
     """
@@ -102,7 +102,7 @@ def mutual_information_joint(f_a, f_b):
 
 
 def consistency_loss(fs, reading):
-    """Eq. cm_loss, :eq:`eq:consistency-loss`: -sum over a < b of the mutual information."""
+    """Eq. 12, :eq:`eq:consistency-loss`: -sum over a < b of the mutual information."""
     loss = 0
     for a in range(len(fs)):
         for b in range(a + 1, len(fs)):
@@ -114,23 +114,23 @@ def consistency_loss(fs, reading):
 
 
 def full_graph(s):
-    """Eq. full_graph, :eq:`eq:sample-graph`: G = S D_S^-1 S^T, (n, m) -> (n, n)."""
+    """Eq. 14, :eq:`eq:sample-graph`: G = S D_S^-1 S^T, (n, m) -> (n, n)."""
     return s @ torch.diag(inverse_degrees(s)) @ s.T
 
 
 def structure_preservation_loss_pairs(z, s):
-    """Eq. sp_loss, :eq:`eq:pairs-form`: sum over i and j of ||z_i - z_j||^2 g_ij."""
+    """Eq. 15, :eq:`eq:pairs-form`: sum over i and j of ||z_i - z_j||^2 g_ij."""
     return (squared_distances(z, z) * full_graph(s)).sum()
 
 
 def structure_preservation_loss_trace(z, s):
-    """Eq. sp_loss_speed, :eq:`eq:trace-form`: Tr(Z^T D_G Z - Z^T G Z), with G formed."""
+    """Eq. 19, :eq:`eq:trace-form`: Tr(Z^T D_G Z - Z^T G Z), with G formed."""
     g = full_graph(s)
     return torch.trace(z.T @ torch.diag(g.sum(1)) @ z - z.T @ g @ z)
 
 
 def joint_loss(zs, z, u, k, agcn_weights, *, reading, sp_form, al_weight, cm_weight, sp_weight):
-    """Eq. overall_loss, :eq:`eq:joint-loss`, with three weights; AGCN weights are a list a view."""
+    """Eq. 16, :eq:`eq:joint-loss`, with three weights; AGCN weights are a list a view."""
     structure = {
         "pairs": structure_preservation_loss_pairs,
         "trace": structure_preservation_loss_trace,

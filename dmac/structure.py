@@ -29,7 +29,7 @@ def structure_preservation_loss(z, graph):
     vector changes nothing; the mean row is subtracted first, because in a collapsed embedding the
     difference of the two terms would lose all its digits.
 
-    Source: eqs. full_graph, sp_loss and sp_loss_speed of the paper.
+    Source: Eqs. 14, 15 and 19 of the paper.
 
     Parameters
     ----------

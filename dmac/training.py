@@ -60,7 +60,7 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
 
     .. math:: L = \sum_a \big( w_{AL} L_{AL}^{(a)} + w_{CM} L_{CM}^{(a)} + w_{SP} L_{SP}^{(a)} \big)
 
-    Source: eq. overall_loss of the paper, whose weights :math:`\alpha, \beta` are ``cm_weight`` and
+    Source: Eq. 16 of the paper, whose weights :math:`\alpha, \beta` are ``cm_weight`` and
     ``sp_weight`` here.
 
     Parameters

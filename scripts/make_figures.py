@@ -21,6 +21,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from dmac import experiments, figures, paper, plan, tables
+from dmac.page import Page
 from dmac.runs import BASELINES
 
 ROOT = Path(__file__).parents[1]
@@ -164,7 +165,7 @@ def main():
     given = parser.parse_args()
     plt.style.use(ROOT / "book" / "dmac.mplstyle")
     start = time.monotonic()
-    page = experiments.Page(PARAMETERS | {"results": str(given.results)})
+    page = Page(PARAMETERS | {"results": str(given.results)})
     written = write(given.folder, page)
     seconds = time.monotonic() - start
     where = os.path.relpath(given.folder / "index.html")

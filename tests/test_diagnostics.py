@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from helpers import problems, random_points
+from hypothesis import given
 
 from dmac import diagnostics
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dmac import experiments, figures, plan, tables
+from dmac.page import Page
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,7 @@ def folder(tmp_path_factory):
 
 
 def page(folder, **parameters):
-    return experiments.Page(make_figures.PARAMETERS | {"results": str(folder)} | parameters)
+    return Page(make_figures.PARAMETERS | {"results": str(folder)} | parameters)
 
 
 def test_everything_is_written_from_the_store(folder, tmp_path, monkeypatch):
