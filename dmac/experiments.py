@@ -100,7 +100,8 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
     )
 
 
-def _name(dataset, method, settings, seed):
+def run_name(dataset, method, settings, seed):
+    """What tells a run from all others by its data set's name: the key of `index`."""
     return json.dumps([dataset, method, settings, seed], sort_keys=True)
 
 
@@ -115,7 +116,7 @@ def index(store):
     found = {}
     for record in store.records():
         settings = complete_settings(record["method"], record["settings"])
-        name = _name(record["dataset"], record["method"], settings, record["seed"])
+        name = run_name(record["dataset"], record["method"], settings, record["seed"])
         other = found.setdefault(name, record)
         if other["data"] != record["data"]:
             raise ValueError(
@@ -175,7 +176,7 @@ def runs(records, variants, datasets, seeds):
     for variant, (method, settings) in variants.items():
         for dataset in datasets:
             for seed in seeds:
-                record = records.get(_name(dataset, method, settings, seed))
+                record = records.get(run_name(dataset, method, settings, seed))
                 if record is not None:
                     rows.append(_row(variant, record))
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))

@@ -137,7 +137,7 @@ class Page:
         for dataset in datasets:
             for method, settings in variants.values():
                 for seed in seeds:
-                    self._asked[_name(dataset, method, settings, seed)] = dataset
+                    self._asked[experiments.run_name(dataset, method, settings, seed)] = dataset
         return experiments.runs(self._records, variants, datasets, seeds)
 
     def _bounded(self, method, settings):
