@@ -349,6 +349,8 @@ def run_times(table):
     figure, axis = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
     for number, (name, row) in enumerate(table.iterrows()):
         style = dict(marker=MARKERS[number], linestyle=STYLES[number % len(STYLES)])
+        if name.endswith("here"):
+            style["color"] = "black"
         axis.plot(range(len(row)), row, label=name, **style)
     axis.set_yscale("log", base=2)
     axis.set_xticks(range(len(table.columns)), table.columns)

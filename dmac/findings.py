@@ -337,3 +337,18 @@ def epochs(runs):
             f"({mean.idxmax()} of {len(mean)}) and {mean.iloc[-1]:.1f} % at the last."
         )
     return _lines(sentences)
+
+
+def run_times(table):
+    """How our seconds compare with the paper's for DMAC."""
+    sentences = []
+    for row, what in (
+        ("100 epochs here", "A hundred epochs of the main training"),
+        ("with pre-training here", "A whole run with its 1000 epochs of pre-training, on one thread,"),
+    ):
+        ratio = (table.loc[row] / table.loc["DMAC"]).dropna()
+        if len(ratio):
+            shares = [_percent(x) if x < 2 else f"{x:.0f} times as long" for x in ratio]
+            parts = [f"{share} on {name}" for share, name in zip(shares, ratio.index)]
+            sentences.append(f"{what} took, relative to the paper's DMAC: {_list(parts)}.")
+    return _lines(sentences)

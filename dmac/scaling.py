@@ -21,7 +21,7 @@ import torch
 from dmac import reference
 from dmac.anchors import kmeans_anchors, n_anchors_for
 from dmac.embedding import pretrain
-from dmac.layers import linear, view_tensor
+from dmac.layers import SparseView, linear, view_tensor
 from dmac.network import Network
 from dmac.preprocessing import ViewPipeline
 from dmac.recipes import RELEASED, REVISED
@@ -83,8 +83,8 @@ def operations(n_samples, dims, n_anchors, recipe=RELEASED):
     Parameters
     ----------
     n_samples : int
-    dims : sequence of int
-        Widths of the views.
+    dims : sequence of float
+        Widths of the views; of a sparse view, the mean number of its stored entries a row.
     n_anchors : int
     recipe : dmac.recipes.Recipe
         Of which the widths of the network are taken.
@@ -252,7 +252,8 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
         seconds = [r.seconds for r in train(network, views, c, source, recipe)]
     result = {"n": n, "m": m, "v": len(views), "seconds": [round(s, 5) for s in seconds]}
     if system == "released":
-        result["operations"] = operations(n, dims, m, recipe)
+        stored = [len(x.values) / n if isinstance(x, SparseView) else x.shape[1] for x in views]
+        result["operations"] = operations(n, stored, m, recipe)
     return result
 
 

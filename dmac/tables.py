@@ -555,12 +555,29 @@ def gains(frame):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def run_times(runs, variant="DMAC, released"):
-    """The paper's seconds of a whole run, and our medians of RELEASED on one thread."""
-    table = pd.DataFrame(paper.RUN_TIMES, index=list(paper.RUN_TIMES_OF)).T
+def run_times(runs, timings=(), variant="DMAC, released"):
+    """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Whole runs with their 1000 epochs of pre-training, one thread each: their median.
+    timings : list of dict
+        Of :func:`dmac.scaling.measure`: 100 epochs of the main training, the paper's upper limit.
+    variant : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a system, a column a data set of the paper's; NaN where there is none.
+    """
+    names = list(paper.RUN_TIMES_OF)
+    table = pd.DataFrame(paper.RUN_TIMES, index=names).T
+    epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
+    table.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
     mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
-    own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in paper.RUN_TIMES_OF]
-    table.loc["RELEASED, here, one thread"] = own
+    own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
+    table.loc["with pre-training here"] = own
     return table
 
 

@@ -253,7 +253,18 @@ def test_run_times_have_the_paper_s_and_ours():
         row | {"seconds": s}
         for row, s in zip(several("BBC", "DMAC, released", [1.0, 1.0, 1.0]), (5.0, 9.0, 7.0))
     ]
-    table = tables.run_times(frame(rows))
+    timings = [
+        {"name": "ALOI", "system": "released", "median": 2.0249},
+        {"name": "ALOI", "system": "dense", "error": "more than 20 GB"},
+    ]
+    table = tables.run_times(frame(rows), timings)
     assert table.loc["DMAC", "ALOI"] == paper.RUN_TIMES["DMAC"][3]
-    assert table.loc["RELEASED, here, one thread", "BBC"] == 7
-    assert table.loc["RELEASED, here, one thread"].isna().sum() == 3
+    assert table.loc["with pre-training here", "BBC"] == 7
+    assert table.loc["with pre-training here"].isna().sum() == 3
+    assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
+    said = findings.run_times(table)
+    assert "50 % on ALOI" in said and "39 % on BBC" in said
+    slow = table.copy()
+    slow.loc["with pre-training here"] *= 10
+    assert "4 times as long on BBC" in findings.run_times(slow)
+    assert findings.run_times(table.iloc[:6].reindex([*table.index])) == findings._NOTHING
