@@ -6,8 +6,9 @@ yet, the sentence says that.
 
 import numpy as np
 
-from dmac import paper, tables
+from dmac import comparisons, paper, tables
 from dmac.experiments import curves
+from dmac.protocols import gains as gains_of
 
 _NOTHING = "The runs that this compares are not stored yet."
 
@@ -66,9 +67,9 @@ def paper_table():
 
 def comparison(runs, references, variants=("DMAC, released", "DMAC, revised")):
     """Where recipes of DMAC stand against the best pipeline without training."""
-    best, sentences = tables.best_of(runs, references), []
+    best, sentences = comparisons.best_of(runs, references), []
     for variant in variants:
-        found = tables.paired(runs, variant, best)
+        found = comparisons.paired(runs, variant, best)
         if not len(found):
             continue
         above = list(found.index[found["mean"] > 0])
@@ -76,7 +77,7 @@ def comparison(runs, references, variants=("DMAC, released", "DMAC, revised")):
         sentences.append(
             f'"{variant}" is above the best pipeline without training on '
             f"{len(above)} of {_sets(len(found))}{' (' + _list(above) + ')' if above else ''}; "
-            f"the largest difference is {tables.change(found['mean'][far])} points, on {far}."
+            f"the largest difference is {comparisons.change(found['mean'][far])} points, on {far}."
         )
     return _lines(sentences)
 
@@ -163,12 +164,12 @@ def ablation(runs, full="DMAC"):
             paper.value(d, "acc", full, paper.TABLE_3) - paper.value(d, "acc", part, paper.TABLE_3)
             for d in paper.DATASETS
         ]
-        found = tables.paired(runs, full, part)
+        found = comparisons.paired(runs, full, part)
         if not len(found):
             continue
         clear = found[found.p < 0.05]
         gain, loss = list(clear.index[clear["mean"] > 0]), list(clear.index[clear["mean"] < 0])
-        least, most = (tables.change(x) for x in (found["mean"].min(), found["mean"].max()))
+        least, most = (comparisons.change(x) for x in (found["mean"].min(), found["mean"].max()))
         between = f"between {least} and {most} points" if least != most else f"{least} points"
         text = (
             f"Without {name} the paper's accuracy is {min(drops):.1f} to {max(drops):.1f} "
@@ -204,13 +205,13 @@ def beyond(table):
     best, worst = means.idxmax(), means.idxmin()
     up = int((means > 1).sum())
     if means[best] > 0:
-        text = f'"{best}" raises the accuracy most ({tables.change(means[best])} points)'
+        text = f'"{best}" raises the accuracy most ({comparisons.change(means[best])} points)'
     else:
         text = (
-            f'no variant raises the accuracy (best "{best}", {tables.change(means[best])} points)'
+            f'no variant raises the accuracy (best "{best}", {comparisons.change(means[best])} points)'
         )
     if means[worst] < 0:
-        text += f' and "{worst}" lowers it most ({tables.change(means[worst])})'
+        text += f' and "{worst}" lowers it most ({comparisons.change(means[worst])})'
     return (
         f"In the mean over the data sets that all variants have, {text}; {up} of {len(means)} "
         "variants gain more than a point."
@@ -300,7 +301,7 @@ def lines(runs, groups):
 
 def protocols(frame):
     """What the choices by the labels add."""
-    gains = tables.gains(frame)
+    gains = gains_of(frame)
     if not len(gains):
         return _NOTHING
     sentences = []

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from dmac import paper
+from dmac.comparisons import NOTHING, best_of
 from dmac.recipes import RELEASED
-
-NOTHING = "–"
 
 
 def spread(values, of=0, digits=1, failed=0):
@@ -77,115 +76,6 @@ def paper_scores(table=paper.TABLE_2):
             for row, marks in zip(values, best)
         ]
     return pd.DataFrame(found, index=list(table))
-
-
-def best_of(runs, variants, metric="acc"):
-    """By data set, which of some variants has the highest mean."""
-    some = runs[runs.variant.isin(variants)].dropna(subset=[metric])
-    means = some.groupby(["dataset", "variant"], observed=True)[metric].mean()
-    return {dataset: part.idxmax()[1] for dataset, part in means.groupby(level=0, observed=True)}
-
-
-def paired(runs, variant, reference, metric="acc"):
-    """Differences of a metric between two variants, at the same data set and seed.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-    variant : str
-    reference : str or dict
-        A variant, or one for every data set.
-    metric : str
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a data set: the ``mean`` difference, the ``half`` width of Student's 95 % interval,
-        ``p`` of the paired t-test, and the number of ``seeds``. With one seed there is only the
-        mean; where all differences are 0, p is 1.
-    """
-    from scipy import stats
-
-    rows = {}
-    for dataset, part in runs.groupby("dataset", observed=True):
-        other = reference if isinstance(reference, str) else reference.get(dataset)
-        values = part.set_index(["variant", "seed"])[metric].dropna()
-        known = values.index.get_level_values(0)
-        if variant not in known or other not in known:
-            continue
-        change = (values[variant] - values[other]).dropna().to_numpy()
-        if not len(change):
-            continue
-        row = {"mean": change.mean(), "half": np.nan, "p": np.nan, "seeds": len(change)}
-        if len(change) > 1:
-            error = change.std(ddof=1) / len(change) ** 0.5
-            row["half"] = stats.t.ppf(0.975, len(change) - 1) * error
-            constant = 0.0 if change.any() else 1.0
-            t = change.mean() / error if error else None
-            row["p"] = constant if t is None else 2 * stats.t.sf(abs(t), len(change) - 1)
-        rows[dataset] = row
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
-
-
-def holm(p):
-    """P values of several tests, adjusted by Holm's method; NaN stays NaN and does not count."""
-    p = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known])]
-    adjusted = np.full(len(p), np.nan)
-    steps = p[order] * (len(order) - np.arange(len(order)))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1) if len(order) else steps
-    return adjusted
-
-
-def significance(runs, variants, references, metric="acc"):
-    """Variants less the best of some references on every data set, tested over the seeds.
-
-    The reference is the one with the highest mean: the labels pick it, and that favours it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by data set and variant: the reference, the ``mean`` difference, ``half``, ``p`` as
-        adjusted by Holm's method over the whole table, ``seeds``.
-    """
-    best = best_of(runs, references, metric)
-    parts = []
-    for variant in variants:
-        part = paired(runs, variant, best, metric).rename_axis("dataset").reset_index()
-        part.insert(1, "variant", variant)
-        part.insert(2, "reference", part.dataset.map(best))
-        parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
-    table["p"] = holm(table.p)
-    order = list(runs.dataset.cat.categories)
-    table["dataset"] = pd.Categorical(table.dataset, order, ordered=True)
-    return table.sort_values(["dataset", "variant"], kind="stable").set_index(
-        ["dataset", "variant"]
-    )
-
-
-def differences(table):
-    """The table of `significance` or `paired` as text."""
-    shown = pd.DataFrame(index=table.index)
-    if "reference" in table:
-        shown["best baseline"] = table["reference"]
-    shown["difference"] = [change(m, h) for m, h in zip(table["mean"], table["half"])]
-    shown["p"] = [p_text(p) for p in table.p]
-    shown["seeds"] = table.seeds.astype(int) if len(table) else []
-    return shown.rename_axis(index=[None] * table.index.nlevels)
-
-
-def change(mean, half=np.nan):
-    """A difference with its sign, and the half width of its interval if that is known."""
-    text = f"{mean:+.1f}".replace("-", "−")
-    text = "0.0" if text in ("+0.0", "−0.0") else text
-    return text if np.isnan(half) else f"{text} ± {half:.1f}"
-
-
-def p_text(p):
-    """A p value for a table."""
-    return NOTHING if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
@@ -307,41 +197,6 @@ def ablation(runs):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def changes(runs, reference="RELEASED", metric="acc"):
-    """Every variant less RELEASED at the same seed: means by data set, then their mean.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a variant, in points. The mean is over the data sets where every variant that is
-        stored at all has runs.
-    """
-    found = {}
-    for variant in [v for v in runs.variant.cat.categories if v != reference]:
-        part = paired(runs, variant, reference, metric)
-        if len(part):
-            found[variant] = part["mean"]
-    table = pd.DataFrame(found).T
-    table = table[[d for d in runs.dataset.cat.categories if d in table]]
-    if table.empty:
-        return table
-    common = table.columns[table.notna().all()]
-    table["mean"] = table[common].mean(axis=1) if len(common) else np.nan
-    return table
-
-
-def changes_shown(runs, reference="RELEASED", metric="acc"):
-    """The table of `changes` with the half widths of Student's 95 % intervals, as text."""
-    numbers = changes(runs, reference, metric)
-    shown = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
-    for variant in numbers.index:
-        for dataset, row in paired(runs, variant, reference, metric).iterrows():
-            shown.loc[variant, dataset] = change(row["mean"], row["half"])
-        if "mean" in numbers and not np.isnan(numbers.loc[variant, "mean"]):
-            shown.loc[variant, "mean"] = change(numbers.loc[variant, "mean"])
-    return shown
-
-
 def similarity(anchors, classes):
     """Cosines between anchors sorted by class, as they are and after subtracting the mean anchor.
 
@@ -456,103 +311,6 @@ def sensitivity(grid, metric="oracle_acc"):
 
 def _percent(x):
     return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
-
-
-#: The ways of scoring the same runs, from what a user can have to what the labels can pick.
-PROTOCOLS = {
-    "last epoch": "(a) last epoch",
-    "epoch": "(b′) best epoch by ACC",
-    "epoch, each metric": "(b) best epoch of each",
-    "grid": "(c′) and weights by ACC",
-    "grid, each metric": "(c) and weights of each",
-}
-
-
-def protocols(grid):
-    """The runs of a grid scored in five ways, by seed.
-
-    A point of the grid is chosen by its mean over the seeds, and only where all seeds are stored;
-    of a single point nothing is chosen.
-
-    Parameters
-    ----------
-    grid : pandas.DataFrame
-        Runs of RELEASED over the two weights.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``dataset``, ``protocol`` (a key of `PROTOCOLS`), ``seed``, ``acc`` and ``nmi`` in %, and
-        ``points``, the number of points chosen from. Nothing for a data set without RELEASED's own.
-    """
-    fixed, rows = {"cm_weight": RELEASED.cm_weight, "sp_weight": RELEASED.sp_weight}, []
-    for dataset in [d for d in grid.dataset.cat.categories if d in set(grid.dataset)]:
-        part = grid[(grid.dataset == dataset) & grid.oracle_acc.notna()]
-        is_fixed = [all(s[k] == v for k, v in fixed.items()) for s in part.settings]
-        own = part[is_fixed]
-        seeds = set(own.seed)
-        whole = part[part.seed.isin(seeds)]
-        counts = whole.groupby("variant", observed=True).seed.nunique()
-        whole = whole[whole.variant.isin(counts.index[counts == len(seeds)])]
-        if not len(own):
-            continue
-        means = whole.groupby("variant", observed=True)[["oracle_acc", "oracle_nmi"]].mean()
-        by_acc = whole[whole.variant == means.oracle_acc.idxmax()]
-        by_nmi = whole[whole.variant == means.oracle_nmi.idxmax()].set_index("seed")
-        for run in own.itertuples():
-            rows += [
-                (dataset, "last epoch", run.seed, run.acc, run.nmi, 1),
-                (dataset, "epoch", run.seed, run.oracle_acc, _nmi_there(run), 1),
-                (dataset, "epoch, each metric", run.seed, run.oracle_acc, run.oracle_nmi, 1),
-            ]
-        for run in by_acc.itertuples() if len(means) > 1 else ():
-            nmi = by_nmi.oracle_nmi[run.seed]
-            rows += [
-                (dataset, "grid", run.seed, run.oracle_acc, _nmi_there(run), len(means)),
-                (dataset, "grid, each metric", run.seed, run.oracle_acc, nmi, len(means)),
-            ]
-    frame = pd.DataFrame(rows, columns=["dataset", "protocol", "seed", "acc", "nmi", "points"])
-    for name, order in (("dataset", grid.dataset.cat.categories), ("protocol", list(PROTOCOLS))):
-        frame[name] = pd.Categorical(frame[name], order, ordered=True)
-    return frame
-
-
-def _nmi_there(run):
-    """NMI of a run where its ACC is best: at an epoch, or of the returned labels."""
-    acc, nmi = np.asarray(run.epochs["acc"]), np.asarray(run.epochs["nmi"])
-    return run.nmi if run.acc > 100 * acc.max() + 1e-3 else 100 * nmi[acc.argmax()]
-
-
-def protocols_shown(frame):
-    """The table of `protocols` as text, with the paper's values where it has the data set."""
-    shown = {}
-    for dataset in [d for d in frame.dataset.cat.categories if d in set(frame.dataset)]:
-        for metric in ("acc", "nmi"):
-            part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
-            column = part.agg(spread)
-            column.index = [PROTOCOLS[name] for name in column.index]
-            known = paper.value(dataset, metric)
-            mark = "" if dataset in paper.SAME else "°"
-            column["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
-            shown[f"{dataset} {metric.upper()}"] = column
-    return pd.DataFrame(shown, index=[*PROTOCOLS.values(), "the paper"]).fillna(NOTHING)
-
-
-def gains(frame):
-    """What each choice by the labels adds, in points, mean over the seeds: a row a data set."""
-    means = frame.groupby(["dataset", "protocol"], observed=True)[["acc", "nmi"]].mean()
-    rows = {}
-    for dataset in [d for d in frame.dataset.cat.categories if d in set(frame.dataset)]:
-        part = means.loc[dataset].reindex(list(PROTOCOLS))
-        acc, nmi = part.acc, part.nmi
-        rows[dataset] = {
-            "epoch, ACC": acc["epoch"] - acc["last epoch"],
-            "grid, ACC": acc["grid"] - acc["epoch"],
-            "epoch, NMI": nmi["epoch"] - nmi["last epoch"],
-            "own epoch, NMI": nmi["epoch, each metric"] - nmi["epoch"],
-            "own weights, NMI": nmi["grid, each metric"] - nmi["epoch, each metric"],
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def run_times(runs, timings=(), variant="DMAC, released"):

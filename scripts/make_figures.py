@@ -20,7 +20,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from dmac import experiments, figures, paper, plan, tables
+from dmac import comparisons, experiments, figures, paper, plan, tables
+from dmac import protocols as scoring
 from dmac.page import Page
 from dmac.runs import BASELINES
 
@@ -41,8 +42,8 @@ def comparison(page):
     yield "accuracy", figures.accuracy(runs)
     recipes = [name for name in plan.COMPARISON if name.startswith("DMAC")]
     for metric in ("acc", "nmi"):
-        test = tables.significance(runs, recipes, list(BASELINES), metric)
-        yield f"significance-{metric}", tables.differences(test)
+        test = comparisons.significance(runs, recipes, list(BASELINES), metric)
+        yield f"significance-{metric}", comparisons.differences(test)
     released = runs[runs.variant == "DMAC, released"]
     yield "beside-paper", tables.beside_paper(runs)
     attempts = [page.fetch(file="trials", **attempt) for attempt in plan.ATTEMPTS]
@@ -59,11 +60,11 @@ def ablation(page):
     for part in plan.ABLATION:
         yield (
             f"against-{part.replace('/', '')}",
-            tables.differences(tables.paired(runs, "DMAC", part)),
+            comparisons.differences(comparisons.paired(runs, "DMAC", part)),
         )
     beyond = page.fetch(plan.changed({"RELEASED": {}} | plan.BEYOND), "beyond", plan.MAIN, plan.FEW)
-    yield "beyond", tables.changes_shown(beyond)
-    yield "beyond-figure", figures.changes(tables.changes(beyond))
+    yield "beyond", comparisons.changes_shown(beyond)
+    yield "beyond-figure", figures.changes(comparisons.changes(beyond))
 
 
 def similarity(page):
@@ -111,12 +112,12 @@ def sensitivity(page):
 def protocols(page):
     """What choosing by the labels is worth."""
     grid = page.fetch(plan.changed(plan.GRID), "grid", plan.MAIN, plan.FEW)
-    frame = tables.protocols(grid)
-    yield "protocols", tables.protocols_shown(frame)
-    yield "gains", tables.gains(frame).round(1)
+    frame = scoring.scored(grid)
+    yield "protocols", scoring.shown(frame)
+    yield "gains", scoring.gains(frame).round(1)
     yield "protocols-figure", figures.protocols(frame)
     runs = page.fetch(plan.COMPARISON, "comparison", plan.MAIN)
-    best = tables.best_of(runs, list(BASELINES))
+    best = comparisons.best_of(runs, list(BASELINES))
     means = runs.groupby(["dataset", "variant"], observed=True).acc.mean()
     lines = {dataset: means[dataset, name] for dataset, name in best.items()}
     yield "epochs", figures.epochs(runs[runs.variant == "DMAC, released"], lines)
