@@ -136,7 +136,9 @@ def _row(variant, record):
         row[f"start_{name}"] = 100 * (record.get("start") or {}).get(name, np.nan)
     row |= record.get("embedding") or {}
     seconds = record.get("seconds")
-    row["seconds"] = seconds["fit"] if isinstance(seconds, dict) else seconds
+    if isinstance(seconds, dict):  # of the epochs alone, without what stands between them
+        seconds = seconds["pretraining"] + seconds["training"]
+    row["seconds"] = seconds
     names = ("method", "settings", "error", "key", "n_anchors")
     return row | {name: record.get(name) for name in names} | {"epochs": epochs}
 

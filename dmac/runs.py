@@ -198,22 +198,24 @@ def _dmac(data, spec, device):
         return {"acc": found["acc"], "nmi": found["nmi"]}
 
     def follow(record, embed):
-        nonlocal outside, loaded
+        nonlocal begun, outside, loaded
         start = time.perf_counter()
         if isinstance(record, EpochRecord):
             epochs.append(_column(record) | score(embed()))
         else:
             if loaded is None:  # a kept pre-training begins with its last record
                 loaded = record.epoch if record.epoch > 1 else 0
+                if loaded:  # until now it was read, or waited for while another run made it
+                    begun, outside = start, 0.0
             if record.epoch == recipe.pretrain_epochs:
                 z = embed()
                 start_scores.update(score(z), **_shape(z))
         outside += time.perf_counter() - start
 
     model = DMAC(data.n_clusters, recipe, random_state=spec.seed, device=device)
-    start = time.perf_counter()
+    begun = time.perf_counter()
     model.fit(data.views, callback=follow)
-    seconds = time.perf_counter() - start - outside
+    seconds = time.perf_counter() - begun - outside
     before = [r.seconds for r in model.pretrain_history_]
     seconds += sum(before[:loaded])  # as if they had been computed here
     main = sum(r.seconds for r in model.history_)
