@@ -187,6 +187,31 @@ def test_names_handed_on_are_links_and_unknown_ones_are_warned_of(rendered):
     assert "dmac.views.nothing is not on the API page" in warning
 
 
+def listings(text):
+    """The code that a page shows: file, object and the line at which it starts, None if not given."""
+    for file, options in re.findall(r"```\{literalinclude\} (\S+)\n(.*?)```", text, re.DOTALL):
+        named = dict(re.findall(r"^:([\w-]+): *(.*)$", options, re.MULTILINE))
+        yield file, named.get("pyobject"), named.get("start-at")
+
+
+def lost_listings(text):
+    """Those of them that the module does not have any more."""
+    lost = []
+    for file, name, start in listings(text):
+        item = importlib.import_module(f"dmac.{Path(file).stem}")
+        for part in name.split("."):
+            item = getattr(item, part, None)
+        if item is None or (start or "") not in inspect.getsource(item):
+            lost.append((file, name, start))
+    return lost
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "book").glob("[0-9]*.ipynb")), ids=lambda p: p.stem)
+def test_code_that_a_chapter_shows_is_there(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert lost_listings("\n".join("".join(cell["source"]) for cell in cells)) == []
+
+
 # The checks above only mean something if each of them can fail.
 
 
@@ -216,3 +241,8 @@ def test_checks_can_fail():
     assert undocumented("chapters", chapters) == set()
     page = "## One\n\nIn {doc}`01_one`.\n.. automodule:: dmac.a\n## Two\n.. automodule:: dmac.b\n"
     assert chapters(page) == {"dmac.a": 1, "dmac.b": None}
+
+    shown = "```{{literalinclude}} ../dmac/kmeans.py\n:pyobject: {}\n:start-at: {}\n```\n"
+    assert lost_listings(shown.format("WarmAnchors.state", "return {}")) == []
+    gone = shown.format("WarmAnchors.lost", "return") + shown.format("kmeans", "warmed =")
+    assert [name for _, name, _ in lost_listings(gone)] == ["WarmAnchors.lost", "kmeans"]
