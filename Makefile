@@ -19,6 +19,8 @@ export IPYTHONDIR := $(CURDIR)/.venv/ipython
 # One thread an operation: experiments use the cores by running side by side, small networks gain
 # little from more, and rounding (so the last digit of a result) depends on the number of threads.
 export OMP_NUM_THREADS ?= 1
+# Processes of `make test`; a file's tests stay in one, since they share what they have prepared.
+TEST_JOBS ?= 2
 # Notebooks run in folders of their own, where a relative path would mean another place.
 ifneq ($(DMAC_DATA),)
 override DMAC_DATA := $(shell cd "$(DMAC_DATA)" && pwd || echo "$(DMAC_DATA)")
@@ -37,7 +39,7 @@ help:
 	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
 	@echo "make figures  draw every figure and table from the stored runs to _build/figures"
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
-	@echo "make bench  time every system on every shape, one after the other (half an hour, idle machine)"
+	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
@@ -60,7 +62,7 @@ pdf: $(READY)
 
 $(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
 	@mkdir -p $(@D)
-	env -u TQDM_DISABLE $(BIN)/papermill $< $@ $(if $(findstring runtime,$<),-p dataset mfeat) \
+	env -u TQDM_DISABLE $(BIN)/papermill $< $@ $(if $(findstring runtime,$<),-p dataset mfeat -p threads 1) \
 	    --cwd notebooks --kernel python3 --log-output --no-progress-bar
 
 # The runs behind those pages: `full` makes what notebooks/results lacks (hours; it can be stopped at any
@@ -81,7 +83,7 @@ figures: $(READY)
 	$(BIN)/python scripts/make_figures.py
 
 test: $(READY)
-	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax
+	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile
 
 # Stored in the repository, since timings need a machine that does nothing else.
 bench: $(READY)
