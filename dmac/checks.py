@@ -197,7 +197,9 @@ def check_labels(labels, n_samples=None, *, name="labels"):
         )
     if labels.dtype.kind not in "biufOSU":
         raise ValueError(f"{name} holds {labels.dtype} values: pass whole numbers or strings")
-    broken = [i for i, value in enumerate(labels.tolist()) if _is_no_whole_number(value)]
+    # Integers, booleans and strings are classes by their type; n of them need no look each.
+    suspect = labels.tolist() if labels.dtype.kind in "fO" else ()
+    broken = [i for i, value in enumerate(suspect) if _is_no_whole_number(value)]
     if broken:
         bad = broken[0]
         raise ValueError(

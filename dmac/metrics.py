@@ -77,13 +77,14 @@ def scores(true, predicted):
     >>> scores(["a", "a", "b", "b"], [7, 7, 3, 3])["acc"]
     1.0
     """
+    true = check_labels(true, name="true")
+    predicted = check_labels(predicted, name="predicted")
     table = contingency(true, predicted)
     n = table.sum()
     classes, clusters = linear_sum_assignment(table, maximize=True)
     matched = table[classes, clusters]
     f1 = np.zeros(table.shape[0])
     f1[classes] = 2 * matched / (table.sum(1)[classes] + table.sum(0)[clusters])
-    true, predicted = check_labels(true), check_labels(predicted)
     return {
         "acc": float(matched.sum() / n),
         "nmi": float(normalized_mutual_info_score(true, predicted, average_method="arithmetic")),
