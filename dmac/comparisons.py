@@ -10,6 +10,11 @@ import pandas as pd
 NOTHING = "–"
 
 
+def present(runs):
+    """Data sets that have a run, in order."""
+    return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
+
+
 def best_of(runs, variants, metric="acc"):
     """By data set, which of some variants has the highest mean."""
     some = runs[runs.variant.isin(variants)].dropna(subset=[metric])

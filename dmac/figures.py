@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dmac import paper, tables
+from dmac.comparisons import present
 from dmac.experiments import curves
 from dmac.recipes import RELEASED
 
@@ -18,16 +19,12 @@ STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _GREY = "0.35"
 
 
-def _nothing(text="no runs of this are stored yet"):
+def nothing(text="no runs of this are stored yet"):
+    """A figure that says only that it has nothing to show."""
     figure, axes = plt.subplots(figsize=(4, 1))
     axes.text(0.5, 0.5, text, ha="center", va="center")
     axes.set_axis_off()
     return figure
-
-
-def _present(runs):
-    """Data sets that have a run, in order."""
-    return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
 
 
 def _panels(names, width=6.4, height=2.3, columns=2, **options):
@@ -54,9 +51,9 @@ def _paper_line(axis, dataset, value, along="y"):
 
 def accuracy(runs, metric="acc"):
     """Every method's mean and standard deviation on every data set; the paper's DMAC as a line."""
-    names = _present(runs)
+    names = present(runs)
     if not names:
-        return _nothing()
+        return nothing()
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
     columns = min(3, len(names))
     figure, axes = _panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
@@ -100,9 +97,9 @@ def epochs(runs, baselines=None):
         By data set, the mean ACC of the best pipeline without training.
     """
     lines = curves(runs)
-    names = [d for d in _present(runs) if d in set(lines.dataset)]
+    names = [d for d in present(runs) if d in set(lines.dataset)]
     if not names:
-        return _nothing()
+        return nothing()
     figure, axes = _panels(names)
     for name, axis in zip(names, axes):
         part = lines[lines.dataset == name]
@@ -134,7 +131,7 @@ def collapse(runs):
     """
     lines = curves(runs)
     if lines.empty:
-        return _nothing()
+        return nothing()
     lines = lines.merge(runs[["dataset", "seed", "variant", "n_anchors"]])
     lines["share"] = lines.anchor_learning / np.log(lines.n_anchors.astype(float))
     panels = {
@@ -145,7 +142,7 @@ def collapse(runs):
     }
     figure, axes = _panels(list(panels))
     for (column, title), axis in zip(panels.items(), axes):
-        for number, name in enumerate(_present(runs)):
+        for number, name in enumerate(present(runs)):
             part = lines[lines.dataset == name].groupby("epoch")[column].median()
             if column in ("structure_preservation", "one_minus_cosine"):
                 part = part.clip(lower=1e-9)
@@ -159,7 +156,7 @@ def collapse(runs):
 def changes(table):
     """Changes against RELEASED by variant: a marker a data set and a bar for their mean."""
     if table.empty:
-        return _nothing()
+        return nothing()
     order = table["mean"].sort_values(na_position="first").index
     figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.21 * len(order)), layout="constrained")
     axis.axvline(0, color="black", linewidth=0.8)
@@ -176,93 +173,11 @@ def changes(table):
     return figure
 
 
-def similarity(arrays, datasets):
-    """Figure 3: cosines between the anchors sorted by class, raw above and centred below.
-
-    Parameters
-    ----------
-    arrays : dict
-        Of :meth:`dmac.page.Page.arrays`, by data set and variant.
-    datasets : list of str
-        One or several; each takes two rows.
-    """
-    variants = list(dict.fromkeys(variant for _, variant in arrays))
-    names = [d for d in datasets if any((d, v) in arrays for v in variants)]
-    if not names:
-        return _nothing()
-    rows = 2 * len(names)
-    figure, axes = plt.subplots(
-        rows, len(variants), figsize=(2 * len(variants) + 0.6, 1.95 * rows), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for i, name in enumerate(names):
-        for j, variant in enumerate(variants):
-            upper, lower = axes[2 * i : 2 * i + 2, j]
-            for axis in (upper, lower):
-                axis.grid(False)
-                axis.set(xticks=[], yticks=[])
-                axis.spines[:].set_visible(False)
-            if (name, variant) not in arrays:
-                continue
-            kept = arrays[name, variant]
-            raw, centred, _ = tables.similarity(kept["anchors"], kept["anchor_classes"])
-            options = dict(interpolation="nearest", rasterized=True)
-            first = upper.imshow(raw, vmin=0, vmax=1, cmap="viridis", **options)
-            second = lower.imshow(centred, vmin=-1, vmax=1, cmap="cividis", **options)
-            upper.set_title(variant if i == 0 else "")
-            if j == 0:
-                upper.set_ylabel(f"{name}\ncosines")
-                lower.set_ylabel(f"{name}\ncentred")
-        figure.colorbar(first, ax=axes[2 * i], shrink=0.8, aspect=14)
-        figure.colorbar(second, ax=axes[2 * i + 1], shrink=0.8, aspect=14)
-    return figure
-
-
-def planes(arrays, datasets):
-    """Figure 4: embeddings in the plane. Up to seven classes by colour and marker; more cannot be
-    told apart, so there a sample is filled if its nearest neighbour in the plane is of its class.
-    """
-    variants = list(dict.fromkeys(variant for _, variant in arrays))
-    names = [d for d in datasets if any((d, v) in arrays for v in variants)]
-    if not names:
-        return _nothing()
-    figure, axes = plt.subplots(
-        len(names), len(variants), figsize=(6.4, 2.25 * len(names)), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for i, name in enumerate(names):
-        for j, variant in enumerate(variants):
-            axis = axes[i, j]
-            axis.grid(False)
-            axis.set(xticks=[], yticks=[])
-            axis.spines[:].set_visible(True)
-            axis.spines[:].set_color("0.8")
-            if (name, variant) in arrays:
-                kept = arrays[name, variant]
-                _points(axis, kept["plane"], kept["classes"])
-            axis.set_title(variant if i == 0 else "")
-            if j == 0:
-                axis.set_ylabel(name)
-    return figure
-
-
-def _points(axis, plane, classes):
-    values = np.unique(classes)
-    if len(values) <= 7:
-        for number, value in enumerate(values):
-            x, y = plane[classes == value].T
-            axis.scatter(x, y, s=7, marker=MARKERS[number], color=f"C{number}", linewidths=0)
-        return
-    agree = classes[tables.nearest(plane)] == classes
-    axis.scatter(*plane[agree].T, s=5, color="C0", linewidths=0)
-    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", linewidths=0.6)
-
-
 def grids(grid, metric="oracle_acc"):
     """Figure 5: means over the grid of the two weights, a panel a data set; RELEASED is circled."""
-    names = _present(grid)
+    names = present(grid)
     if not names:
-        return _nothing()
+        return nothing()
     figure, axes = _panels(names, height=2.7)
     for name, axis in zip(names, axes):
         means = tables.grid_means(grid, name, metric)
@@ -301,10 +216,10 @@ def lines(runs, groups, metric="acc"):
     metric : str
     """
     if runs.empty:
-        return _nothing()
+        return nothing()
     figure, axes = _panels(list(groups))
     for (what, values), axis in zip(groups.items(), axes):
-        for number, name in enumerate(_present(runs)):
+        for number, name in enumerate(present(runs)):
             part = runs[runs.dataset == name]
             found = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
             place = [i for i, x in enumerate(found) if len(x)]
@@ -321,9 +236,9 @@ def lines(runs, groups, metric="acc"):
 
 def protocols(frame):
     """ACC of the same runs under the three protocols, a panel a data set, the paper as a line."""
-    names = [d for d in frame.dataset.cat.categories if d in set(frame.dataset)]
+    names = present(frame)
     if not names:
-        return _nothing()
+        return nothing()
     kinds = {"last epoch": "(a) last epoch", "epoch": "(b) oracle epoch", "grid": "(c) and grid"}
     figure, axes = _panels(names, height=1.5)
     for name, axis in zip(names, axes):
@@ -342,62 +257,3 @@ def protocols(frame):
     if any(axis.get_legend_handles_labels()[0] for axis in axes):
         _common_legend(figure, axes)
     return figure
-
-
-def run_times(table):
-    """Figure 2: seconds of a whole run on a logarithmic axis, the paper's and ours."""
-    figure, axis = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
-    for number, (name, row) in enumerate(table.iterrows()):
-        style = dict(marker=MARKERS[number], linestyle=STYLES[number % len(STYLES)])
-        if name.endswith("here"):
-            style["color"] = "black"
-        axis.plot(range(len(row)), row, label=name, **style)
-    axis.set_yscale("log", base=2)
-    axis.set_xticks(range(len(table.columns)), table.columns)
-    axis.set_ylabel("seconds")
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
-
-
-def seconds(timings):
-    """Seconds of an epoch by system and shape, of the stored runs of :mod:`dmac.scaling`."""
-    import pandas as pd
-
-    from dmac.scaling import SYSTEMS
-
-    frame = pd.DataFrame([r for r in timings if r["name"] != "growth" and "median" in r])
-    names = list(dict.fromkeys(frame.name))
-    figure, axis = plt.subplots(figsize=(6.4, 0.8 + 0.3 * len(names)), layout="constrained")
-    for system, marker in zip(SYSTEMS[:4], "so^D"):
-        part = frame[frame.system == system]
-        axis.plot(part["median"], [names.index(n) for n in part.name], marker, label=system)
-    axis.set_xscale("log")
-    axis.set_yticks(range(len(names)), names)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("seconds an epoch")
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
-
-
-def growth(timings):
-    """Seconds of an epoch over the number of samples, with fitted powers, and their table."""
-    import pandas as pd
-
-    from dmac.scaling import growth_exponent
-
-    points = pd.DataFrame([r for r in timings if r["name"] == "growth"])
-    figure, axis = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-    fits = {}
-    for fixed, label, marker in ((True, "m = 512", "o"), (False, "m = √(n c)", "s")):
-        part = points[(points.m == 512) == fixed].sort_values("n")
-        axis.loglog(part.n, part["median"], marker, label=label)
-        large = part[part.n >= 10_000]
-        slope, half = growth_exponent(large.n, large["median"])
-        fits[label] = {"exponent": slope, "±": half}
-        middle = np.exp(np.log(large[["n", "median"]]).mean())
-        ends = np.array([large.n.min(), large.n.max()])
-        fit = middle["median"] * (ends / middle["n"]) ** slope
-        axis.loglog(ends, fit, color="grey", linewidth=1)
-    axis.set(xlabel="samples n", ylabel="seconds an epoch")
-    axis.legend()
-    return figure, pd.DataFrame(fits).T

@@ -6,49 +6,10 @@ yet, the sentence says that.
 
 import numpy as np
 
-from dmac import comparisons, paper, tables
+from dmac import comparisons, paper, tables, wording
+from dmac.comparisons import present
 from dmac.experiments import curves
 from dmac.protocols import gains as gains_of
-
-_NOTHING = "The runs that this compares are not stored yet."
-
-
-def _present(runs):
-    return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
-
-
-def _list(names):
-    names = [str(name) for name in names]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _lines(sentences):
-    """Several sentences as a list, one as itself."""
-    if len(sentences) < 2:
-        return "".join(sentences) or _NOTHING
-    return "\n".join(f"- {sentence}" for sentence in sentences)
-
-
-def _sets(count):
-    return f"{count} data set{'' if count == 1 else 's'}"
-
-
-def _points(x):
-    text = f"{abs(x):.1f}"
-    return f"{text} point{'' if text == '1.0' else 's'}"
-
-
-def _than(x):
-    """How far a value lies from another, in words."""
-    return f"{_points(x)} {'more' if x > 0 else 'less'}"
-
-
-def _signed(x):
-    return f"{x:.3f}".replace("-", "−")
-
-
-def _percent(fraction):
-    return f"{100 * fraction:.0f} %"
 
 
 def paper_table():
@@ -76,16 +37,16 @@ def comparison(runs, references, variants=("DMAC, released", "DMAC, revised")):
         far = found["mean"].abs().idxmax()
         sentences.append(
             f'"{variant}" is above the best pipeline without training on '
-            f"{len(above)} of {_sets(len(found))}{' (' + _list(above) + ')' if above else ''}; "
+            f"{len(above)} of {wording.sets(len(found))}{' (' + wording.listed(above) + ')' if above else ''}; "
             f"the largest difference is {comparisons.change(found['mean'][far])} points, on {far}."
         )
-    return _lines(sentences)
+    return wording.lines(sentences)
 
 
 def significance(table, variant, level=0.05):
     """How many of the differences of a variant are significant, and in which direction."""
     if variant not in table.index.get_level_values("variant"):
-        return _NOTHING
+        return wording.NOTHING
     part = table.xs(variant, level="variant")
     clear = part[part.p < level]
     up, down = (clear["mean"] > 0).sum(), (clear["mean"] < 0).sum()
@@ -109,26 +70,26 @@ def beside_paper(closest):
         gap, left = row.released - row.paper, row.best - row.paper
         text = (
             f"On {dataset} the paper has {row.paper:.2f} %; RELEASED has {row.released:.1f} % at "
-            f"the epoch that the labels pick, {_than(gap)}."
+            f"the epoch that the labels pick, {wording.than(gap)}."
         )
         if row.trial != "RELEASED":
             text += (
                 f' The best of what was tried, "{row.trial}" ({row.seeds} seeds), has '
-                f"{row.best:.1f} %, {_than(left)} than the paper."
+                f"{row.best:.1f} %, {wording.than(left)} than the paper."
             )
         elif row.others:
             text += f" None of the {row.others} trials that are stored has a higher mean."
         else:
             text += " No other trial is stored yet."
         sentences.append(text)
-    return _lines(sentences)
+    return wording.lines(sentences)
 
 
 def authors_code(runs, variant="DMAC, released", dataset="PIE"):
     """RELEASED beside the authors' implementation."""
     part = runs[(runs.dataset == dataset) & (runs.variant == variant)]
     if not len(part):
-        return _NOTHING
+        return wording.NOTHING
     known = paper.AUTHORS_CODE[dataset]
     (oracle, oracle_sd), (last, last_sd) = known["oracle_acc"], known["last_acc"]
     return (
@@ -143,7 +104,7 @@ def collapse(runs):
     """How far apart the rows of Z are at the end, and where the anchor learning loss stands."""
     lines = curves(runs)
     if lines.empty:
-        return _NOTHING
+        return wording.NOTHING
     lines = lines.merge(runs[["dataset", "seed", "variant", "n_anchors"]])
     last = lines[lines.epoch == lines.groupby(["dataset", "seed", "variant"], observed=True)
                  .epoch.transform("max")]  # fmt: skip
@@ -176,18 +137,18 @@ def ablation(runs, full="DMAC"):
             f"points lower. Here the difference of the full model and {part} is {between}: "
             "the full model is"
         )
-        text += f" clearly ahead on {_list(gain)}" if gain else " clearly ahead nowhere"
-        text += f" and clearly behind on {_list(loss)}" if loss else ""
+        text += f" clearly ahead on {wording.listed(gain)}" if gain else " clearly ahead nowhere"
+        text += f" and clearly behind on {wording.listed(loss)}" if loss else ""
         text += ", at p below 0.05 on each by itself."
         sentences.append(text)
-    return _lines(sentences)
+    return wording.lines(sentences)
 
 
 def consistency(runs):
     """What the consistency loss was in all epochs."""
     lines = curves(runs)
     if lines.empty:
-        return _NOTHING
+        return wording.NOTHING
     most = lines.consistency.abs().max()
     return (
         f"In all {len(lines)} epochs of these runs the consistency loss was within {most:.0e} of "
@@ -201,7 +162,7 @@ def beyond(table):
     """The largest changes among the variants."""
     means = table["mean"].dropna() if "mean" in table else table
     if not len(means):
-        return _NOTHING
+        return wording.NOTHING
     best, worst = means.idxmax(), means.idxmin()
     up = int((means > 1).sum())
     if means[best] > 0:
@@ -218,51 +179,10 @@ def beyond(table):
     )
 
 
-def anchors(table, full="DMAC"):
-    """Which of the variants has the most dissimilar anchors."""
-    sentences = []
-    for dataset in dict.fromkeys(table.index.get_level_values(0)) if len(table) else ():
-        part = table.loc[dataset]
-        apart, rank = part["1 − mean cosine"], part["effective rank"]
-        if full not in apart or len(apart) < 2:
-            continue
-        most = apart.idxmax()
-        text = f"On {dataset} the mean cosine between two anchors of the full model is "
-        text += f"{apart[full]:.1e} below 1, and their effective rank {rank[full]:.2f}; "
-        if most == full:
-            text += "no variant has less similar anchors, as the paper's picture has it."
-        else:
-            text += f"the least similar are those of {most} ({apart[most]:.1e}), "
-            text += "unlike in the paper's picture."
-        sentences.append(text)
-    return _lines(sentences)
-
-
-def embedding(runs, full="DMAC"):
-    """Which of the variants has the best neighbours, and the best silhouette."""
-    sentences = []
-    for dataset in _present(runs):
-        part = runs[runs.dataset == dataset].groupby("variant", observed=True)
-        near, apart = 100 * part.neighbors.mean(), part.silhouette.mean()
-        if full not in near or len(near) < 2:
-            continue
-        best, wide = near.idxmax(), apart.idxmax()
-        agree = "the full model" if best == full else best
-        sentences.append(
-            f"On {dataset} {agree} has the largest share of neighbours of the same class, "
-            f"{near[best]:.1f} %"
-            + ("" if best == full else f" (the full model {near[full]:.1f} %)")
-            + f", and {'the full model' if wide == full else wide} the largest silhouette, "
-            f"{_signed(apart[wide])}"
-            + ("." if wide == full else f" (the full model {_signed(apart[full])}).")
-        )
-    return _lines(sentences)
-
-
 def sensitivity(grid, metric="oracle_acc"):
     """Which weight matters, and whether large weights are good."""
     sentences = []
-    for dataset in _present(grid):
+    for dataset in present(grid):
         means = tables.grid_means(grid, dataset, metric)
         cm, sp, _ = tables.shares(means)
         if np.isnan(cm):
@@ -270,14 +190,14 @@ def sensitivity(grid, metric="oracle_acc"):
         cm_best, sp_best = means.stack().idxmax()
         corner = means.iloc[-1, -1]
         sentences.append(
-            f"On {dataset} the weight of the structure accounts for {_percent(sp)} of the variance "
-            f"over the grid and that of CM for {_percent(cm)}; the best point is "
+            f"On {dataset} the weight of the structure accounts for {wording.percent(sp)} of the variance "
+            f"over the grid and that of CM for {wording.percent(cm)}; the best point is "
             f"({cm_best:g}, {sp_best:g}), and the corner with both weights largest is "
-            f"{_points(means.max(axis=None) - corner)} below."
+            f"{wording.points(means.max(axis=None) - corner)} below."
         )
     if not sentences:
-        return _NOTHING if not len(grid) else "No data set has the whole grid yet."
-    return _lines(sentences)
+        return wording.NOTHING if not len(grid) else "No data set has the whole grid yet."
+    return wording.lines(sentences)
 
 
 def lines(runs, groups):
@@ -293,43 +213,43 @@ def lines(runs, groups):
         where = width.idxmax()
         sentences.append(
             f"The choice of the {what if len(what) > 1 else f'number {what}'} moves the mean "
-            f"accuracy by up to {_points(width[where])} (on {where}, best at "
+            f"accuracy by up to {wording.points(width[where])} (on {where}, best at "
             f"{means[where].idxmax().split(' = ')[1]})."
         )
-    return _lines(sentences)
+    return wording.lines(sentences)
 
 
 def protocols(frame):
     """What the choices by the labels add."""
     gains = gains_of(frame)
     if not len(gains):
-        return _NOTHING
+        return wording.NOTHING
     sentences = []
     for dataset, row in gains.iterrows():
         part = frame[frame.dataset == dataset]
-        text = f"On {dataset} the choice of the epoch adds {_points(row['epoch, ACC'])} of accuracy"
+        text = f"On {dataset} the choice of the epoch adds {wording.points(row['epoch, ACC'])} of accuracy"
         last = "epoch"
         if not np.isnan(row["grid, ACC"]):
             last = "grid"
             text += f", the choice among {int(part.points.max())} pairs of weights another "
-            text += _points(row["grid, ACC"])
+            text += wording.points(row["grid, ACC"])
         known = paper.value(dataset, "acc")
         if known is not None and dataset in paper.SAME:
             mean = part[part.protocol == last].acc.mean()
-            text += f", which leaves {_than(mean - known)} than the paper's {known:.2f} %"
+            text += f", which leaves {wording.than(mean - known)} than the paper's {known:.2f} %"
         sentences.append(f"{text}.")
     nmi = gains["own epoch, NMI"]
     sentences.append(
         f"Reading NMI at its own best epoch instead of at that of the accuracy adds up to "
-        f"{_points(nmi.max())}."
+        f"{wording.points(nmi.max())}."
     )
-    return _lines(sentences)
+    return wording.lines(sentences)
 
 
 def epochs(runs):
     """Where over the epochs the mean accuracy is best, and where it ends."""
     sentences, curve = [], curves(runs)
-    for dataset in [d for d in _present(runs) if d in set(curve.dataset)]:
+    for dataset in [d for d in present(runs) if d in set(curve.dataset)]:
         mean = curve[curve.dataset == dataset].groupby("epoch").acc.mean()
         start = runs[runs.dataset == dataset].start_acc.mean()
         before = "" if np.isnan(start) else f"{start:.1f} % after the pre-training, "
@@ -337,19 +257,4 @@ def epochs(runs):
             f"On {dataset} the mean accuracy is {before}{mean.max():.1f} % at its best epoch "
             f"({mean.idxmax()} of {len(mean)}) and {mean.iloc[-1]:.1f} % at the last."
         )
-    return _lines(sentences)
-
-
-def run_times(table):
-    """How our seconds compare with the paper's for DMAC."""
-    sentences = []
-    for row, what in (
-        ("100 epochs here", "A hundred epochs of the main training"),
-        ("with pre-training here", "A whole run with its 1000 epochs of pre-training, on one thread,"),
-    ):
-        ratio = (table.loc[row] / table.loc["DMAC"]).dropna()
-        if len(ratio):
-            shares = [_percent(x) if x < 2 else f"{x:.0f} times as long" for x in ratio]
-            parts = [f"{share} on {name}" for share, name in zip(shares, ratio.index)]
-            sentences.append(f"{what} took, relative to the paper's DMAC: {_list(parts)}.")
-    return _lines(sentences)
+    return wording.lines(sentences)

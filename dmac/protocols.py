@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dmac import paper
-from dmac.comparisons import NOTHING
+from dmac.comparisons import NOTHING, present
 from dmac.recipes import RELEASED
 from dmac.tables import spread
 
@@ -36,7 +36,7 @@ def scored(grid):
         ``points``, the number of points chosen from. Nothing for a data set without RELEASED's own.
     """
     fixed, rows = {"cm_weight": RELEASED.cm_weight, "sp_weight": RELEASED.sp_weight}, []
-    for dataset in [d for d in grid.dataset.cat.categories if d in set(grid.dataset)]:
+    for dataset in present(grid):
         part = grid[(grid.dataset == dataset) & grid.oracle_acc.notna()]
         is_fixed = [all(s[k] == v for k, v in fixed.items()) for s in part.settings]
         own = part[is_fixed]
@@ -76,7 +76,7 @@ def _nmi_there(run):
 def shown(frame):
     """The table of `scored` as text, with the paper's values where it has the data set."""
     columns = {}
-    for dataset in [d for d in frame.dataset.cat.categories if d in set(frame.dataset)]:
+    for dataset in present(frame):
         for metric in ("acc", "nmi"):
             part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
             column = part.agg(spread)
@@ -92,7 +92,7 @@ def gains(frame):
     """What each choice by the labels adds, in points, mean over the seeds: a row a data set."""
     means = frame.groupby(["dataset", "protocol"], observed=True)[["acc", "nmi"]].mean()
     rows = {}
-    for dataset in [d for d in frame.dataset.cat.categories if d in set(frame.dataset)]:
+    for dataset in present(frame):
         part = means.loc[dataset].reindex(list(PROTOCOLS))
         acc, nmi = part.acc, part.nmi
         rows[dataset] = {

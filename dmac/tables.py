@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dmac import paper
-from dmac.comparisons import NOTHING, best_of
+from dmac.comparisons import NOTHING, best_of, present
 from dmac.recipes import RELEASED
 
 
@@ -119,7 +119,7 @@ def trials(runs, grid, datasets=("PIE", "BBC")):
     """
     joined = _with_best_of_grid(runs, grid)
     shown = {}
-    for dataset in [d for d in joined.dataset.cat.categories if d in set(joined.dataset)]:
+    for dataset in present(joined):
         part = joined[joined.dataset == dataset]
         for metric, name in (
             ("oracle_acc", "ACC"),
@@ -181,7 +181,7 @@ def ablation(runs):
     """Table 3: the paper's values, and ours at the oracle epoch and at the last."""
     names = [v for v in runs.variant.cat.categories if v in paper.TABLE_3]
     rows = {}
-    for dataset in [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]:
+    for dataset in present(runs):
         part = runs[runs.dataset == dataset]
         of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
         for metric in ("acc", "nmi"):
@@ -194,79 +194,6 @@ def ablation(runs):
                 for name in names:
                     row[title, name] = _cell(part[part.variant == name], column, of)
             rows[dataset, metric.upper()] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def similarity(anchors, classes):
-    """Cosines between anchors sorted by class, as they are and after subtracting the mean anchor.
-
-    Parameters
-    ----------
-    anchors : array of shape (m, d)
-    classes : array of shape (m,), int
-
-    Returns
-    -------
-    tuple of three arrays
-        Two matrices (m, m) and the sorted classes.
-    """
-    order = np.argsort(classes, kind="stable")
-    found = []
-    for u in (anchors[order].astype(float), anchors[order] - anchors.mean(0, dtype=float)):
-        unit = u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
-        found.append(unit @ unit.T)
-    return *found, np.asarray(classes)[order]
-
-
-def anchors(arrays):
-    """Measures of the anchors of kept runs, a row a data set and variant.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``m``; ``1 − mean cosine`` of two anchors; ``effective rank`` of U; after subtracting the
-        mean anchor the mean cosines ``within`` a class and ``between`` classes.
-    """
-    from dmac.diagnostics import effective_rank, mean_cosine
-
-    rows = {}
-    for (dataset, variant), kept in arrays.items():
-        _, centred, classes = similarity(kept["anchors"], kept["anchor_classes"])
-        same = classes[:, None] == classes
-        pairs = ~np.eye(len(classes), dtype=bool)
-        within, between = centred[same & pairs], centred[~same]
-        rows[dataset, variant] = {
-            "m": len(classes),
-            "1 − mean cosine": 1 - mean_cosine(kept["anchors"]),
-            "effective rank": effective_rank(kept["anchors"]),
-            "within": within.mean() if within.size else np.nan,
-            "between": between.mean() if between.size else np.nan,
-        }
-    columns = ["m", "1 − mean cosine", "effective rank", "within", "between"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    return table.astype({"m": int})
-
-
-def anchors_shown(table):
-    """The table of `anchors` as text."""
-    shown = table.map(lambda x: NOTHING if np.isnan(x) else f"{x:.2f}".replace("-", "−"))
-    shown["1 − mean cosine"] = [f"{x:.1e}".replace("-", "−") for x in table["1 − mean cosine"]]
-    return shown.assign(m=table.m)
-
-
-def embeddings(runs):
-    """Measures of the final embedding, mean ± sd over seeds, a row a data set and variant."""
-    percent = runs.assign(neighbors=100 * runs.neighbors)
-    rows = {}
-    for (dataset, variant), part in percent.groupby(["dataset", "variant"], observed=True):
-        rows[dataset, variant] = {
-            "neighbours, %": spread(part.neighbors),
-            "silhouette": spread(part.silhouette, digits=3),
-            "1 − mean cosine": f"{part.one_minus_cosine.mean():.1e}".replace("-", "−"),
-            "effective rank": spread(part.effective_rank, digits=2),
-            "ACC": spread(part.acc),
-            "seeds": len(part),
-        }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -290,7 +217,7 @@ def shares(means):
 def sensitivity(grid, metric="oracle_acc"):
     """What the two weights do on every data set, as text."""
     rows = {}
-    for dataset in [d for d in grid.dataset.cat.categories if d in set(grid.dataset)]:
+    for dataset in present(grid):
         means = grid_means(grid, dataset, metric)
         cm, sp, rest = shares(means)
         best = means.stack().idxmax()
@@ -311,36 +238,3 @@ def sensitivity(grid, metric="oracle_acc"):
 
 def _percent(x):
     return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
-
-
-def run_times(runs, timings=(), variant="DMAC, released"):
-    """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Whole runs with their 1000 epochs of pre-training, one thread each: their median.
-    timings : list of dict
-        Of :func:`dmac.scaling.measure`: 100 epochs of the main training, the paper's upper limit.
-    variant : str
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a system, a column a data set of the paper's; NaN where there is none.
-    """
-    names = list(paper.RUN_TIMES_OF)
-    table = pd.DataFrame(paper.RUN_TIMES, index=names).T
-    epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
-    table.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
-    mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
-    own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
-    table.loc["with pre-training here"] = own
-    return table
-
-
-def nearest(points):
-    """Index of every point's nearest other point: (n, d) -> (n,)."""
-    from scipy.spatial import cKDTree
-
-    return cKDTree(points).query(points, k=2)[1][:, 1]

@@ -20,7 +20,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from dmac import comparisons, experiments, figures, paper, plan, tables
+from dmac import comparisons, experiments, figures, geometry, paper, plan, tables, timings
 from dmac import protocols as scoring
 from dmac.page import Page
 from dmac.runs import BASELINES
@@ -72,26 +72,26 @@ def similarity(page):
     runs = page.fetch(plan.ABLATED, "ablation", plan.SHOWN)
     arrays = page.arrays(runs)
     for name in plan.SHOWN:
-        yield name, figures.similarity(arrays, [name])
-    yield "anchors", tables.anchors_shown(tables.anchors(arrays))
+        yield name, geometry.similarities(arrays, [name])
+    yield "anchors", geometry.anchors_shown(geometry.anchors(arrays))
 
 
 def embedding(page):
     """Figure 4."""
     runs = page.fetch(plan.ABLATED, "ablation", plan.SHOWN)
-    yield "planes", figures.planes(page.arrays(runs), plan.SHOWN)
-    yield "measures", tables.embeddings(runs)
+    yield "planes", geometry.planes(page.arrays(runs), plan.SHOWN)
+    yield "measures", geometry.embeddings(runs)
 
 
 def runtime(page):
     """Figure 2, and what an epoch costs, from the stored timings."""
     runs = page.fetch(plan.COMPARISON, "comparison", plan.MAIN)
     stored = json.loads((experiments.RESULTS / "runtime.json").read_text())
-    times = tables.run_times(runs, stored["runs"])
+    times = timings.table(runs, stored["runs"])
     yield "run-times", times
-    yield "run-times-figure", figures.run_times(times)
-    yield "seconds", figures.seconds(stored["runs"])
-    figure, fits = figures.growth(stored["runs"])
+    yield "run-times-figure", timings.drawn(times)
+    yield "seconds", timings.seconds(stored["runs"])
+    figure, fits = timings.growth(stored["runs"])
     yield "growth", figure
     yield "exponents", fits.round(3)
     frame = pd.DataFrame([r for r in stored["runs"] if r["name"] != "growth"])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from toy_frames import frame, several, three_variants
 
-from dmac import comparisons, findings
+from dmac import comparisons, findings, wording
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_significance_takes_the_best_baseline_of_each_data_set(runs):
     assert "0 are gains and 1 a loss" in findings.significance(table, "DMAC")
     text = findings.comparison(runs, ["k-means", "closed"], ["DMAC"])
     assert "on 1 of 2 data sets (BBC)" in text and "−39.0 points, on PIE" in text
-    assert findings.significance(table, "none") == findings._NOTHING
+    assert findings.significance(table, "none") == wording.NOTHING
 
 
 def test_changes_are_paired_and_averaged_over_common_data_sets():

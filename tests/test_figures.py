@@ -146,13 +146,3 @@ def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
     assert styles["PIE"]["the paper"] == "-" and "best baseline" in styles["PIE"]
     assert styles["Yale-3view"]["the paper, other views"] == ":"
     assert not any(label.startswith("the paper") for label in styles["mfeat"])
-
-
-def test_planes_show_classes_or_agreement():
-    few = {"plane": np.eye(4)[:, :2], "classes": np.array([0, 0, 1, 1])}
-    many = {"plane": np.arange(20.0)[:, None].repeat(2, 1), "classes": np.arange(20) // 2}
-    figure = figures.planes({("BBC", "DMAC"): few, ("PIE", "DMAC"): many}, ["BBC", "PIE"])
-    upper, lower = figure.axes
-    assert len(upper.collections) == 2  # a class each
-    agree, differ = (len(c.get_offsets()) for c in lower.collections)
-    assert agree + differ == 20 and agree > 0

@@ -2,7 +2,7 @@
 
 from toy_frames import grid_frame
 
-from dmac import findings, protocols
+from dmac import findings, protocols, wording
 
 
 def test_protocols_score_the_same_runs_in_five_ways():
@@ -32,5 +32,5 @@ def test_protocols_leave_out_points_and_sets_that_are_not_complete():
     assert found[found.protocol == "grid"].acc.tolist() == [45, 45]
     without = grid[grid.variant != str((1e3, 1e3))]
     assert protocols.scored(without).empty
-    assert findings.protocols(protocols.scored(without)) == findings._NOTHING
+    assert findings.protocols(protocols.scored(without)) == wording.NOTHING
     assert protocols.shown(protocols.scored(without)).shape[1] == 0

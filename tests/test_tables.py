@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from toy_frames import frame, grid_frame, several, three_variants
 
-from dmac import findings, paper, plan, tables
+from dmac import findings, plan, tables
 
 
 @pytest.fixture
@@ -88,31 +88,6 @@ def test_ablation_shows_the_paper_and_both_scores():
     assert "1.5 to 15.9 points lower" in text and "is +4.5 points" in text
 
 
-def test_similarity_is_sorted_by_class_and_centred():
-    anchors = np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.1], [1.0, -0.1]])
-    raw, centred, classes = tables.similarity(anchors, np.array([1, 0, 1, 0]))
-    assert classes.tolist() == [0, 0, 1, 1]
-    assert raw.min() > 0.97
-    np.testing.assert_allclose(centred, np.kron([[1, -1], [-1, 1]], np.ones((2, 2))), atol=1e-12)
-    kept = {"anchors": anchors, "anchor_classes": np.array([1, 0, 1, 0])}
-    spread = {"anchors": np.eye(4), "anchor_classes": np.arange(4)}
-    table = tables.anchors({("PIE", "wo/PD"): kept, ("PIE", "DMAC"): spread})
-    assert table.loc[("PIE", "wo/PD"), "within"] == pytest.approx(1)
-    assert table.loc[("PIE", "wo/PD"), "between"] == pytest.approx(-1)
-    assert table.loc[("PIE", "DMAC"), "effective rank"] == pytest.approx(4)
-    shown = tables.anchors_shown(table)
-    assert shown.loc[("PIE", "wo/PD")].tolist()[0] == 4
-    assert shown.loc[("PIE", "wo/PD"), "between"] == "−1.00"
-    assert "as the paper's picture has it" in findings.anchors(table)
-    swapped = tables.anchors({("PIE", "wo/PD"): spread, ("PIE", "DMAC"): kept})
-    assert "unlike in the paper's picture" in findings.anchors(swapped)
-
-
-def test_nearest_is_another_point():
-    points = np.array([[0.0, 0], [1, 0], [1.5, 0], [9, 9]])
-    assert tables.nearest(points).tolist() == [1, 2, 1, 2]
-
-
 def test_consistency_sentence_follows_the_values():
     row = {"dataset": "PIE", "variant": "DMAC", "seed": 1, "acc": 1.0}
     small = frame([row | {"epochs": {"acc": [0.1], "nmi": [0.1], "consistency": [1e-9]}}])
@@ -120,25 +95,3 @@ def test_consistency_sentence_follows_the_values():
     assert "rounding alone" in findings.consistency(small)
     assert "rounding" not in findings.consistency(large)
     assert "of 1" in findings.epochs(small)
-
-
-def test_run_times_have_the_paper_s_and_ours():
-    rows = [
-        row | {"seconds": s}
-        for row, s in zip(several("BBC", "DMAC, released", [1.0, 1.0, 1.0]), (5.0, 9.0, 7.0))
-    ]
-    timings = [
-        {"name": "ALOI", "system": "released", "median": 2.0249},
-        {"name": "ALOI", "system": "dense", "error": "more than 20 GB"},
-    ]
-    table = tables.run_times(frame(rows), timings)
-    assert table.loc["DMAC", "ALOI"] == paper.RUN_TIMES["DMAC"][3]
-    assert table.loc["with pre-training here", "BBC"] == 7
-    assert table.loc["with pre-training here"].isna().sum() == 3
-    assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
-    said = findings.run_times(table)
-    assert "50 % on ALOI" in said and "39 % on BBC" in said
-    slow = table.copy()
-    slow.loc["with pre-training here"] *= 10
-    assert "4 times as long on BBC" in findings.run_times(slow)
-    assert findings.run_times(table.iloc[:6].reindex([*table.index])) == findings._NOTHING
