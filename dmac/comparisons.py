@@ -15,6 +15,41 @@ def present(runs):
     return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
 
 
+def repeated(runs, again, metric="acc"):
+    """How far runs made a second time are from the first, with the same data, settings and seed.
+
+    Parameters
+    ----------
+    runs, again : pandas.DataFrame
+        Of :func:`dmac.experiments.runs`.
+    metric : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a variant and data set that both have, in points: the ``mean`` and the ``largest``
+        distance of two runs, the distance of the two means over the seeds (``of means``), the
+        standard deviation over the seeds of the first (``sd``), and the number of ``seeds``.
+    """
+    names, rows = ["variant", "dataset", "seed"], {}
+    both = runs[[*names, metric]].merge(again[[*names, metric]], on=names, suffixes=("", "_again"))
+    both = both.dropna()
+    for variant in [v for v in runs.variant.cat.categories if v in set(both.variant)]:
+        for dataset in [d for d in runs.dataset.cat.categories if d in set(both.dataset)]:
+            part = both[(both.variant == variant) & (both.dataset == dataset)]
+            if len(part):
+                far = part[f"{metric}_again"] - part[metric]
+                rows[variant, dataset] = {
+                    "mean": far.abs().mean(),
+                    "largest": far.abs().max(),
+                    "of means": abs(far.mean()),
+                    "sd": part[metric].std(),
+                    "seeds": len(part),
+                }
+    columns = ["mean", "largest", "of means", "sd", "seeds"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
 def best_of(runs, variants, metric="acc"):
     """By data set, which of some variants has the highest mean."""
     some = runs[runs.variant.isin(variants)].dropna(subset=[metric])

@@ -33,6 +33,11 @@ def open_store(results=RESULTS):
     return Store(Path(results) / "runs", complete_settings)
 
 
+def open_repeated(results, name):
+    """The store of runs that were made again, on another machine or with other instructions."""
+    return Store(Path(results) / "repeated" / name, complete_settings)
+
+
 def arrays_path(store, key):
     """Where the arrays of a run are that has some."""
     return store.folder / "arrays" / f"{key[:32]}.npz"

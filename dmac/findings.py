@@ -258,3 +258,23 @@ def epochs(runs):
             f"({mean.idxmax()} of {len(mean)}) and {mean.iloc[-1]:.1f} % at the last."
         )
     return wording.lines(sentences)
+
+
+def repeated(table):
+    """How far the variants' runs come out when they are made again."""
+    if not len(table):
+        return wording.NOTHING
+    largest = table.largest.groupby(level=0, sort=False).max()
+    near, sentences = largest[largest <= 0.5], []
+    if len(near):
+        names = wording.listed(f'"{name}"' for name in near.index)
+        text = f"Every run of {names} came out within half a point of the stored one: "
+        sentences.append(f"{text}at most {wording.points(near.max())} away.")
+    for variant in largest.index.difference(near.index, sort=False):
+        part = table.loc[variant]
+        sentences.append(
+            f'A run of "{variant}" came out up to {wording.points(largest[variant])} away (on '
+            f"{part.largest.idxmax()}), and the mean over the seeds up to "
+            f"{wording.points(part['of means'].max())}."
+        )
+    return wording.lines(sentences)

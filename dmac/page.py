@@ -65,6 +65,8 @@ class Page:
     seeds : int
     datasets : list of str
         Those that were asked for by ``dataset``.
+    results : pathlib.Path
+        Folder of the store.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class Page:
             self._pretrained = experiments.cache()
         self._sources = dict(_resolved(name) for name in names)
         self.datasets = list(self._sources)
+        self.results = Path(results)
         self.store = experiments.open_store(results).refresh()
         self._records, self._asked, self.absent = experiments.index(self.store), {}, {}
 

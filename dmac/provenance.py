@@ -107,6 +107,18 @@ def processor():
     return names[0].strip() if names else platform.machine()
 
 
+#: Variables of the environment that choose the instructions of torch and its libraries.
+_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "DNNL_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
+
+
+def arithmetic():
+    """What decides how results are rounded: torch's vector instructions, and who chose them."""
+    import torch
+
+    chosen = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
+    return {"instructions": torch.backends.cpu.get_cpu_capability()} | chosen
+
+
 def data_hash(data):
     """SHA-256 (64 digits) of views and labels; sparse and dense views differ."""
     digest = hashlib.sha256()

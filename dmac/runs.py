@@ -161,6 +161,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         "peak_mb": provenance.peak_memory(),
         "device": torch.cuda.get_device_name(device) if "cuda" in device else device,
         "processor": provenance.processor(),
+        "arithmetic": provenance.arithmetic(),
         "threads": threads,
         "versions": provenance.versions(),
         "code": {"sha256": provenance.code_identity(), "commit": provenance.commit()},

@@ -121,6 +121,10 @@ def protocols(page):
     means = runs.groupby(["dataset", "variant"], observed=True).acc.mean()
     lines = {dataset: means[dataset, name] for dataset, name in best.items()}
     yield "epochs", figures.epochs(runs[runs.variant == "DMAC, released"], lines)
+    again = experiments.open_repeated(page.results, "other-instructions").refresh()
+    asked = plan.COMPARISON, plan.MAIN, range(1, plan.FEW + 1)
+    again = experiments.runs(experiments.index(again), *asked)
+    yield "rounding", comparisons.repeated(runs, again).round(2)
 
 
 PAGES = {

@@ -1,11 +1,17 @@
 """Make stored runs again, and say how far their last-epoch scores are from the stored ones.
 
     python scripts/repeat_runs.py --count 3
-    python scripts/repeat_runs.py --datasets mfeat --seed 1
+    python scripts/repeat_runs.py --datasets mfeat --draw 1
 
 The runs are drawn at random. The exit status is 1 if a score differs by
 more than --points, or a run is of other data. With the same versions, threads and processor the
-difference is 0; another processor rounds differently.
+difference is 0; another processor rounds differently, and so do other instructions of this one:
+
+    ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE \\
+        python scripts/repeat_runs.py --save other-instructions --seeds 3 --datasets PIE mfeat
+
+With --save the runs of the comparison are made again into a store of their own, below
+notebooks/results/repeated/, which the page on protocols shows.
 """
 
 import argparse
@@ -17,7 +23,7 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from dmac import experiments
+from dmac import comparisons, experiments, plan
 from dmac.runs import Spec, make_run
 
 
@@ -32,26 +38,54 @@ def repeat(record, **options):
     return max(100 * abs(scores[name] - record["scores"][name]) for name in ("acc", "nmi"))
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=3)
-    parser.add_argument("--datasets", nargs="+", help="by default all that have stored runs")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw of runs")
-    parser.add_argument("--points", type=float, default=0.5, help="the largest difference allowed")
-    parser.add_argument("--results", type=Path, default=experiments.RESULTS)
-    given = parser.parse_args(arguments)
+def draw(store, given):
+    """Repeat some runs, and return the largest difference."""
     stored = [
         record
-        for record in experiments.open_store(given.results).refresh().records()
+        for record in store.records()
         if "scores" in record and record["dataset"] in (given.datasets or [record["dataset"]])
     ]
     stored.sort(key=lambda record: record["key"])
     worst = 0.0
-    for record in random.Random(given.seed).sample(stored, min(given.count, len(stored))):
+    for record in random.Random(given.draw).sample(stored, min(given.count, len(stored))):
         far = repeat(record)
         worst = max(worst, far)
         name = f"{record['dataset']}, {record['method']}, seed {record['seed']}"
         print(f"{name} ({record['key'][:12]}): {far:.2f} points apart", flush=True)
+    return worst
+
+
+def save(store, given, variants=plan.COMPARISON, **options):
+    """Make the comparison's runs again into a store of their own, and return the largest difference.
+
+    Without the cache of pre-trained weights: those were computed with the other arithmetic.
+    """
+    seeds, names = range(1, given.seeds + 1), given.datasets or list(plan.MAIN)
+    again = experiments.open_repeated(given.results, given.save).refresh()
+    specs = plan.specs(variants, names, seeds, "comparison")
+    for record in experiments.complete(specs, again, n_jobs=given.jobs, **options):
+        print(f"{record['dataset']}, {record['method']}, seed {record['seed']}", flush=True)
+    frames = [
+        experiments.runs(experiments.index(some), variants, names, seeds) for some in (store, again)
+    ]
+    tables = [comparisons.repeated(*frames, metric) for metric in ("acc", "nmi")]
+    print(tables[0].round(2).to_string())
+    return max((table.largest.max() for table in tables if len(table)), default=0.0)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=3)
+    parser.add_argument("--datasets", nargs="+", help="by default all that have stored runs")
+    parser.add_argument("--draw", type=int, default=0, help="the seed of the draw of runs")
+    parser.add_argument("--points", type=float, default=0.5, help="the largest difference allowed")
+    parser.add_argument("--results", type=Path, default=experiments.RESULTS)
+    parser.add_argument("--save", metavar="NAME", help="of the store of repeated runs")
+    parser.add_argument("--seeds", type=int, default=plan.FEW, help="with --save: 1, 2, ..., SEEDS")
+    parser.add_argument("--jobs", type=int, default=1, help="with --save: processes")
+    given = parser.parse_args(arguments)
+    store = experiments.open_store(given.results).refresh()
+    worst = save(store, given) if given.save else draw(store, given)
     return int(worst > given.points)
 
 

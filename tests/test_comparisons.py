@@ -60,3 +60,19 @@ def test_changes_are_paired_and_averaged_over_common_data_sets():
     assert '"up" raises the accuracy most' in text and '"down" lowers it most' in text
     assert "no variant raises" in findings.beyond(-table.loc[["up"]])
     assert comparisons.changes(frame(rows[:2])).empty
+
+
+def test_repeated_runs_are_compared_seed_by_seed():
+    first = frame([*several("PIE", "DMAC", [30.0, 36.0, 33.0]), *several("BBC", "DMAC", [50.0])])
+    again = frame(several("PIE", "DMAC", [34.0, 33.0]))
+    table = comparisons.repeated(first, again)
+    assert list(table.index) == [("DMAC", "PIE")]
+    mean, largest, of_means, sd, seeds = table.iloc[0]
+    assert (mean, largest, of_means, seeds) == (3.5, 4.0, 0.5, 2)
+    assert sd == pytest.approx(np.std([30, 36], ddof=1))
+    said = findings.repeated(table)
+    assert "up to 4.0 points away (on PIE)" in said and "the seeds up to 0.5 points" in said
+    same = comparisons.repeated(first, first)
+    assert same.largest.tolist() == [0, 0]
+    assert 'Every run of "DMAC" came out within half a point' in findings.repeated(same)
+    assert findings.repeated(comparisons.repeated(first, again.iloc[:0])) == wording.NOTHING

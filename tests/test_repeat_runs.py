@@ -1,8 +1,12 @@
 """Stored runs made again: no difference here, and a wrong record is found."""
 
+import argparse
+
 import pytest
 import repeat_runs
-from toy_runs import filled, load
+from toy_runs import VARIANTS, filled, load
+
+from dmac import experiments
 
 
 def test_a_repeated_run_is_the_stored_one(tmp_path):
@@ -23,3 +27,15 @@ def test_the_command_judges_by_the_largest_difference(tmp_path, monkeypatch, cap
     assert repeat_runs.main(options) == status
     assert capsys.readouterr().out.count("0.25 points apart") == 2
     assert repeat_runs.main([*options, "--datasets", "other"]) == status
+
+
+def test_saved_repetitions_are_a_store_of_their_own(tmp_path, capsys):
+    store, made = filled(tmp_path, seeds=[1])
+    given = argparse.Namespace(results=tmp_path, save="here", seeds=1, jobs=1, datasets=["toy"])
+    assert repeat_runs.save(store.refresh(), given, VARIANTS, load=load) == 0
+    again = experiments.open_repeated(tmp_path, "here").refresh()
+    assert {record["key"] for record in again.records()} == {record["key"] for record in made}
+    assert all("instructions" in record["arithmetic"] for record in again.records())
+    assert capsys.readouterr().out.count("toy, ") == 2
+    repeat_runs.save(store, given, VARIANTS, load=load)
+    assert "toy, " not in capsys.readouterr().out  # nothing is made twice
