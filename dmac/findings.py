@@ -75,7 +75,8 @@ def beside_paper(closest):
         if row.trial != "RELEASED":
             text += (
                 f' The best of what was tried, "{row.trial}" ({row.seeds} seeds), has '
-                f"{row.best:.1f} %, {wording.than(left)} than the paper."
+                f"{row.best:.1f} %, {wording.than(left)} than the paper. The highest single run, "
+                f'of "{row.of}", has {row.top:.1f} %.'
             )
         elif row.others:
             text += f" None of the {row.others} trials that are stored has a higher mean."

@@ -57,7 +57,7 @@ TRIALS = {
 }
 PAIRED_TRIALS = {
     f"lr {lr:g}, {e} epochs of pre-training": dict(lr=lr, pretrain_epochs=e)
-    for lr in (1e-5, 1e-4)
+    for lr in (1e-5, 3e-5, 1e-4)
     for e in (100, 300)
 }
 LONG_TRIALS = {"2000 epochs of pre-training": dict(pretrain_epochs=2000)}

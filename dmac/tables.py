@@ -157,8 +157,9 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
     Returns
     -------
     pandas.DataFrame
-        ``paper``, ``released``, ``trial`` (its name), ``best`` (its mean), ``seeds`` of it,
-        and the number of ``others`` that were tried.
+        ``paper``, ``released``, ``trial`` (its name), ``best`` (its mean), ``seeds`` of it, the
+        highest single run (``top``) and what it is a run of (``of``), and the number of
+        ``others`` that were tried.
     """
     joined, rows = _with_best_of_grid(runs, grid), {}
     for dataset in [d for d in names if d in set(joined.dataset)]:
@@ -171,9 +172,11 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
             "trial": means.idxmax(),
             "best": means.max(),
             "seeds": groups.count()[means.idxmax()],
+            "top": groups.max().max(),
+            "of": groups.max().idxmax(),
             "others": len(means) - ("RELEASED" in means),
         }
-    columns = ["paper", "released", "trial", "best", "seeds", "others"]
+    columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "others"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 

@@ -61,6 +61,7 @@ def test_grid_chooses_the_best_point_by_its_mean():
     assert table.loc["PIE", "best"] == 50
     text = findings.beside_paper(table)
     assert "3.2 points less" in text and "6.8 points more than the paper" in text
+    assert 'single run, of "best of the grid, CM 1, SP 1000", has 50.0 %' in text
     alone = tables.closest(runs, grid_frame().iloc[:0])
     assert alone.loc["PIE", "trial"] == "RELEASED"
     assert "No other trial is stored yet" in findings.beside_paper(alone)
