@@ -78,6 +78,8 @@ def beside_paper(closest):
                 f"{row.best:.1f} %, {wording.than(left)} than the paper. The highest single run, "
                 f'of "{row.of}", has {row.top:.1f} %.'
             )
+            for other, value in row.elsewhere.items():
+                text += f" On {other} the same setting has {value:.1f} %."
         elif row.others:
             text += f" None of the {row.others} trials that are stored has a higher mean."
         else:

@@ -158,8 +158,8 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
     -------
     pandas.DataFrame
         ``paper``, ``released``, ``trial`` (its name), ``best`` (its mean), ``seeds`` of it, the
-        highest single run (``top``) and what it is a run of (``of``), and the number of
-        ``others`` that were tried.
+        highest single run (``top``) and what it is a run of (``of``), the trial's means on the
+        other data sets (``elsewhere``, a dict), and the number of ``others`` that were tried.
     """
     joined, rows = _with_best_of_grid(runs, grid), {}
     for dataset in [d for d in names if d in set(joined.dataset)]:
@@ -174,10 +174,16 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
             "seeds": groups.count()[means.idxmax()],
             "top": groups.max().max(),
             "of": groups.max().idxmax(),
+            "elsewhere": _means_elsewhere(joined, means.idxmax(), f"oracle_{metric}", dataset),
             "others": len(means) - ("RELEASED" in means),
         }
-    columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "others"]
+    columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "elsewhere", "others"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _means_elsewhere(runs, variant, column, dataset):
+    part = runs[(runs.variant == variant) & (runs.dataset != dataset)]
+    return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
 
 
 def ablation(runs):

@@ -62,6 +62,12 @@ def test_grid_chooses_the_best_point_by_its_mean():
     text = findings.beside_paper(table)
     assert "3.2 points less" in text and "6.8 points more than the paper" in text
     assert 'single run, of "best of the grid, CM 1, SP 1000", has 50.0 %' in text
+    assert "the same setting" not in text
+    trial = [row | {"variant": "lr 1"} for row in released("PIE", [39.0], [60.0])]
+    trial += [row | {"variant": "lr 1"} for row in released("BBC", [20.0], [25.5])]
+    more = tables.closest(frame([*released("PIE", [37.0], [40.0]), *trial]), grid_frame())
+    assert more.loc["PIE", "elsewhere"] == {"BBC": 25.5}
+    assert "On BBC the same setting has 25.5 %." in findings.beside_paper(more)
     alone = tables.closest(runs, grid_frame().iloc[:0])
     assert alone.loc["PIE", "trial"] == "RELEASED"
     assert "No other trial is stored yet" in findings.beside_paper(alone)
