@@ -182,16 +182,24 @@ def anchors_finding(table, full="DMAC"):
         apart, rank = part["1 − mean cosine"], part["effective rank"]
         if full not in apart or len(apart) < 2:
             continue
-        most = apart.idxmax()
+        same = [v for v in apart.index if v != full and f"{apart[v]:.1e}" == f"{apart[full]:.1e}"]
+        most = _first(apart, full, ".1e")
         text = f"On {dataset} the mean cosine between two anchors of the full model is "
         text += f"{apart[full]:.1e} below 1, and their effective rank {rank[full]:.2f}; "
         if most == full:
-            text += "no variant has less similar anchors, as the paper's picture has it."
+            text += "no variant has less similar anchors, as the paper's picture has it"
+            text += f", but {wording.listed(same)} equals it to two digits." if same else "."
         else:
             text += f"the least similar are those of {most} ({apart[most]:.1e}), "
             text += "unlike in the paper's picture."
         sentences.append(text)
     return wording.lines(sentences)
+
+
+def _first(values, full, digits):
+    """The variant with the largest value: the full model, where none is larger as it is printed."""
+    best = values.idxmax()
+    return full if f"{values[best]:{digits}}" == f"{values[full]:{digits}}" else best
 
 
 def embedding_finding(runs, full="DMAC"):
@@ -202,7 +210,7 @@ def embedding_finding(runs, full="DMAC"):
         near, apart = 100 * part.neighbors.mean(), part.silhouette.mean()
         if full not in near or len(near) < 2:
             continue
-        best, wide = near.idxmax(), apart.idxmax()
+        best, wide = _first(near, full, ".1f"), _first(apart, full, ".3f")
         agree = "the full model" if best == full else best
         sentences.append(
             f"On {dataset} {agree} has the largest share of neighbours of the same class, "

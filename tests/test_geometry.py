@@ -24,6 +24,8 @@ def test_similarity_is_sorted_by_class_and_centred():
     assert shown.loc[("PIE", "wo/PD")].tolist()[0] == 4
     assert shown.loc[("PIE", "wo/PD"), "between"] == "−1.00"
     assert "as the paper's picture has it" in geometry.anchors_finding(table)
+    tied = geometry.anchors({("PIE", "wo/CM"): spread, ("PIE", "DMAC"): spread})
+    assert "but wo/CM equals it to two digits" in geometry.anchors_finding(tied)
     swapped = geometry.anchors({("PIE", "wo/PD"): spread, ("PIE", "DMAC"): kept})
     assert "unlike in the paper's picture" in geometry.anchors_finding(swapped)
 
