@@ -102,7 +102,7 @@ def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def trials(runs, grid, datasets=("PIE", "BBC")):
+def trials(runs, grid):
     """What was tried to come closer to the paper, at the oracle epoch and at the last.
 
     Parameters
@@ -111,7 +111,6 @@ def trials(runs, grid, datasets=("PIE", "BBC")):
         Of RELEASED and its variants.
     grid : pandas.DataFrame
         Of the weights; the point with the best mean is added.
-    datasets : sequence of str
 
     Returns
     -------

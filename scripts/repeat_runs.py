@@ -8,7 +8,7 @@ more than --points, or a run is of other data. With the same versions, threads a
 difference is 0; another processor rounds differently, and so do other instructions of this one:
 
     ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE \\
-        python scripts/repeat_runs.py --save other-instructions --seeds 3 --datasets PIE mfeat
+        python scripts/repeat_runs.py --save other-instructions --seeds 3 --datasets Yale-3view PIE
 
 With --save the runs of the comparison are made again into a store of their own, below
 notebooks/results/repeated/, which the page on protocols shows.
@@ -26,6 +26,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from dmac import comparisons, experiments, plan
 from dmac.runs import Spec, make_run
 
+OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
+
 
 def repeat(record, **options):
     """The largest difference of ACC and NMI in points, between a stored run and its repetition."""
@@ -33,7 +35,7 @@ def repeat(record, **options):
     spec = Spec(*(record[name] for name in names), file="repeated")
     found = spec.identity(**options)["data"]
     if found != record["data"]:
-        raise ValueError(f"{record['dataset']} is not what the run was made on: its hash is {found}")
+        raise ValueError(OTHER_DATA.format(record["dataset"], found))
     scores = make_run(spec, threads=record["threads"], **options)["scores"]
     return max(100 * abs(scores[name] - record["scores"][name]) for name in ("acc", "nmi"))
 
@@ -63,10 +65,18 @@ def save(store, given, variants=plan.COMPARISON, **options):
     seeds, names = range(1, given.seeds + 1), given.datasets or list(plan.MAIN)
     again = experiments.open_repeated(given.results, given.save).refresh()
     specs = plan.specs(variants, names, seeds, "comparison")
+    first = experiments.index(store)
+    for spec in specs:
+        identity = spec.identity(**options)
+        found = identity.pop("data")
+        record = first.get(experiments.run_name(**identity))
+        if record is not None and record["data"] != found:
+            raise ValueError(OTHER_DATA.format(spec.dataset, found))
     for record in experiments.complete(specs, again, n_jobs=given.jobs, **options):
         print(f"{record['dataset']}, {record['method']}, seed {record['seed']}", flush=True)
     frames = [
-        experiments.runs(experiments.index(some), variants, names, seeds) for some in (store, again)
+        experiments.runs(records, variants, names, seeds)
+        for records in (first, experiments.index(again))
     ]
     tables = [comparisons.repeated(*frames, metric) for metric in ("acc", "nmi")]
     print(tables[0].round(2).to_string())

@@ -1,6 +1,7 @@
 """Stored runs made again: no difference here, and a wrong record is found."""
 
 import argparse
+import dataclasses
 
 import pytest
 import repeat_runs
@@ -15,7 +16,7 @@ def test_a_repeated_run_is_the_stored_one(tmp_path):
         assert repeat_runs.repeat(record, load=load) == 0
     changed = made[0] | {"scores": made[0]["scores"] | {"nmi": made[0]["scores"]["nmi"] - 0.02}}
     assert repeat_runs.repeat(changed, load=load) == pytest.approx(2)
-    with pytest.raises(ValueError, match="toy is not what the run was made on"):
+    with pytest.raises(ValueError, match="toy is not what the stored run was made on"):
         repeat_runs.repeat(made[0] | {"data": "00"}, load=load)
 
 
@@ -39,3 +40,10 @@ def test_saved_repetitions_are_a_store_of_their_own(tmp_path, capsys):
     assert capsys.readouterr().out.count("toy, ") == 2
     repeat_runs.save(store, given, VARIANTS, load=load)
     assert "toy, " not in capsys.readouterr().out  # nothing is made twice
+
+    def doubled(name):
+        data = load(name)
+        return dataclasses.replace(data, views=[2 * x for x in data.views])
+
+    with pytest.raises(ValueError, match="toy is not what the stored run was made on"):
+        repeat_runs.save(store, given, VARIANTS, load=doubled)
