@@ -66,16 +66,17 @@ def joined(frames):
 
 
 def paper_scores(table=paper.TABLE_2):
-    """A table of the paper, "ACC / NMI" in every cell, the best in each column with an asterisk."""
-    found = {}
-    for i, name in enumerate(paper.DATASETS):
-        values = np.array([row[2 * i : 2 * i + 2] for row in table.values()])
+    """A table of the paper: a row a metric and method, a column a data set, the best marked by *."""
+    frames = {}
+    for i, metric in enumerate(("ACC", "NMI")):
+        values = np.array([row[i::2] for row in table.values()])
         best = values == values.max(axis=0)
-        found[name] = [
-            " / ".join(f"{x:.2f}{'*' if b else ''}" for x, b in zip(row, marks))
+        text = [
+            [f"{x:.2f}{'*' if b else ''}" for x, b in zip(row, marks)]
             for row, marks in zip(values, best)
         ]
-    return pd.DataFrame(found, index=list(table))
+        frames[metric] = pd.DataFrame(text, index=list(table), columns=list(paper.DATASETS))
+    return pd.concat(frames)
 
 
 def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
@@ -105,6 +106,9 @@ def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
 def trials(runs, grid):
     """What was tried to come closer to the paper, at the oracle epoch and at the last.
 
+    Metrics stand beside each other and data sets below each other: twice as many columns would be
+    wider than a page.
+
     Parameters
     ----------
     runs : pandas.DataFrame
@@ -116,19 +120,14 @@ def trials(runs, grid):
     -------
     pandas.DataFrame of str
     """
-    joined = _with_best_of_grid(runs, grid)
-    shown = {}
+    joined, shown = _with_best_of_grid(runs, grid), {}
+    metrics = {"ACC": "oracle_acc", "NMI": "oracle_nmi", "ACC, last epoch": "acc"}
     for dataset in present(joined):
         part = joined[joined.dataset == dataset]
-        for metric, name in (
-            ("oracle_acc", "ACC"),
-            ("oracle_nmi", "NMI"),
-            ("acc", "ACC, last"),
-        ):
-            column = cells(part, metric, "variant", "dataset")
-            shown[f"{dataset} {name}"] = column[dataset]
-    names = [v for v in joined.variant.cat.categories if v in set(joined.variant)]
-    return pd.DataFrame(shown).reindex(names).fillna(NOTHING).rename_axis(index=None)
+        columns = [cells(part, metric, "variant", "dataset") for metric in metrics.values()]
+        shown[dataset] = pd.concat(columns, axis=1)
+        shown[dataset].columns = list(metrics)
+    return pd.concat(shown) if shown else pd.DataFrame(columns=list(metrics))
 
 
 def _with_best_of_grid(runs, grid):
@@ -186,22 +185,26 @@ def _means_elsewhere(runs, variant, column, dataset):
 
 
 def ablation(runs):
-    """Table 3: the paper's values, and ours at the oracle epoch and at the last."""
+    """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
     names = [v for v in runs.variant.cat.categories if v in paper.TABLE_3]
     rows = {}
     for dataset in present(runs):
         part = runs[runs.dataset == dataset]
         of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
-        for metric in ("acc", "nmi"):
-            row = {}
-            for name in names:
-                known = paper.value(dataset, metric, name, paper.TABLE_3)
-                mark = "" if dataset in paper.SAME else "°"
-                row["paper", name] = NOTHING if known is None else f"{known:.2f}{mark}"
-            for title, column in (("oracle epoch", f"oracle_{metric}"), ("last epoch", metric)):
-                for name in names:
-                    row[title, name] = _cell(part[part.variant == name], column, of)
-            rows[dataset, metric.upper()] = row
+        known = "paper" if dataset in paper.SAME else "paper°"
+        sources = {known: None, "oracle epoch": "oracle_", "last epoch": ""}
+        if paper.value(dataset, "acc") is None:
+            del sources[known]
+        for source, prefix in sources.items():
+            rows[dataset, source] = {
+                (metric.upper(), name): (
+                    f"{paper.value(dataset, metric, name, paper.TABLE_3):.2f}"
+                    if prefix is None
+                    else _cell(part[part.variant == name], f"{prefix}{metric}", of)
+                )
+                for metric in ("acc", "nmi")
+                for name in names
+            }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

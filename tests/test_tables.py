@@ -34,8 +34,20 @@ def test_failed_runs_are_counted():
 
 def test_paper_s_table_marks_its_best():
     table = tables.paper_scores()
-    assert table.loc["DMAC", "PIE"] == "43.24* / 68.16*"
-    assert table.loc["DFP-GNN", "NUS"] == "29.42* / 16.12"
+    assert table.loc[("ACC", "DMAC"), "PIE"] == "43.24*"
+    assert table.loc[("NMI", "DMAC"), "PIE"] == "68.16*"
+    assert table.loc[("ACC", "DFP-GNN"), "NUS"] == "29.42*"
+    assert table.loc[("NMI", "DFP-GNN"), "NUS"] == "16.12"
+
+
+def test_trials_stand_below_each_other_by_data_set():
+    runs = frame([*released("PIE", [37.0], [40.0]), *released("BBC", [60.0], [70.0])])
+    table = tables.trials(runs, grid_frame())
+    assert table.loc[("BBC", "RELEASED")].tolist() == ["70.0", "90.0", "60.0"]
+    best = table.loc[("PIE", "best of the grid, CM 1, SP 1000")]
+    assert best["ACC"] == "50.0 ± 0.0"
+    assert ("BBC", "best of the grid, CM 1, SP 1000") not in table.index
+    assert tables.trials(runs.iloc[:0], grid_frame().iloc[:0]).empty
     assert "5 of 6" in findings.paper_table() and "NMI on 5" in findings.paper_table()
 
 
@@ -88,9 +100,9 @@ def test_ablation_shows_the_paper_and_both_scores():
         for row in several("Yale-3view", name, values)
     ]
     runs = frame(rows, list(plan.ABLATED))
-    row = tables.ablation(runs).loc[[("Yale-3view", "ACC")]].iloc[0]
-    assert row["paper", "wo/PD"] == "66.02°" and row["last epoch", "wo/PD"] == "30.5 ± 0.7"
-    assert row["oracle epoch", "DMAC"] == "40.0 ± 1.4"
+    column = tables.ablation(runs)["ACC", "wo/PD"].loc["Yale-3view"]
+    assert column["paper°"] == "66.02" and column["last epoch"] == "30.5 ± 0.7"
+    assert tables.ablation(runs).loc[("Yale-3view", "oracle epoch"), ("ACC", "DMAC")] == "40.0 ± 1.4"
     text = findings.ablation(runs)
     assert "1.5 to 15.9 points lower" in text and "is +4.5 points" in text
 
