@@ -74,18 +74,18 @@ def _nmi_there(run):
 
 
 def shown(frame):
-    """The table of `scored` as text, with the paper's values where it has the data set."""
-    columns = {}
+    """The table of `scored` as text, a row a data set and metric, the paper's value at its end."""
+    rows = {}
     for dataset in present(frame):
         for metric in ("acc", "nmi"):
             part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
-            column = part.agg(spread)
-            column.index = [PROTOCOLS[name] for name in column.index]
+            row = {PROTOCOLS[name]: text for name, text in part.agg(spread).items()}
             known = paper.value(dataset, metric)
             mark = "" if dataset in paper.SAME else "°"
-            column["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
-            columns[f"{dataset} {metric.upper()}"] = column
-    return pd.DataFrame(columns, index=[*PROTOCOLS.values(), "the paper"]).fillna(NOTHING)
+            row["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
+            rows[dataset, metric.upper()] = row
+    columns = [*PROTOCOLS.values(), "the paper"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna(NOTHING)
 
 
 def gains(frame):

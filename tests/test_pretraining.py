@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac import embedding, pretraining
+from dmac import embedding, plan, pretraining
 from dmac.recipes import RELEASED
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
@@ -196,3 +196,15 @@ def test_one_process_waits_for_another_s(tmp_path, epochs):
         thread.join()
     assert len(epochs) == 7
     assert_same(*results)
+
+
+def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
+    own = []
+    with pretraining.kept(tmp_path):
+        fit()
+        for name, fields in plan.BEYOND.items():
+            before = len(list(tmp_path.iterdir()))
+            fit(dataclasses.replace(SHORT, **fields))
+            if len(list(tmp_path.iterdir())) > before:
+                own.append(name)
+    assert own == list(plan.BEYOND)[-plan.OWN_PRETRAINING :]
