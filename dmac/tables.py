@@ -66,7 +66,7 @@ def joined(frames):
 
 
 def paper_scores(table=paper.TABLE_2):
-    """A table of the paper: a row a metric and method, a column a data set, the best marked by *."""
+    """A table of the paper: a row a metric and method, a column a data set, a star at the best."""
     frames = {}
     for i, metric in enumerate(("ACC", "NMI")):
         values = np.array([row[i::2] for row in table.values()])
