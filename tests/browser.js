@@ -28,12 +28,14 @@ async () => {
 
   // What Sphinx, MyST or MathJax leave in the text when a reference or a formula is not understood.
   const RAW = /\\[([)\]]|\\begin\{|\$[^$\d\s][^$]*\$|\\[a-zA-Z]+\{/;
+  const MARKUP = /(^|[\s("])(\*\w([^*]*[^*\s])?\*|`[^`\s]+`)/;
   const UNRESOLVED =
     /\?\?|\[\?\]|\b(eq|fig|ref|prf|glue):[a-z]|\{[a-z]+(:[a-z]+)*\}|\[[^\]]*\]\(#/;
   const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const text = walker.currentNode.data;
     if (inside(walker.currentNode.parentElement, "script, style, pre, code, .math, form")) continue;
+    if (MARKUP.test(text)) report("markup not understood", text);
     if (RAW.test(text)) report("formula not typeset", text);
     if (UNRESOLVED.test(text)) report("unresolved reference", text);
   }

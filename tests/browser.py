@@ -7,6 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 HERE = Path(__file__).parent
 LOOK = f"({(HERE / 'browser.js').read_text(encoding='utf-8')})()"
 FAINT = f"({(HERE / 'contrast.js').read_text(encoding='utf-8')})()"
+TABLES = f"({(HERE / 'tables.js').read_text(encoding='utf-8')})()"
 LOCAL = ("data:", "blob:", "about:")
 
 
@@ -36,6 +37,16 @@ def faint(page, url):
     """
     page.open(url)
     return page.evaluate(FAINT)
+
+
+def wide_tables(page, url, widths):
+    """Tables that are wider than their place in windows of ``widths`` pixels, with that width."""
+    page.open(url)
+    found = []
+    for width in widths:
+        page.resize(width)
+        found += [f"at {width} px, {table}" for table in page.evaluate(TABLES)]
+    return found
 
 
 def network_problems(events, root):

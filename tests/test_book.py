@@ -7,7 +7,7 @@ from pathlib import Path
 import chromium
 import pytest
 import yaml
-from browser import dead_links, faint, look
+from browser import dead_links, faint, look, wide_tables
 from print_book import print_book
 from pypdf import PdfReader
 
@@ -50,6 +50,12 @@ def test_page_is_sound(reports, name):
 def test_pages_fit_other_screens(browser, book, width):
     page = browser.page()
     assert {name: look(page, book, name, width).problems for name in SOME} == {n: [] for n in SOME}
+
+
+def test_tables_are_read_without_scrolling(browser, book):
+    page, widths = browser.page(), (1100, 1300, 1600)  # 1300 leaves the least to the text
+    found = {name: wide_tables(page, book + name, widths) for name in PAGES}
+    assert found == {name: [] for name in PAGES}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

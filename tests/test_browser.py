@@ -8,7 +8,7 @@ import shutil
 
 import chromium
 import pytest
-from browser import dead_links, faint, look
+from browser import dead_links, faint, look, wide_tables
 from print_book import page_numbers, print_book
 from pypdf import PdfReader
 
@@ -19,6 +19,8 @@ DEFECTS = {
     r'<div class="math">\[\nosuch\]</div>': "formula with an unknown macro: \\nosuch",
     r"<p>so that \(z = 1\) holds</p>": "formula not typeset: so that \\(z",
     r"<p>so that $z$ holds</p>": "formula not typeset: so that $z$",
+    "<p>that is *no whitening*, *no ridge*</p>": "markup not understood: that is *no whit",
+    "<p>see `dmac.x` for it</p>": "markup not understood: see `dmac.x` for",
     "<p>see Section ??</p>": "unresolved reference: see Section ??",
     "<p>as in [?]</p>": "unresolved reference: as in [?]",
     "<p>by (eq:anchor-graph)</p>": "unresolved reference: by (eq:anchor-graph)",
@@ -38,7 +40,7 @@ DEFECTS = {
     "<script>console.error('broken')</script>": "script error: broken",
     "<script>throw new Error('thrown')</script>": "script error: Error: thrown",
 }
-CLEAN = r"""<h1>A page</h1> <p>Formulas in <span class="math">\(\R\)</span>: 5 $ and 6 $,
+CLEAN = r"""<h1>A page</h1> <p>Formulas * in ** 2 <span class="math">\(\R\)</span>: 5 $ and 6 $,
     <code>f"{eq:x}"</code>; is it <a href="b.html#there"><code class="xref">b</code></a>?</p>
     <div class="math">\[\R\]</div> <img src="dot.svg" alt="a dot, 1 / 2 black">
     <pre style="overflow: auto">""" + "x ?? " * 99 + "</pre>"
@@ -101,6 +103,16 @@ def test_faint_text_is_reported(site, browser):
     with chromium.served(site.folder) as root:
         found = faint(browser.page(), root + "a.html")
     assert [entry.split(": ")[1] for entry in found] == ["faint", "dark on dark"]
+
+
+def test_wide_table_is_reported(site, browser):
+    box = "<div style='overflow-x: auto; width: 50%'>"
+    wide = f"{box}<table><tr><td style='min-width: 600px'>wide</td></tr></table></div>"
+    site("a.html", f"{box}<table><tr><td>narrow</td></tr></table></div>{wide}")
+    with chromium.served(site.folder) as root:
+        found = wide_tables(browser.page(), root + "a.html", (1000, 1600))
+    assert [entry.split(": ")[1] for entry in found] == ["wide"]
+    assert found[0].startswith("at 1000 px, 60")
 
 
 def test_book_is_printed_in_the_order_of_its_contents(site, browser):
