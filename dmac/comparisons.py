@@ -47,7 +47,8 @@ def repeated(runs, again, metric="acc"):
                     "seeds": len(part),
                 }
     columns = ["mean", "largest", "of means", "sd", "seeds"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    index = pd.MultiIndex.from_arrays(list(zip(*rows)) or [[], []])  # two levels in any case
+    return pd.DataFrame(list(rows.values()), index, columns)
 
 
 def best_of(runs, variants, metric="acc"):
@@ -55,6 +56,17 @@ def best_of(runs, variants, metric="acc"):
     some = runs[runs.variant.isin(variants)].dropna(subset=[metric])
     means = some.groupby(["dataset", "variant"], observed=True)[metric].mean()
     return {dataset: part.idxmax()[1] for dataset, part in means.groupby(level=0, observed=True)}
+
+
+def interval(values):
+    """Mean of some values and the half width of Student's 95 % interval; NaN for a single one."""
+    from scipy import stats
+
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return values.mean(), np.nan
+    error = values.std(ddof=1) / len(values) ** 0.5
+    return values.mean(), stats.t.ppf(0.975, len(values) - 1) * error
 
 
 def paired(runs, variant, reference, metric="acc"):
@@ -87,10 +99,10 @@ def paired(runs, variant, reference, metric="acc"):
         change = (values[variant] - values[other]).dropna().to_numpy()
         if not len(change):
             continue
-        row = {"mean": change.mean(), "half": np.nan, "p": np.nan, "seeds": len(change)}
+        mean, half = interval(change)
+        row = {"mean": mean, "half": half, "p": np.nan, "seeds": len(change)}
         if len(change) > 1:
             error = change.std(ddof=1) / len(change) ** 0.5
-            row["half"] = stats.t.ppf(0.975, len(change) - 1) * error
             constant = 0.0 if change.any() else 1.0
             t = change.mean() / error if error else None
             row["p"] = constant if t is None else 2 * stats.t.sf(abs(t), len(change) - 1)

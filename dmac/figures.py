@@ -9,10 +9,11 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dmac import paper, tables
+from dmac import paper
 from dmac.comparisons import present
 from dmac.experiments import curves
 from dmac.recipes import RELEASED
+from dmac.sensitivity import grid_means
 
 MARKERS = "osD^vP*X<>"
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -174,13 +175,15 @@ def changes(table):
 
 
 def grids(grid, metric="oracle_acc"):
-    """Figure 5: means over the grid of the two weights, a panel a data set; RELEASED is circled."""
+    """Figure 5: means over the grid of the two weights, a panel a data set; RELEASED is circled,
+    and stars are at the best points, several where they are equal.
+    """
     names = present(grid)
     if not names:
         return nothing()
     figure, axes = _panels(names, height=2.7)
     for name, axis in zip(names, axes):
-        means = tables.grid_means(grid, name, metric)
+        means = grid_means(grid, name, metric)
         image = axis.imshow(means, origin="lower", aspect="auto", rasterized=True)
         axis.grid(False)
         for i, j in np.argwhere((means == means.max(axis=None)).to_numpy()):

@@ -6,23 +6,45 @@ yet, the sentence says that.
 
 import numpy as np
 
-from dmac import comparisons, paper, tables, wording
+from dmac import comparisons, paper, plan, tables, wording
 from dmac.comparisons import present
 from dmac.experiments import curves
-from dmac.protocols import gains as gains_of
+
+
+def counted(runs):
+    """How many runs there are, and of how many seeds."""
+    if not len(runs):
+        return wording.NOTHING
+    each = runs.groupby(["dataset", "variant"], observed=True).seed.nunique()
+    names, few, many = present(runs), each.min(), each.max()
+    seeds = f"{few} seed{'' if many == 1 else 's'}" if few == many else f"{few} to {many} seeds"
+    variants = runs.variant.nunique()
+    return (
+        f"{len(runs)} run{'' if len(runs) == 1 else 's'}: "
+        f"{variants} variant{'' if variants == 1 else 's'} on "
+        f"{wording.sets(len(names))}, each with {seeds}."
+    )
 
 
 def paper_table():
-    """How often the paper's DMAC is the best of its Table 2."""
-    best = {}
+    """How often the paper's DMAC is the best of its Table 2, and what trains no network."""
+    best, shallow = {}, 0
     for metric in ("acc", "nmi"):
         best[metric] = sum(
             paper.value(d, metric) == max(paper.value(d, metric, m) for m in paper.TABLE_2)
             for d in paper.DATASETS
         )
+    deep = [m for m in paper.TABLE_2 if m not in paper.SHALLOW]
+    for d in paper.DATASETS:
+        highest = [max(paper.value(d, "acc", m) for m in names) for names in (paper.SHALLOW, deep)]
+        shallow += highest[0] > highest[1]
+    count = len(paper.DATASETS)
     return (
-        f"In the paper DMAC has the best accuracy on {best['acc']} of {len(paper.DATASETS)} "
-        f"data sets and the best NMI on {best['nmi']}."
+        f"In the paper DMAC has the best accuracy on {best['acc']} of {count} data sets and the "
+        f"best NMI on {best['nmi']}, and a method that trains no network "
+        f"({wording.listed(paper.SHALLOW)}) has the best accuracy on "
+        f"{shallow or 'none'}{f' of {count}' if shallow else ''}. "
+        "None of its nine competitors was run for this page."
     )
 
 
@@ -37,7 +59,8 @@ def comparison(runs, references, variants=("DMAC, released", "DMAC, revised")):
         far = found["mean"].abs().idxmax()
         sentences.append(
             f'"{variant}" is above the best pipeline without training on '
-            f"{len(above)} of {wording.sets(len(found))}{' (' + wording.listed(above) + ')' if above else ''}; "
+            f"{len(above)} of {wording.sets(len(found))}"
+            f"{' (' + wording.listed(above) + ')' if above else ''}; "
             f"the largest difference is {comparisons.change(found['mean'][far])} points, on {far}."
         )
     return wording.lines(sentences)
@@ -47,7 +70,10 @@ def significance(table, variant, level=0.05):
     """How many of the differences of a variant are significant, and in which direction."""
     if variant not in table.index.get_level_values("variant"):
         return wording.NOTHING
-    part = table.xs(variant, level="variant")
+    return f'"{variant}": {_counts(table.xs(variant, level="variant"), level)}'
+
+
+def _counts(part, level):
     clear = part[part.p < level]
     up, down = (clear["mean"] > 0).sum(), (clear["mean"] < 0).sum()
     untested = int(part.p.isna().sum())
@@ -55,10 +81,28 @@ def significance(table, variant, level=0.05):
     gains = f"{up} {'is a gain' if up == 1 else 'are gains'}"
     losses = f"{down} {'a loss' if down == 1 else 'losses'}"
     return (
-        f'"{variant}": {len(part)} difference{"" if len(part) == 1 else "s"}, of which {gains} and '
+        f"{len(part)} difference{'' if len(part) == 1 else 's'}, of which {gains} and "
         f"{losses} with an adjusted p below {level}, and "
         f"{len(part) - untested - len(clear)} neither.{more}"
     )
+
+
+def development(table, variant="DMAC, revised", level=0.05):
+    """The same for the data sets that REVISED was developed on, and for the others."""
+    if variant not in table.index.get_level_values("variant"):
+        return wording.NOTHING
+    part, sentences = table.xs(variant, level="variant"), []
+    seen = part.index.isin(plan.DEVELOPMENT)
+    for some, what in (
+        (part[seen], "which it was developed on"),
+        (part[~seen], "which it was not developed on"),
+    ):
+        if len(some):
+            sentences.append(
+                f"On {wording.listed(some.index)}, {what}: {_counts(some, level)} "
+                f"The mean difference is {comparisons.change(some['mean'].mean())} points."
+            )
+    return wording.lines(sentences)
 
 
 def beside_paper(closest):
@@ -96,9 +140,9 @@ def authors_code(runs, variant="DMAC, released", dataset="PIE"):
     known = paper.AUTHORS_CODE[dataset]
     (oracle, oracle_sd), (last, last_sd) = known["oracle_acc"], known["last_acc"]
     return (
-        f"The authors' implementation, run for this project on {dataset}, has "
-        f"{oracle} ± {oracle_sd} % at the best epoch and {last} ± {last_sd} % at the last; ours "
-        "has "
+        f"The authors' implementation, run for this project on {dataset} with "
+        f"{known['seeds']} seeds, has {oracle} ± {oracle_sd} % at the best epoch and "
+        f"{last} ± {last_sd} % at the last; ours has "
         f"{tables.spread(part.oracle_acc)} % and {tables.spread(part.acc)} %."
     )
 
@@ -124,27 +168,45 @@ def ablation(runs, full="DMAC"):
     """Whether taking a part out costs accuracy here, as it does in the paper."""
     sentences = []
     for part, name in (("wo/PD", "perturbation and anchor learning"), ("wo/CM", "consistency")):
-        drops = [
-            paper.value(d, "acc", full, paper.TABLE_3) - paper.value(d, "acc", part, paper.TABLE_3)
+        drops = {
+            d: paper.value(d, "acc", full, paper.TABLE_3)
+            - paper.value(d, "acc", part, paper.TABLE_3)
             for d in paper.DATASETS
-        ]
-        found = comparisons.paired(runs, full, part)
-        if not len(found):
-            continue
-        clear = found[found.p < 0.05]
-        gain, loss = list(clear.index[clear["mean"] > 0]), list(clear.index[clear["mean"] < 0])
-        least, most = (comparisons.change(x) for x in (found["mean"].min(), found["mean"].max()))
-        between = f"between {least} and {most} points" if least != most else f"{least} points"
+        }
+        same = [f"{wording.points(drops[d])} on {ours}" for ours, d in paper.SAME.items()]
         text = (
-            f"Without {name} the paper's accuracy is {min(drops):.1f} to {max(drops):.1f} "
-            f"points lower. Here the difference of the full model and {part} is {between}: "
-            "the full model is"
+            f"Without {name} the paper's accuracy is lower by {wording.listed(same)} (on its six "
+            f"data sets by {min(drops.values()):.1f} to {max(drops.values()):.1f})."
         )
-        text += f" clearly ahead on {wording.listed(gain)}" if gain else " clearly ahead nowhere"
-        text += f" and clearly behind on {wording.listed(loss)}" if loss else ""
-        text += ", at p below 0.05 on each by itself."
-        sentences.append(text)
+        found = {
+            "At the epoch that the labels pick, as in the paper,": "oracle_acc",
+            "At the last epoch": "acc",
+        }
+        found = {when: comparisons.paired(runs, full, part, m) for when, m in found.items()}
+        found = {when: table for when, table in found.items() if len(table)}
+        sentences += (
+            [text + "".join(_ahead(part, *pair) for pair in found.items())] if found else []
+        )
     return wording.lines(sentences)
+
+
+def _ahead(part, when, found, level=0.05):
+    """Where the full model is ahead of one without a part, each by itself and all together."""
+    same = [d for d in paper.SAME if d in found.index]
+    here = [f"{comparisons.change(found['mean'][d], found.half[d])} on {d}" for d in same]
+    least, most = (comparisons.change(x) for x in (found["mean"].min(), found["mean"].max()))
+    between = f"between {least} and {most} points" if least != most else f"{least} points"
+    text = f" {when} the full model less {part} is here "
+    text += f"{wording.listed(here)}, and " if here else ""
+    clear = found[found.p < level]
+    gain, loss = list(clear.index[clear["mean"] > 0]), list(clear.index[clear["mean"] < 0])
+    text += f"{between} over {wording.sets(len(found))}; at p below {level} it is ahead "
+    text += f"on {wording.listed(gain)}" if gain else "nowhere"
+    text += f" and behind on {wording.listed(loss)}" if loss else ""
+    if len(clear):
+        left = int((comparisons.holm(found.p) < level).sum())
+        text += f", each by itself ({left or 'none'} after Holm's adjustment for all {len(found)})"
+    return f"{text}."
 
 
 def consistency(runs):
@@ -171,82 +233,14 @@ def beyond(table):
     if means[best] > 0:
         text = f'"{best}" raises the accuracy most ({comparisons.change(means[best])} points)'
     else:
-        text = (
-            f'no variant raises the accuracy (best "{best}", {comparisons.change(means[best])} points)'
-        )
+        change = comparisons.change(means[best])
+        text = f'no variant raises the accuracy (best "{best}", {change} points)'
     if means[worst] < 0:
         text += f' and "{worst}" lowers it most ({comparisons.change(means[worst])})'
     return (
         f"In the mean over the data sets that all variants have, {text}; {up} of {len(means)} "
         "variants gain more than a point."
     )
-
-
-def sensitivity(grid, metric="oracle_acc"):
-    """Which weight matters, and whether large weights are good."""
-    sentences = []
-    for dataset in present(grid):
-        means = tables.grid_means(grid, dataset, metric)
-        cm, sp, _ = tables.shares(means)
-        if np.isnan(cm):
-            continue
-        cm_best, sp_best = means.stack().idxmax()
-        corner = means.iloc[-1, -1]
-        sentences.append(
-            f"On {dataset} the weight of the structure accounts for {wording.percent(sp)} of the variance "
-            f"over the grid and that of CM for {wording.percent(cm)}; the best point is "
-            f"({cm_best:g}, {sp_best:g}), and the corner with both weights largest is "
-            f"{wording.points(means.max(axis=None) - corner)} below."
-        )
-    if not sentences:
-        return wording.NOTHING if not len(grid) else "No data set has the whole grid yet."
-    return wording.lines(sentences)
-
-
-def lines(runs, groups):
-    """By number of the recipe, the largest spread of the mean accuracy over its values."""
-    sentences = []
-    for what, values in groups.items():
-        part = runs[runs.variant.isin([f"{what} = {v}" for v in values])]
-        means = part.groupby(["dataset", "variant"], observed=True).acc.mean().unstack()
-        means = means.dropna(how="all").T
-        if len(means) < 2 or means.empty:
-            continue
-        width = means.max() - means.min()
-        where = width.idxmax()
-        sentences.append(
-            f"The choice of the {what if len(what) > 1 else f'number {what}'} moves the mean "
-            f"accuracy by up to {wording.points(width[where])} (on {where}, best at "
-            f"{means[where].idxmax().split(' = ')[1]})."
-        )
-    return wording.lines(sentences)
-
-
-def protocols(frame):
-    """What the choices by the labels add."""
-    gains = gains_of(frame)
-    if not len(gains):
-        return wording.NOTHING
-    sentences = []
-    for dataset, row in gains.iterrows():
-        part = frame[frame.dataset == dataset]
-        text = f"On {dataset} the choice of the epoch adds {wording.points(row['epoch, ACC'])} of accuracy"
-        last = "epoch"
-        if not np.isnan(row["grid, ACC"]):
-            last = "grid"
-            text += f", the choice among {int(part.points.max())} pairs of weights another "
-            text += wording.points(row["grid, ACC"])
-        known = paper.value(dataset, "acc")
-        if known is not None and dataset in paper.SAME:
-            mean = part[part.protocol == last].acc.mean()
-            text += f", which leaves {wording.than(mean - known)} than the paper's {known:.2f} %"
-        sentences.append(f"{text}.")
-    nmi = gains["own epoch, NMI"]
-    sentences.append(
-        f"Reading NMI at its own best epoch instead of at that of the accuracy adds up to "
-        f"{wording.points(nmi.max())}."
-    )
-    return wording.lines(sentences)
 
 
 def epochs(runs):

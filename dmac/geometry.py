@@ -1,4 +1,4 @@
-"""What the anchors and the embedding look like: the paper's Figures 3 and 4, with numbers beside them.
+"""What the anchors and the embedding look like: the paper's Figures 3 and 4, beside numbers.
 
 Reads arrays of kept runs (:meth:`dmac.page.Page.arrays`) and frames of runs.
 """
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dmac import wording
-from dmac.comparisons import NOTHING, present
+from dmac.comparisons import NOTHING, change, paired, present
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.figures import MARKERS, nothing
 from dmac.tables import spread
@@ -70,16 +70,42 @@ def anchors_shown(table):
 
 
 def embeddings(runs):
-    """Measures of the final embedding, mean ± sd over seeds, a row a data set and variant."""
+    """Measures of the final embedding, mean ± sd over seeds, a row a data set and variant.
+
+    "drawn" is the share of neighbours of the first seed, whose arrays are kept and drawn.
+    """
     percent = runs.assign(neighbors=100 * runs.neighbors)
     rows = {}
     for (dataset, variant), part in percent.groupby(["dataset", "variant"], observed=True):
         rows[dataset, variant] = {
             "neighbours, %": spread(part.neighbors),
+            "drawn": spread(part.neighbors[part.seed == 1]),
             "silhouette": spread(part.silhouette, digits=3),
             "1 − mean cosine": f"{part.one_minus_cosine.mean():.1e}".replace("-", "−"),
             "effective rank": spread(part.effective_rank, digits=2),
             "ACC": spread(part.acc),
+            "seeds": len(part),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def empty(runs):
+    """Anchors without a sample after the last epoch, in % of all, by seed: a row a run.
+
+    Those to which no sample has an edge in the graph, in the mean over the views.
+    """
+    last = [e["empty_anchors"][-1] if e.get("empty_anchors") else np.nan for e in runs.epochs]
+    share = 100 * np.array(last, dtype=float) / runs.n_anchors.astype(float)
+    return runs[["dataset", "variant", "seed"]].assign(empty=share)
+
+
+def empty_shown(runs):
+    """The mean ± sd of `empty`, a row a data set and variant, beside the seed that is drawn."""
+    rows = {}
+    for names, part in empty(runs).groupby(["dataset", "variant"], observed=True):
+        rows[names] = {
+            "empty anchors, %": spread(part["empty"]),
+            "drawn": spread(part["empty"][part.seed == 1]),
             "seeds": len(part),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -174,8 +200,8 @@ def nearest(points):
     return cKDTree(points).query(points, k=2)[1][:, 1]
 
 
-def anchors_finding(table, full="DMAC"):
-    """Which of the variants has the most dissimilar anchors."""
+def anchors_finding(table, runs=None, full="DMAC"):
+    """Which of the variants has the most dissimilar anchors, and how many of those are empty."""
     sentences = []
     for dataset in dict.fromkeys(table.index.get_level_values(0)) if len(table) else ():
         part = table.loc[dataset]
@@ -185,15 +211,31 @@ def anchors_finding(table, full="DMAC"):
         same = [v for v in apart.index if v != full and f"{apart[v]:.1e}" == f"{apart[full]:.1e}"]
         most = _first(apart, full, ".1e")
         text = f"On {dataset} the mean cosine between two anchors of the full model is "
-        text += f"{apart[full]:.1e} below 1, and their effective rank {rank[full]:.2f}; "
+        text += f"{_below_one(apart[full])}, and their effective rank {rank[full]:.2f}; "
         if most == full:
             text += "no variant has less similar anchors, as the paper's picture has it"
             text += f", but {wording.listed(same)} equals it to two digits." if same else "."
         else:
-            text += f"the least similar are those of {most} ({apart[most]:.1e}), "
+            text += f"the least similar are those of {most} ({_below_one(apart[most])}), "
             text += "unlike in the paper's picture."
+        if runs is not None:
+            samples = runs[
+                (runs.dataset == dataset) & (runs.variant == full)
+            ].one_minus_cosine.mean()
+            if apart[full] > 100 * samples:
+                text += f" The samples' own mean cosine is {_below_one(samples)}: the perturbation "
+                text += "has moved the anchors away from them."
+            means = empty(runs).groupby(["dataset", "variant"], observed=True)["empty"].mean()
+            shares = [f"{means[dataset, v]:.0f} % of those of {v}" for v in apart.index]
+            text += f" No sample has an edge to {wording.listed(shares)}."
         sentences.append(text)
     return wording.lines(sentences)
+
+
+def _below_one(distance):
+    """A cosine by its distance from 1."""
+    small = f"1 but for {distance:.0e}".replace("-", "−")
+    return f"{1 - distance:.2f}" if distance > 0.005 else small
 
 
 def _first(values, full, digits):
@@ -203,21 +245,31 @@ def _first(values, full, digits):
 
 
 def embedding_finding(runs, full="DMAC"):
-    """Which of the variants has the best neighbours, and the best silhouette."""
+    """Whether the full model separates the classes better than the others, seed by seed."""
+    percent = runs.assign(neighbors=100 * runs.neighbors)
+    parts = [v for v in runs.variant.cat.categories if v != full]
+    found = {v: paired(percent, full, v, "neighbors") for v in parts}
     sentences = []
     for dataset in present(runs):
-        part = runs[runs.dataset == dataset].groupby("variant", observed=True)
-        near, apart = 100 * part.neighbors.mean(), part.silhouette.mean()
-        if full not in near or len(near) < 2:
+        here = {v: table.loc[dataset] for v, table in found.items() if dataset in table.index}
+        if not here:
             continue
-        best, wide = _first(near, full, ".1f"), _first(apart, full, ".3f")
-        agree = "the full model" if best == full else best
-        sentences.append(
-            f"On {dataset} {agree} has the largest share of neighbours of the same class, "
-            f"{near[best]:.1f} %"
-            + ("" if best == full else f" (the full model {near[full]:.1f} %)")
-            + f", and {'the full model' if wide == full else wide} the largest silhouette, "
-            f"{wording.signed(apart[wide])}"
-            + ("." if wide == full else f" (the full model {wording.signed(apart[full])}).")
+        own = percent[(percent.dataset == dataset) & (percent.variant == full)].neighbors.mean()
+        against = [f"{change(x['mean'], x.half)} points against {v}" for v, x in here.items()]
+        ahead = [v for v, x in here.items() if x["mean"] > x.half]
+        behind = [v for v, x in here.items() if -x["mean"] > x.half]
+        text = (
+            f"On {dataset} {own:.1f} % of a sample's neighbours have its class in the full model, "
+            f"{wording.listed(against)}: "
         )
+        if len(ahead) == len(here):
+            text += "the full model separates the classes best, as in the paper."
+        elif behind:
+            text += (
+                f"it separates them less well than {wording.listed(behind)}, unlike in the paper."
+            )
+        else:
+            beaten = f"only {wording.listed(ahead)}" if ahead else "neither"
+            text += f"it is clearly ahead of {beaten}, unlike in the paper."
+        sentences.append(text)
     return wording.lines(sentences)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from dmac import paper
-from dmac.comparisons import NOTHING, present
+from dmac import paper, wording
+from dmac.comparisons import NOTHING, change, interval, present
 from dmac.recipes import RELEASED
 from dmac.tables import spread
 
@@ -88,18 +88,80 @@ def shown(frame):
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna(NOTHING)
 
 
+#: What each choice by the labels adds: a metric, and the protocols with and without it.
+CHOICES = {
+    "epoch, ACC": ("acc", "epoch", "last epoch"),
+    "grid, ACC": ("acc", "grid", "epoch"),
+    "epoch, NMI": ("nmi", "epoch", "last epoch"),
+    "grid, NMI": ("nmi", "grid", "epoch"),
+    "own place, NMI": ("nmi", "grid, each metric", "grid"),
+    "own epoch, NMI": ("nmi", "epoch, each metric", "epoch"),
+}
+
+
+def added(frame):
+    """What each choice by the labels adds, in points, by seed.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `scored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``dataset``, ``seed``, and a column for each of `CHOICES`.
+    """
+    table = frame.set_index(["dataset", "seed", "protocol"])[["acc", "nmi"]].unstack()
+    columns = {}
+    for name, (metric, upper, lower) in CHOICES.items():
+        if (metric, upper) in table:
+            columns[name] = table[metric, upper] - table[metric, lower]
+    return pd.DataFrame(columns, index=table.index).reset_index()
+
+
 def gains(frame):
-    """What each choice by the labels adds, in points, mean over the seeds: a row a data set."""
-    means = frame.groupby(["dataset", "protocol"], observed=True)[["acc", "nmi"]].mean()
+    """The table of `added` as text: means over the seeds with Student's 95 % intervals."""
+    table = added(frame)
     rows = {}
-    for dataset in present(frame):
-        part = means.loc[dataset].reindex(list(PROTOCOLS))
-        acc, nmi = part.acc, part.nmi
+    for dataset in present(table) if len(table) else ():
+        part = table[table.dataset == dataset].drop(columns=["dataset", "seed"])
         rows[dataset] = {
-            "epoch, ACC": acc["epoch"] - acc["last epoch"],
-            "grid, ACC": acc["grid"] - acc["epoch"],
-            "epoch, NMI": nmi["epoch"] - nmi["last epoch"],
-            "own epoch, NMI": nmi["epoch, each metric"] - nmi["epoch"],
-            "own weights, NMI": nmi["grid, each metric"] - nmi["epoch, each metric"],
+            name: change(*interval(x.dropna())) for name, x in part.items() if x.notna().any()
         }
-    return pd.DataFrame.from_dict(rows, orient="index")
+    return pd.DataFrame.from_dict(rows, orient="index").fillna(NOTHING)
+
+
+def finding(frame):
+    """What the choices by the labels add."""
+    table = added(frame)
+    if not len(table):
+        return wording.NOTHING
+    sentences = []
+    for dataset in present(table):
+        part, row = frame[frame.dataset == dataset], table[table.dataset == dataset]
+        text = f"On {dataset} the choice of the epoch adds {_amount(row['epoch, ACC'])} of accuracy"
+        last = "epoch"
+        if "grid, ACC" in row and row["grid, ACC"].notna().any():
+            last = "grid"
+            text += f", the choice among {int(part.points.max())} pairs of weights another "
+            text += _amount(row["grid, ACC"])
+        known = paper.value(dataset, "acc")
+        if known is not None and dataset in paper.SAME:
+            mean = part[part.protocol == last].acc.mean()
+            text += f", which leaves {wording.than(mean - known)} than the paper's {known:.2f} %"
+        sentences.append(f"{text}.")
+    name = "own place, NMI" if "own place, NMI" in table else "own epoch, NMI"
+    own = table.groupby("dataset", observed=True)[name].mean()
+    where = "weights and an epoch" if name == "own place, NMI" else "an epoch"
+    sentences.append(
+        f"Reading NMI at {where} of its own, instead of where the accuracy is best, adds up to "
+        f"{wording.points(own.max())} (on {own.idxmax()})."
+    )
+    return wording.lines(sentences)
+
+
+def _amount(values):
+    """A gain, which is not negative, with its interval over the seeds."""
+    mean, half = interval(values.dropna())
+    return wording.points(mean) if np.isnan(half) else f"{mean:.1f} ± {half:.1f} points"

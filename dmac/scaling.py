@@ -30,7 +30,7 @@ from dmac.views import load
 
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
 SHAPES = {
-    "NUS": (2400, (64, 144, 73, 128, 225, 500), 12),
+    "NUS": (2400, (64, 144, 73, 128, 225, 500), 10),
     "CCV": (6773, (4000, 5000, 5000), 20),
     "half ALOI": (5400, (77, 13, 64, 125), 50),
     "ALOI": (10800, (77, 13, 64, 125), 100),

@@ -208,44 +208,21 @@ def ablation(runs):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def grid_means(grid, dataset, metric="oracle_acc"):
-    """Means over seeds on the grid: a row a weight of CM, a column one of the structure."""
-    part = grid[grid.dataset == dataset]
-    weights = {name: part.settings.str.get(name) for name in ("cm_weight", "sp_weight")}
-    return part.assign(**weights).pivot_table(metric, "cm_weight", "sp_weight", aggfunc="mean")
+def choices(changes):
+    """What variants of RELEASED change: fields of :class:`dmac.recipes.Recipe`, before and after.
 
+    Parameters
+    ----------
+    changes : dict
+        Name to recipe fields, as :data:`dmac.plan.BEYOND` is.
 
-def shares(means):
-    """Shares of the variance over a whole grid: of its rows, its columns, and the rest."""
-    values = means.to_numpy()
-    if np.isnan(values).any() or min(values.shape) < 2 or np.ptp(values) == 0:
-        return np.nan, np.nan, np.nan
-    total = values.var()
-    rows, columns = values.mean(1).var() / total, values.mean(0).var() / total
-    return rows, columns, 1 - rows - columns
-
-
-def sensitivity(grid, metric="oracle_acc"):
-    """What the two weights do on every data set, as text."""
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
     rows = {}
-    for dataset in present(grid):
-        means = grid_means(grid, dataset, metric)
-        cm, sp, rest = shares(means)
-        best = means.stack().idxmax()
-        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
-        at_fixed = means.stack().get(fixed, np.nan)
-        rows[dataset] = {
-            "lowest": f"{means.min(axis=None):.1f}",
-            "highest": f"{means.max(axis=None):.1f}",
-            "at CM, SP": f"{best[0]:g}, {best[1]:g}",
-            "RELEASED": NOTHING if np.isnan(at_fixed) else f"{at_fixed:.1f}",
-            "share of CM": _percent(cm),
-            "share of SP": _percent(sp),
-            "rest": _percent(rest),
-            "points": int(means.notna().sum(axis=None)),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _percent(x):
-    return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
+    for name, fields in changes.items():
+        before = [getattr(RELEASED, field) for field in fields]
+        columns = {"field": fields, "RELEASED": before, "here": fields.values()}
+        rows[name] = {column: ", ".join(map(str, some)) for column, some in columns.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

@@ -22,6 +22,7 @@ import pandas as pd
 
 from dmac import comparisons, experiments, figures, geometry, paper, plan, tables, timings
 from dmac import protocols as scoring
+from dmac import sensitivity as numbers
 from dmac.page import Page
 from dmac.runs import BASELINES
 
@@ -58,10 +59,10 @@ def ablation(page):
     yield "paper", tables.paper_scores(paper.TABLE_3)
     yield "ablation", tables.ablation(runs)
     for part in plan.ABLATION:
-        yield (
-            f"against-{part.replace('/', '')}",
-            comparisons.differences(comparisons.paired(runs, "DMAC", part)),
-        )
+        for what, metric in (("", "acc"), ("-oracle", "oracle_acc")):
+            pair = comparisons.paired(runs, "DMAC", part, metric)
+            yield f"against-{part.replace('/', '')}{what}", comparisons.differences(pair)
+    yield "choices", tables.choices(plan.BEYOND)
     beyond = page.fetch(plan.changed({"RELEASED": {}} | plan.BEYOND), "beyond", plan.MAIN, plan.FEW)
     yield "beyond", comparisons.changes_shown(beyond)
     yield "beyond-figure", figures.changes(comparisons.changes(beyond))
@@ -74,6 +75,7 @@ def similarity(page):
     for name in plan.SHOWN:
         yield name, geometry.similarities(arrays, [name])
     yield "anchors", geometry.anchors_shown(geometry.anchors(arrays))
+    yield "empty", geometry.empty_shown(runs)
 
 
 def embedding(page):
@@ -103,10 +105,12 @@ def sensitivity(page):
     grid = page.fetch(plan.changed(plan.GRID), "grid", plan.MAIN, plan.FEW)
     yield "grid-oracle", figures.grids(grid)
     yield "grid-last", figures.grids(grid, "acc")
-    yield "weights", tables.sensitivity(grid)
+    yield "weights", numbers.weights(grid)
+    yield "weights-last", numbers.weights(grid, "acc")
     lines = page.fetch(plan.line_variants(), "lines", plan.MAIN, plan.FEW)
     yield "lines-figure", figures.lines(lines, plan.LINES)
     yield "lines", tables.cells(lines, "acc", "variant", "dataset")
+    yield "spreads", numbers.spreads(lines, plan.LINES).round(4)
 
 
 def protocols(page):
@@ -114,17 +118,18 @@ def protocols(page):
     grid = page.fetch(plan.changed(plan.GRID), "grid", plan.MAIN, plan.FEW)
     frame = scoring.scored(grid)
     yield "protocols", scoring.shown(frame)
-    yield "gains", scoring.gains(frame).round(1)
+    yield "gains", scoring.gains(frame)
     yield "protocols-figure", figures.protocols(frame)
     runs = page.fetch(plan.COMPARISON, "comparison", plan.MAIN)
     best = comparisons.best_of(runs, list(BASELINES))
     means = runs.groupby(["dataset", "variant"], observed=True).acc.mean()
     lines = {dataset: means[dataset, name] for dataset, name in best.items()}
     yield "epochs", figures.epochs(runs[runs.variant == "DMAC, released"], lines)
-    again = experiments.open_repeated(page.results, "other-instructions").refresh()
     asked = plan.COMPARISON, plan.MAIN, range(1, plan.FEW + 1)
-    again = experiments.runs(experiments.index(again), *asked)
-    yield "rounding", comparisons.repeated(runs, again).round(2)
+    for name in ("same-instructions", "other-instructions"):
+        again = experiments.open_repeated(page.results, name).refresh()
+        again = experiments.runs(experiments.index(again), *asked)
+        yield name, comparisons.repeated(runs, again).round(2)
 
 
 PAGES = {

@@ -26,6 +26,13 @@ def test_paired_is_the_paired_t_test(runs):
     assert comparisons.paired(runs, "DMAC", "absent").empty
 
 
+def test_interval_is_student_s():
+    mean, half = comparisons.interval([1.0, 2.0, 4.0])
+    low, high = stats.t.interval(0.95, 2, loc=mean, scale=stats.sem([1, 2, 4]))
+    assert (mean - half, mean + half) == (pytest.approx(low), pytest.approx(high))
+    assert np.isnan(comparisons.interval([3.0])[1])
+
+
 def test_holm_is_monotone_and_leaves_out_what_is_not_tested():
     found = comparisons.holm([0.01, 0.04, np.nan, 0.03, 0.9])
     np.testing.assert_allclose(found, [0.04, 0.09, np.nan, 0.09, 0.9])
@@ -40,6 +47,10 @@ def test_significance_takes_the_best_baseline_of_each_data_set(runs):
     assert shown.difference.iloc[0].startswith("−39.0 ±") and shown.seeds.tolist() == [3, 2]
     assert "1 is a loss" not in findings.significance(table, "DMAC")
     assert "0 are gains and 1 a loss" in findings.significance(table, "DMAC")
+    apart = findings.development(table, "DMAC")
+    assert apart.startswith("On PIE and BBC, which it was developed on: 2 differences")
+    assert "The mean difference is −10.5 points" in apart and "not developed" not in apart
+    assert findings.development(table, "none") == wording.NOTHING
     text = findings.comparison(runs, ["k-means", "closed"], ["DMAC"])
     assert "on 1 of 2 data sets (BBC)" in text and "−39.0 points, on PIE" in text
     assert findings.significance(table, "none") == wording.NOTHING

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from dmac import experiments, figures, plan, tables
+from dmac import experiments, figures, plan, sensitivity
 from dmac.page import Page
 
 
@@ -116,7 +116,7 @@ def test_every_notebook_has_its_figures_drawn():
 
 def test_grid_has_its_axes_the_right_way(folder):
     grid = page(folder, dataset="PIE").fetch(plan.changed(plan.GRID), "grid", seeds=3)
-    means = tables.grid_means(grid, "PIE", "acc")
+    means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
     axis = figures.grids(grid, "acc").axes[0]

@@ -1,7 +1,5 @@
 """Tables and sentences of the experiments, on runs whose answers are known."""
 
-import numpy as np
-import pandas as pd
 import pytest
 from toy_frames import frame, grid_frame, several, three_variants
 
@@ -39,6 +37,7 @@ def test_paper_s_table_marks_its_best():
     assert table.loc[("ACC", "DFP-GNN"), "NUS"] == "29.42*"
     assert table.loc[("NMI", "DFP-GNN"), "NUS"] == "16.12"
     assert "5 of 6" in findings.paper_table() and "NMI on 5" in findings.paper_table()
+    assert "MSGL, LMVSC and UDBGL) has the best accuracy on none." in findings.paper_table()
 
 
 def test_trials_stand_below_each_other_by_data_set():
@@ -85,12 +84,12 @@ def test_grid_chooses_the_best_point_by_its_mean():
     assert "No other trial is stored yet" in findings.beside_paper(alone)
 
 
-def test_shares_of_the_variance():
-    means = pd.DataFrame(np.add.outer([0.0, 1.0, 2.0], [0.0, 10.0, 20.0]))
-    rows, columns, rest = tables.shares(means)
-    assert rows == pytest.approx(1 / 101) and columns == pytest.approx(100 / 101)
-    assert rest == pytest.approx(0, abs=1e-12)
-    assert np.isnan(tables.shares(means.mask(means == 0))[0])
+def test_choices_name_the_fields_before_and_after():
+    table = tables.choices(plan.BEYOND)
+    assert list(table.index) == list(plan.BEYOND)
+    assert table.loc["Adam"].tolist() == ["optimizer", "rmsprop", "adam"]
+    both = table.loc["nothing normalised in the network"]
+    assert both.tolist() == ["normalize_embedding, normalize_anchors", "True, True", "False, False"]
 
 
 def test_ablation_shows_the_paper_and_both_scores():
@@ -105,7 +104,26 @@ def test_ablation_shows_the_paper_and_both_scores():
     oracle = tables.ablation(runs).loc[("Yale-3view", "oracle epoch")]
     assert oracle["ACC", "DMAC"] == "40.0 ± 1.4"
     text = findings.ablation(runs)
-    assert "1.5 to 15.9 points lower" in text and "is +4.5 points" in text
+    assert "9.1 points on PIE and 1.5 points on BBC (on its six data sets by 1.5 to 15.9)" in text
+    assert text.count("the full model less wo/PD is here +4.5 points over 1 data set") == 2
+    assert text.count("at p below 0.05 it is ahead nowhere") == 4
+
+
+def test_ablation_counts_what_is_left_after_all_tests():
+    rows = []
+    for dataset, gain in (("PIE", 5), ("BBC", 4), ("mfeat", 0)):
+        noise = [0.0, 0.1, -0.1, 0.05] if gain else [3.0, -3.0, 2.0, -2.0]
+        rows += several(dataset, "wo/PD", [40.0] * 4)
+        rows += several(dataset, "DMAC", [40 - gain + x for x in noise])
+    text = findings.ablation(frame(rows))
+    assert "is here −5.0 ± 0.1 on PIE and −4.0 ± 0.1 on BBC, and between −5.0 and 0.0" in text
+    assert "ahead nowhere and behind on PIE and BBC, each by itself (2 after Holm's" in text
+
+
+def test_runs_are_counted(runs):
+    assert findings.counted(runs) == "17 runs: 3 variants on 2 data sets, each with 2 to 3 seeds."
+    one = runs[(runs.variant == "DMAC") & (runs.dataset == "BBC") & (runs.seed == 1)]
+    assert findings.counted(one) == "1 run: 1 variant on 1 data set, each with 1 seed."
 
 
 def test_consistency_sentence_follows_the_values():
