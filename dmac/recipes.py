@@ -29,8 +29,8 @@ PUBLISHED = Recipe(
 RELEASED = Recipe(name="released", final_n_init=1)
 
 #: Where the book arrives, one setting for all data; chapter 11 derives it and measures it. Its
-#: network cannot collapse (:eq:`eq:orthonormal-fusion`), and its graph is averaged over anchor sets
-#: and over the views and the embedding itself (:eq:`eq:self-graph`).
+#: fusion keeps it from collapsing (:eq:`eq:orthonormal-fusion`), and its graph is averaged over
+#: anchor sets and over the views and the embedding itself (:eq:`eq:self-graph`).
 #: The paper's perturbation, anchor learning loss and mutual information are
 #: switched off: in the paired comparison (:data:`dmac.ablation.IDEAS`) none gains accuracy.
 REVISED = Recipe(
