@@ -118,7 +118,8 @@ def beside_paper(closest):
         )
         if row.trial != "RELEASED":
             text += (
-                f' The best of what was tried, "{row.trial}" ({row.seeds} seeds), has '
+                f" The best of {row.others} other settings that were tried, picked by the labels, "
+                f'"{row.trial}" ({row.seeds} seeds), has '
                 f"{row.best:.1f} %, {wording.than(left)} than the paper. The highest single run, "
                 f'of "{row.of}", has {row.top:.1f} %.'
             )
