@@ -33,11 +33,6 @@ def than(x):
     return f"{points(x)} {'more' if x > 0 else 'less'}"
 
 
-def signed(x):
-    """A number with a minus sign that is one."""
-    return f"{x:.3f}".replace("-", "−")
-
-
 def percent(fraction):
     """A fraction in whole percent."""
     return f"{100 * fraction:.0f} %"
