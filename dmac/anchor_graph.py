@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from dmac.parallel import total
+from dmac.compute.parallel import total
 
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
@@ -212,7 +212,7 @@ def anchor_graph(d2, n_neighbors):
     ----------
     d2 : torch.Tensor of shape (n, m)
         Squared distances from samples to anchors
-        (:func:`dmac.anchors.squared_distances`).
+        (:func:`dmac.compute.distances.squared_distances`).
     n_neighbors : int
         k, with 1 <= k < m.
 

@@ -1,6 +1,6 @@
 """Learnable anchors: how many, their learned perturbation, and the loss that sharpens assignments.
 
-:mod:`dmac.kmeans` draws them.
+:mod:`dmac.compute.kmeans` draws them.
 
 Chapter 3 of the book derives the reparameterisation and the bounds of the entropy.
 """
@@ -11,22 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.distances import nearest, squared_distances
-from dmac.kmeans import kmeans, kmeans_anchors, sampled_anchors
-from dmac.layers import dense_layer
-from dmac.parallel import gather, total
-
-__all__ = [
-    "PerturbationGenerator",
-    "SpreadPerturbation",
-    "anchor_learning_loss",
-    "kmeans",
-    "kmeans_anchors",
-    "n_anchors_for",
-    "neighbor_bandwidth",
-    "sampled_anchors",
-    "squared_distances",
-]
+from dmac.compute.distances import nearest
+from dmac.compute.layers import dense_layer
+from dmac.compute.parallel import gather, total
 
 
 def n_anchors_for(n_samples, n_clusters, factor=1.0, share=1.0):
@@ -122,7 +109,7 @@ def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     Parameters
     ----------
     d2 : torch.Tensor of shape (n, m)
-        Squared distances from samples to anchors (:func:`squared_distances`).
+        Squared distances from samples to anchors (:func:`dmac.compute.distances.squared_distances`).
     bandwidth : float or torch.Tensor of shape ()
         :math:`\tau`; the paper has none, which is 1.
     balanced : bool

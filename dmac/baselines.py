@@ -9,8 +9,11 @@ import scipy.sparse
 import torch
 
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import kmeans, kmeans_anchors, n_anchors_for, squared_distances
-from dmac.views import RowNormalizer, Whitening, check_views, normalize_rows
+from dmac.anchors import n_anchors_for
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import kmeans, kmeans_anchors
+from dmac.data.checks import check_views
+from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
 
 
 def concatenated(views):
@@ -30,7 +33,7 @@ def concatenated(views):
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.views.check_views`).
+        If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
     views = [RowNormalizer().fit_transform(x) for x in check_views(views)]
     if all(scipy.sparse.issparse(x) for x in views):
@@ -54,7 +57,7 @@ def whitened(views, n_clusters):
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.views.check_views`).
+        If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
     parts = []
     for x in check_views(views):
@@ -80,7 +83,7 @@ def raw_kmeans(views, n_clusters, seed):
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.views.check_views`).
+        If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
     return kmeans(concatenated(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
@@ -102,7 +105,7 @@ def whitened_kmeans(views, n_clusters, seed):
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.views.check_views`).
+        If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
     return kmeans(whitened(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 

@@ -6,7 +6,7 @@ Chapter 5 of the book shows what the m x m operator behind it is, and is not.
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.layers import dense_layer
+from dmac.compute.layers import dense_layer
 
 
 class AnchorGraphConvolution(nn.Module):

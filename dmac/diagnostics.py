@@ -5,7 +5,7 @@ Chapter 9 of the book follows them over training, and tells how to read them for
 
 import torch
 
-from dmac.parallel import count, largest, total
+from dmac.compute.parallel import count, largest, total
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192

@@ -4,7 +4,7 @@ r"""Fit views on disk with several processes, on one machine or many.
         --checkpoint run --labels labels.npy
 
 The samples are sharded: a process keeps its part of the prepared views and of every embedding, and
-only sums travel (:mod:`dmac.parallel`). The labels are those of one process, up to rounding. When a
+only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to rounding. When a
 process is lost the others stop with an error, and the same command goes on from the checkpoint. On
 several machines every node runs the command with ``--nnodes``, ``--rdzv-backend c10d`` and
 ``--rdzv-endpoint`` of torchrun, and sees the same files.
@@ -21,7 +21,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from dmac import parallel
+from dmac.compute import parallel
 from dmac.estimator import DMAC
 
 

@@ -11,10 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.checkpoint import Progress
-from dmac.layers import SparseView, dense_layer, linear
-from dmac.parallel import count, sum_gradients, total
-from dmac.streaming import block_slices, take
+from dmac.compute.checkpoint import Progress
+from dmac.compute.layers import SparseView, dense_layer, linear
+from dmac.compute.parallel import count, sum_gradients, total
+from dmac.compute.streaming import block_slices, take
 
 
 class ViewEncoder(nn.Module):
@@ -288,7 +288,7 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None)
     lr : float
     normalize : bool
         Passed to :func:`fuse`.
-    progress : dmac.checkpoint.Progress, optional
+    progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
 
     Yields

@@ -12,15 +12,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dmac import persistence
-from dmac.anchors import kmeans, n_anchors_for, squared_distances
-from dmac.checks import check_views
+from dmac.anchors import n_anchors_for
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import kmeans
+from dmac.compute.layers import view_tensor
+from dmac.compute.streaming import block_slices, take
+from dmac.data.checks import check_views
+from dmac.data.whitening import normalize_rows
 from dmac.fitting import fit_network
-from dmac.layers import view_tensor
 from dmac.network import resolve_device, resolve_dtype
 from dmac.recipes import get_recipe
-from dmac.streaming import block_slices, take
 from dmac.training import neighbors_at
-from dmac.views import normalize_rows
 
 
 class DMAC(ClusterMixin, BaseEstimator):
@@ -29,7 +31,7 @@ class DMAC(ClusterMixin, BaseEstimator):
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
     two-dimensional array is one view. A memory map, an HDF5 data set or a Zarr array stays on disk
-    (:mod:`dmac.streaming`).
+    (:mod:`dmac.compute.streaming`).
 
     Parameters
     ----------
@@ -63,15 +65,15 @@ class DMAC(ClusterMixin, BaseEstimator):
     n_anchors_ : int
     n_features_ : tuple of int
         Widths of the views.
-    network_ : dmac.training.Network
+    network_ : dmac.network.Network
 
     Notes
     -----
-    Every view goes through a :class:`dmac.preprocessing.ViewPipeline` first; what it learned is
+    Every view goes through a :class:`dmac.data.pipeline.ViewPipeline` first; what it learned is
     kept for new samples. The samples are shuffled before fitting and put back after, so that
     nothing can be learned from the order of a file. Beside the views and the network's activations,
     memory grows as n (d + k): samples and anchors are compared block by block
-    (:mod:`dmac.assignment`). Views in which all samples are equal fit without an error; the final
+    (:mod:`dmac.scaling`). Views in which all samples are equal fit without an error; the final
     k-means then fills fewer than c clusters.
 
     Examples
@@ -116,7 +118,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the views are not usable (:func:`dmac.views.check_views`), c, k and m do not fit the
+            If the views are not usable (:func:`dmac.data.checks.check_views`), c, k and m do not fit the
             number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.

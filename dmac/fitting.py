@@ -3,20 +3,21 @@
 Chapter 8 of the book walks through its steps.
 """
 
+import contextlib
 import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from dmac import parallel
-from dmac.checkpoint import Checkpoint, Progress
-from dmac.embedding import PretrainRecord
-from dmac.layers import view_tensor
+from dmac.compute import parallel
+from dmac.compute.checkpoint import Checkpoint, Progress
+from dmac.compute.layers import view_tensor
+from dmac.compute.streaming import StreamedView
+from dmac.data.disk import StreamedArray
+from dmac.data.pipeline import ViewPipeline
+from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
-from dmac.preprocessing import ViewPipeline
-from dmac.pretraining import pretraining
-from dmac.streaming import StreamedArray, StreamedView
 from dmac.training import EpochRecord, anchor_source, train
 
 
@@ -33,12 +34,63 @@ class Fitted:
     history: list
 
 
+def pretrain_network(network, views, recipe, progress, log):
+    """`dmac.embedding.pretrain` of a network under a recipe.
+
+    Parameters
+    ----------
+    network : dmac.network.Network
+        Its encoders and decoders are trained in place.
+    views : list of v tensors, SparseViews or StreamedViews
+    recipe : dmac.recipes.Recipe
+    progress : dmac.compute.checkpoint.Progress
+        Where an earlier run stopped, and where this one is.
+    log : list of dmac.embedding.PretrainRecord
+        The records of the epochs that are done; whoever iterates appends to it.
+
+    Yields
+    ------
+    dmac.embedding.PretrainRecord
+    """
+    return pretrain(
+        network.encoders,
+        network.decoders,
+        views,
+        epochs=recipe.pretrain_epochs,
+        lr=recipe.pretrain_lr,
+        normalize=recipe.normalize_embedding,
+        progress=progress,
+    )
+
+
+_pretraining = pretrain_network
+
+
+@contextlib.contextmanager
+def pretrained_by(function):
+    """Within it, fits of this process pre-train by another function of the same arguments.
+
+    The experiments use it to share one pre-training among many fits.
+
+    Parameters
+    ----------
+    function : callable
+        As `pretrain_network`.
+    """
+    global _pretraining
+    before, _pretraining = _pretraining, function
+    try:
+        yield
+    finally:
+        _pretraining = before
+
+
 def fit_network(
     views, n_clusters, recipe, *, n_anchors, seed, generator, device, dtype, callback, checkpoint
 ):
     """Shuffle, prepare the views, pre-train and train; see :meth:`dmac.DMAC.fit`.
 
-    Within :func:`dmac.parallel.sharded` every process keeps its part of the shuffled samples, and
+    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the shuffled samples, and
     all return the same.
 
     Parameters
@@ -101,7 +153,7 @@ def fit_network(
         if stored["phase"] == 1:
             progress[0] = Progress(recipe.pretrain_epochs)
     phases = (
-        pretraining(network, tensors, recipe, progress[0], histories[0]),
+        _pretraining(network, tensors, recipe, progress[0], histories[0]),
         train(network, tensors, n_clusters, source, recipe, progress[1]),
     )
     lengths = recipe.pretrain_epochs, recipe.epochs

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from dmac.checks import check_labels
+from dmac.data.checks import check_labels
 
 
 def contingency(true, predicted):

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.anchors import PerturbationGenerator, SpreadPerturbation
+from dmac.compute.layers import SparseView, store_by_columns
+from dmac.compute.streaming import encode
 from dmac.convolution import AnchorGraphConvolution
 from dmac.embedding import (
     ResidualEncoder,
@@ -17,8 +19,6 @@ from dmac.embedding import (
     fusion_factor,
     orthonormalize,
 )
-from dmac.layers import SparseView, store_by_columns
-from dmac.streaming import encode
 
 
 def resolve_device(device):

@@ -15,9 +15,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
 from dmac.network import Network, resolve_device, resolve_dtype
-from dmac.preprocessing import ViewPipeline
 from dmac.recipes import Recipe
 from dmac.training import EpochRecord
 

@@ -13,9 +13,9 @@ import torch.nn.functional as F
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.anchors import SpreadPerturbation, neighbor_bandwidth
-from dmac.assignment import assign, assignment_entropy
-from dmac.kmeans import WarmAnchors, kmeans_anchors, sampled_anchors
-from dmac.parallel import my_rows
+from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sampled_anchors
+from dmac.compute.parallel import my_rows
+from dmac.scaling import assign, assignment_entropy
 
 
 class Draw(Protocol):

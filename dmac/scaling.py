@@ -1,334 +1,204 @@
-r"""What an epoch costs: operations, seconds and memory, each system in a process of its own.
+r"""The n x m work of an epoch in one pass over blocks: nearest anchors and assignment entropy.
 
-    python -m dmac.scaling released mfeat --epochs 5 --threads 2
+Every sample is compared with every anchor, but nothing of size n x m is kept: a block of rows gives
+its distances, its k + 1 nearest anchors, its entropy and its part of the gradient, and is gone.
+Memory is O(n (d + k)) and one block. :func:`dmac.compute.distances.squared_distances`,
+:func:`dmac.anchors.anchor_learning_loss` and :func:`dmac.anchor_graph.anchor_graph` compute the
+same on whole n x m tensors; the tests hold the two against each other.
 
-prints one JSON line. ``notebooks/05_runtime.ipynb`` calls it for every system and shape, and
-chapter 10 of the book discusses what it found.
+Chapter 10 of the book counts what is saved.
 """
 
-import argparse
-import dataclasses
-import json
-import resource
-import statistics
-import subprocess
-import sys
-import time
+import functools
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from dmac import reference
-from dmac.anchors import kmeans_anchors, n_anchors_for
-from dmac.embedding import pretrain
-from dmac.layers import SparseView, linear, view_tensor
-from dmac.network import Network
-from dmac.preprocessing import ViewPipeline
-from dmac.recipes import RELEASED, REVISED
-from dmac.training import anchor_source, train
-from dmac.views import load
-
-#: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
-SHAPES = {
-    "NUS": (2400, (64, 144, 73, 128, 225, 500), 10),
-    "CCV": (6773, (4000, 5000, 5000), 20),
-    "half ALOI": (5400, (77, 13, 64, 125), 50),
-    "ALOI": (10800, (77, 13, 64, 125), 100),
-    "ALOI, 1 of 4 views": (10800, (77,), 100),
-}
-#: The systems that can be timed.
-SYSTEMS = (
-    *("dense", "released", "fresh k-means", "revised"),
-    *("pretraining", "pretraining, dense first layer"),
-    *("first layer", "first layer, dense"),
-)
+from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
+from dmac.compute.distances import block_distances, row_blocks
+from dmac.compute.parallel import count, n_processes, total
 
 
-def synthetic_views(n_samples, dims, n_clusters, seed=0):
-    """Unit rows around random centres.
+@dataclass(frozen=True)
+class Assignment:
+    """What one pass over samples and anchors found.
+
+    Attributes
+    ----------
+    nearest : torch.Tensor of shape (n, p)
+        The p smallest squared distances of every sample, ascending; differentiable.
+    indices : torch.Tensor of shape (n, p), int64
+        Whose they are.
+    entropy : torch.Tensor of shape () or None
+        The anchor learning loss, if it was asked for; differentiable.
+    """
+
+    nearest: torch.Tensor
+    indices: torch.Tensor
+    entropy: torch.Tensor | None
+
+
+def assign(z, u, n_nearest, *, entropy=False):
+    r"""Each sample's nearest anchors, and with the same distances :eq:`eq:anchor-learning`.
 
     Parameters
     ----------
-    n_samples : int
-    dims : sequence of int
-        Widths of the views.
-    n_clusters : int
-        How many centres.
-    seed : int
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+    n_nearest : int
+        p, from 1 to m: k + 1 for a graph of k neighbours.
+    entropy : bool
+        Also compute :func:`dmac.anchors.anchor_learning_loss`, with a bandwidth of 1.
 
     Returns
     -------
-    list of v numpy.ndarray of shape (n, d_a), float32
+    Assignment
     """
-    rng = np.random.default_rng(seed)
-    classes = rng.integers(n_clusters, size=n_samples)
-    views = []
-    for d in dims:
-        centres = 0.7 * rng.standard_normal((n_clusters, d), dtype=np.float32)
-        x = rng.standard_normal((n_samples, d), dtype=np.float32)
-        x += centres[classes]
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        views.append(x)
-    return views
+    nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
+    return Assignment(nearest, indices, total(loss) if entropy else None)
 
 
-def operations(n_samples, dims, n_anchors, recipe=RELEASED):
-    r"""Floating-point operations that an epoch of RELEASED cannot avoid, :eq:`eq:epoch-operations`.
-
-    A product of (a, b) and (b, c) counts :math:`2abc`. For every view: the encoder's two layers
-    forward, their weights' gradients, and the gradient between them; the n x m distances, and from
-    them the gradients of samples and of anchors. Once: one pass of k-means. The anchor graph's
-    products, O(n k d), are not counted.
+def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
+    r"""The loss :eq:`eq:anchor-learning` alone: see :func:`dmac.anchors.anchor_learning_loss`.
 
     Parameters
     ----------
-    n_samples : int
-    dims : sequence of float
-        Widths of the views; of a sparse view, the mean number of its stored entries a row.
-    n_anchors : int
-    recipe : dmac.recipes.Recipe
-        Of which the widths of the network are taken.
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+    bandwidth : float or torch.Tensor of shape ()
+        :math:`\tau`, a constant.
+    balanced : bool
 
     Returns
     -------
-    float
+    torch.Tensor of shape ()
     """
-    n, m, d, h = n_samples, n_anchors, recipe.embedding_dim, recipe.hidden_dim
-    encoders = sum(2 * (2 * n * width * h) + 3 * (2 * n * h * d) for width in dims)
-    distances = 3 * len(dims) * 2 * n * m * d
-    return float(encoders + distances + 2 * n * m * d)
+    return total(_Assign.apply(z, u, 0, True, bandwidth, balanced)[2])
 
 
-def matrix_rate(size=2048, repeats=7, device="cpu"):
-    """Measured rate of a float32 matrix product.
+class _Assign(torch.autograd.Function):
+    """The pass. The loss is one number: its gradient is taken with it, while a block is there."""
 
-    Parameters
-    ----------
-    size : int
-        Of the square matrices.
-    repeats : int
-        The best of so many counts.
-    device : str
+    @staticmethod
+    def forward(ctx, z, u, n_nearest, entropy, bandwidth, balanced):
+        # Moving both by the same vector changes no distance and keeps the digits.
+        centre = u.mean(0)
+        y = u - centre
+        gradient = entropy and (ctx.needs_input_grad[0] or ctx.needs_input_grad[1])
+        usage = _usage(z, centre, y, bandwidth) if balanced else None
+        swept = _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient)
+        nearest, indices, loss, grads = swept
+        if balanced:
+            loss = loss + torch.special.xlogy(usage, usage).sum() / n_processes()
+        ctx.save_for_backward(z, centre, y, indices, *grads)
+        ctx.mark_non_differentiable(indices)
+        ctx.set_materialize_grads(False)
+        return nearest, indices, loss
 
-    Returns
-    -------
-    float
-        Operations a second.
+    @staticmethod
+    def backward(ctx, d_nearest, _, d_loss):
+        z, centre, y, indices, *grads = ctx.saved_tensors
+        if d_loss is not None and grads:
+            dz, du = (d_loss * g for g in grads)
+        else:
+            dz, du = torch.zeros_like(z), torch.zeros_like(y)
+        if d_nearest is not None:  # of ||x_i - y_j||^2 at the stored pairs
+            g = 2 * d_nearest.contiguous()
+            columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
+            du.addcmul_(columns[:, None], y)
+            for rows in rows_in_cache(len(z)):
+                x, pairs = z[rows] - centre, (indices[rows], g[rows])
+                dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
+                du.sub_(column_sums(*pairs, x, len(y)))
+        return dz, du, None, None, None, None
+
+
+def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
+    n, m, n_all = len(z), len(y), count(len(z))
+    nearest = z.new_empty(n, n_nearest)
+    indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
+    loss = z.new_zeros((), dtype=torch.float64)
+    dz, dy = (torch.empty_like(z), torch.zeros_like(y)) if gradient else (None, None)
+    norms = y.square().sum(1)
+    log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
+    for rows in row_blocks(n, m, z.device):
+        x = z[rows] - centre
+        d2 = block_distances(x, y, norms)
+        if n_nearest:
+            found = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
+            nearest[rows], indices[rows] = found.values, found.indices
+        if not entropy:
+            continue
+        h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
+        loss += h.sum(dtype=torch.float64)
+        if gradient:
+            g *= 2 / n_all
+            dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
+            dy.addmm_(g.T, x, alpha=-1)
+            dy.addcmul_(g.sum(0)[:, None], y)
+    grads = (dz, dy) if gradient else ()
+    return nearest, indices, (loss / n_all).to(z.dtype), grads
+
+
+def _usage(z, centre, y, bandwidth):
+    """The mean assignment to every anchor: (m,)."""
+    norms = y.square().sum(1)
+    usage = torch.zeros_like(norms)
+    for rows in row_blocks(len(z), len(y), z.device):
+        w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()
+        usage += (1 / w.sum(1)) @ w
+    return total(usage) / count(len(z))
+
+
+def _entropies(d2, bandwidth, log_usage, gradient):
+    r"""Entropy of every row of q, and its derivative by the distances; d2 is overwritten.
+
+    With :math:`l_{ij} = \log(1 + d_{ij}/\tau)`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
+    :math:`\bar l_i = \sum_j w_{ij} l_{ij} / W_i` the entropy is :math:`\log W_i + \bar l_i`, and
+
+    .. math:: \partial H_i / \partial d_{ij} = w_{ij}^2 (\bar l_i - l_{ij}) / (\tau W_i).
+
+    The entropy of the mean assignment p adds :math:`\log p_j`, less its mean under
+    :math:`q_i`, to :math:`l_{ij}`.
     """
-    x = torch.randn(size, size, device=device)
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        x @ x
-        if device != "cpu":
-            torch.cuda.synchronize()
-        seconds.append(time.perf_counter() - start)
-    return 2 * size**3 / min(seconds)
+    t = d2.div_(bandwidth).add_(1)
+    logs = t.log()
+    w = t.reciprocal_()
+    mass = w.sum(1, keepdim=True)
+    mean = torch.linalg.vecdot(w, logs)[:, None] / mass
+    entropies = mass.log() + mean
+    if not gradient:
+        return entropies, None
+    slope = torch.sub(mean, logs, out=logs)
+    if log_usage is not None:
+        slope += (w @ log_usage)[:, None] / mass - log_usage
+    return entropies, slope.mul_(w).mul_(w).div_(mass * bandwidth)
 
 
-def growth_exponent(sizes, seconds):
-    """The exponent of n in the seconds: the slope of their logarithms by least squares.
-
-    Parameters
-    ----------
-    sizes, seconds : sequences of float
-        At least three.
-
-    Returns
-    -------
-    slope, half : float
-        The exponent, and the half width of its 95 % interval.
-    """
-    from scipy import stats
-
-    fit = stats.linregress(np.log(sizes), np.log(seconds))
-    return fit.slope, stats.t.ppf(0.975, len(sizes) - 2) * fit.stderr
+def _entropies_functional(d2, bandwidth, log_usage, gradient):
+    """The same without writing in place, which a compiler fuses into two kernels."""
+    logs = torch.log1p(d2 / bandwidth)
+    w = torch.exp(-logs)
+    mass = w.sum(1, keepdim=True)
+    mean = (w * logs).sum(1, keepdim=True) / mass
+    entropies = mass.log() + mean
+    if not gradient:
+        return entropies, None
+    slope = mean - logs
+    if log_usage is not None:
+        slope = slope + (w * log_usage).sum(1, keepdim=True) / mass - log_usage
+    return entropies, slope * w * w / (mass * bandwidth)
 
 
-def _problem(name, n_samples):
-    if name == "growth":
-        dims, c = (64, 64, 64), 10
-        return synthetic_views(n_samples, dims, c), c
-    if name in SHAPES:
-        n, dims, c = SHAPES[name]
-        return synthetic_views(n, dims, c), c
-    data = load(name)
-    return data.views, data.n_clusters
-
-
-def _dense_epochs(network, views, m, recipe, generator, epochs):
-    """The equations of `dmac.reference` in float32, differentiated by autograd."""
-    used = [network.encoders, network.convolutions, network.perturbation]
-    optimiser = torch.optim.RMSprop([p for x in used for p in x.parameters()], lr=recipe.lr)
-    for _ in range(epochs):
-        start = time.perf_counter()
-        zs, z = network.embed(views)
-        u_hat = kmeans_anchors(z, m, generator)
-        noise = torch.randn(u_hat.shape, generator=generator)
-        u = network.anchors(u_hat, noise, z, normalize=recipe.normalize_anchors)
-        loss = reference.joint_loss(
-            zs,
-            z,
-            u,
-            recipe.n_neighbors,
-            [[layer.weight.T for layer in f.layers] for f in network.convolutions],
-            reading=recipe.mutual_information,
-            sp_form=recipe.sp_form,
-            al_weight=recipe.al_weight,
-            cm_weight=recipe.cm_weight,
-            sp_weight=recipe.sp_weight,
-        )
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        yield time.perf_counter() - start
-
-
-def _pretrain_epochs(network, views, recipe, epochs):
-    records = pretrain(
-        network.encoders,
-        network.decoders,
-        views,
-        epochs=epochs,
-        lr=recipe.pretrain_lr,
-        normalize=recipe.normalize_embedding,
-    )
-    return [record.seconds for record in records]
-
-
-def _first_layer_epochs(network, views, epochs):
-    """The encoders' first layers alone: their products forward, and the gradients of the weights."""
-    for _ in range(epochs):
-        start = time.perf_counter()
-        for encoder, x in zip(network.encoders, views):
-            h = linear(encoder.first, x)
-            torch.autograd.grad(h.sum(), encoder.first.weight)
-        yield time.perf_counter() - start
-
-
-def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu"):
-    """Run some epochs of a system on a data set or shape.
-
-    Parameters
-    ----------
-    system : str
-        One of `SYSTEMS`.
-    name : str
-        A data set, one of `SHAPES`, or "growth": three views of 64 features, ``n_samples`` of them.
-    epochs : int
-    n_samples, n_anchors : int, optional
-    device : str
-
-    Returns
-    -------
-    dict
-        ``n``, ``m``, ``v``, ``seconds`` (a list), and ``operations`` for RELEASED.
-    """
-    views, c = _problem(name, n_samples)
-    recipe = REVISED if system == "revised" else RELEASED
-    if system == "fresh k-means":
-        recipe = dataclasses.replace(recipe, anchor_start="kmeans")
-    recipe = dataclasses.replace(recipe, epochs=epochs)
-    generator = torch.Generator().manual_seed(0)
-    width = round(recipe.components * c) or None
-    prepared = [
-        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x) for x in views
-    ]
-    if system.endswith("dense first layer") or system == "first layer, dense":
-        prepared = [x if isinstance(x, np.ndarray) else x.toarray() for x in prepared]
-    views = [view_tensor(x, torch.float32, device) for x in prepared]
-    dims, n = [x.shape[1] for x in views], views[0].shape[0]
-    m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-    network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)
-    network.store_for(views)
-    if system == "dense":
-        seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
-    elif system.startswith("pretraining"):
-        seconds = _pretrain_epochs(network, views, recipe, epochs)
-    elif system.startswith("first layer"):
-        seconds = list(_first_layer_epochs(network, views, epochs))
-    else:
-        source = anchor_source(network, views, m, recipe, generator)
-        seconds = [r.seconds for r in train(network, views, c, source, recipe)]
-    result = {"n": n, "m": m, "v": len(views), "seconds": [round(s, 5) for s in seconds]}
-    if system == "released":
-        stored = [len(x.values) / n if isinstance(x, SparseView) else x.shape[1] for x in views]
-        result["operations"] = operations(n, stored, m, recipe)
-    return result
-
-
-def measure(system, name, *, epochs, threads=2, n_samples=None, n_anchors=None, memory_gb=20):
-    """The same in a process of its own, with its peak memory.
-
-    Parameters
-    ----------
-    system, name, epochs, n_samples, n_anchors
-        As for `epoch_seconds`.
-    threads : int
-    memory_gb : float
-        Where to give up.
-
-    Returns
-    -------
-    dict
-        As `epoch_seconds`, with ``median`` (of all epochs but the first), ``peak_gb`` of the whole
-        process and ``threads``; or with ``error`` if it ran out of memory.
-
-    Raises
-    ------
-    RuntimeError
-        If the process fails in another way.
-    """
-    command = [sys.executable, "-m", "dmac.scaling", system, name]
-    command += ["--epochs", str(epochs), "--threads", str(threads), "--memory-gb", str(memory_gb)]
-    for option, value in (("--samples", n_samples), ("--anchors", n_anchors)):
-        command += [option, str(value)] if value else []
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command[1:])} failed: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _peak_gb():
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 3)
-
-
-def main():
-    """Entry point of ``python -m dmac.scaling``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("system", choices=SYSTEMS)
-    parser.add_argument("name", help='a data set, one of SHAPES, or "growth" with --samples')
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--samples", type=int)
-    parser.add_argument("--anchors", type=int)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--memory-gb", type=float, default=20, help="give up above this much")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    limit = int(given.memory_gb * 1e9)
-    if given.device == "cpu":  # a GPU's driver reserves more addresses than it uses memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    result = {"system": given.system, "name": given.name, "threads": given.threads}
+@functools.cache
+def _compiled():
+    """The functional form through torch.compile, or the plain one where that is not to be had."""
     try:
-        result |= epoch_seconds(
-            given.system,
-            given.name,
-            epochs=given.epochs,
-            n_samples=given.samples,
-            n_anchors=given.anchors,
-            device=given.device,
-        )
-        # The first epoch warms caches and seeds k-means; with others after it, it is left out.
-        seconds = result["seconds"][1:] or result["seconds"]
-        result["median"] = round(statistics.median(seconds), 5)
-    except (MemoryError, RuntimeError) as error:
-        if "memory" not in str(error) and not isinstance(error, MemoryError):
-            raise
-        result["error"] = f"more than {given.memory_gb:g} GB"
-    result["peak_gb"] = _peak_gb()
-    print(json.dumps(result))
+        import triton  # noqa: F401
+    except ImportError:
+        return _entropies
+    return torch.compile(_entropies_functional, dynamic=True)
 
 
-if __name__ == "__main__":
-    main()
+def _pointwise(device):
+    return _compiled() if device.type == "cuda" else _entropies

@@ -6,14 +6,8 @@ Chapter 11 minimises it in closed form under a constraint.
 
 import torch
 
-from dmac.anchor_graph import (
-    AnchorGraph,
-    column_sums,
-    row_sums,
-    rows_in_cache,
-    sampled_products,
-)
-from dmac.parallel import count, mean, total
+from dmac.anchor_graph import AnchorGraph, column_sums, row_sums, rows_in_cache, sampled_products
+from dmac.compute.parallel import count, mean, total
 
 
 def structure_preservation_loss(z, graph):

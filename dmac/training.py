@@ -11,27 +11,11 @@ from dataclasses import dataclass
 import torch
 
 from dmac import diagnostics
-from dmac.checkpoint import Progress
+from dmac.compute.checkpoint import Progress
+from dmac.compute.parallel import count, n_processes, sum_gradients
 from dmac.consistency import consistency_loss
-from dmac.network import Network, resolve_device, resolve_dtype
-from dmac.parallel import count, n_processes, sum_gradients
-from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
+from dmac.sampling import EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
-
-__all__ = [
-    "Draw",
-    "EpochRecord",
-    "Losses",
-    "Network",
-    "anchor_source",
-    "draw_anchors",
-    "joint_loss",
-    "losses_on",
-    "neighbors_at",
-    "resolve_device",
-    "resolve_dtype",
-    "train",
-]
 
 
 @dataclass(frozen=True)
@@ -65,7 +49,7 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
 
     Parameters
     ----------
-    network : Network
+    network : dmac.network.Network
     zs : list of v tensors of shape (n, d)
         View embeddings.
     z : torch.Tensor of shape (n, d)
@@ -93,10 +77,10 @@ def losses_on(network, zs, z, draws, recipe):
 
     Parameters
     ----------
-    network : Network
+    network : dmac.network.Network
     zs, z
         As in `joint_loss`.
-    draws : list of Draw
+    draws : list of dmac.sampling.Draw
         Their shares weigh the structure loss; the anchor learning and the consistency loss are
         taken on the last. A term of weight 0 is measured, and gets no gradient.
     recipe : dmac.recipes.Recipe
@@ -227,7 +211,7 @@ def train(network, views, n_clusters, source, recipe, progress=None):
 
     Parameters
     ----------
-    network : Network
+    network : dmac.network.Network
         Trained in place.
     views : list of v tensors or SparseViews
     n_clusters : int
@@ -235,7 +219,7 @@ def train(network, views, n_clusters, source, recipe, progress=None):
     source : dmac.sampling.EmbeddingAnchors or dmac.sampling.ViewAnchors
         From `anchor_source`; draws the noise and the anchors.
     recipe : dmac.recipes.Recipe
-    progress : dmac.checkpoint.Progress, optional
+    progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
 
     Yields

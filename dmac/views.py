@@ -1,6 +1,6 @@
 """Multi-view data: what it is, and loading it.
 
-Chapter 1 of the book shows it; :mod:`dmac.whitening` puts views on one scale.
+Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one scale.
 """
 
 import difflib
@@ -10,21 +10,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from dmac import registry
-from dmac.checks import check_labels, check_views
-from dmac.matfiles import read_mat
-from dmac.whitening import RowNormalizer, Whitening, normalize_rows
+from dmac.data import registry
+from dmac.data.checks import check_labels, check_views
+from dmac.data.matfiles import read_mat
 
-__all__ = [
-    "MultiViewData",
-    "RowNormalizer",
-    "Whitening",
-    "available",
-    "check_labels",
-    "check_views",
-    "load",
-    "normalize_rows",
-]
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
 _EMBEDDED_ABOUT = "UCI Multiple Features: 2000 handwritten numerals, six feature sets (CC BY 4.0)"
 
@@ -85,9 +74,9 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
     source : str or path
         A name from :func:`available`, in any case, or the path of a ``.mat`` or ``.npz`` file.
         ``"mfeat"`` comes with the package; the others are looked for in the folder named by the
-        environment variable ``DMAC_DATA``, then downloaded (:func:`dmac.registry.fetch`).
+        environment variable ``DMAC_DATA``, then downloaded (:func:`dmac.data.registry.fetch`).
     views_key, labels_key, transposed
-        Which variables to read, and which way round; see :func:`dmac.matfiles.read_mat`. Needed
+        Which variables to read, and which way round; see :func:`dmac.data.matfiles.read_mat`. Needed
         only for a file that can be read in more than one way.
 
     Returns
@@ -100,7 +89,7 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
         If the name is unknown, or the file is corrupt, ambiguous or not usable as views.
     FileNotFoundError
         If the path does not exist.
-    dmac.registry.DownloadError
+    dmac.data.registry.DownloadError
         If a registered file can be neither found nor downloaded.
     """
     if not isinstance(source, (str, Path)):

@@ -1,7 +1,7 @@
 """A Sphinx extension: references to names of `dmac` lead to the API page, or fail the build.
 
-A module hands on what others of its chapter define: ``dmac.views.check_views`` is
-``dmac.checks.check_views``, and is documented there once. Either name is a link. With the API page
+A module hands on what others of its chapter define: ``dmac.data.checks.check_views`` is
+``dmac.data.checks.check_views``, and is documented there once. Either name is a link. With the API page
 in the build, a reference to a name that is not on it is a warning.
 """
 

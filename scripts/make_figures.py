@@ -20,11 +20,26 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from dmac import comparisons, experiments, figures, geometry, paper, plan, tables, timings
-from dmac import protocols as scoring
-from dmac import sensitivity as numbers
-from dmac.page import Page
-from dmac.runs import BASELINES
+from dmac.experiments import (
+    compare as comparisons,
+)
+from dmac.experiments import (
+    figures,
+    geometry,
+    paper,
+    plan,
+    tables,
+)
+from dmac.experiments import protocols as scoring
+from dmac.experiments import (
+    records as experiments,
+)
+from dmac.experiments import (
+    runtime as timings,
+)
+from dmac.experiments import sensitivity as numbers
+from dmac.experiments.page import Page
+from dmac.experiments.run import BASELINES
 
 ROOT = Path(__file__).parents[1]
 ALL = (*plan.MAIN, *plan.OTHERS)

@@ -19,7 +19,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from tqdm import tqdm
 
-from dmac import experiments, plan
+from dmac.experiments import plan
+from dmac.experiments import records as experiments
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {

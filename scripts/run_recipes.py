@@ -22,8 +22,8 @@ import torch
 from joblib import Parallel, delayed
 
 import dmac
-from dmac.ablation import DATASETS, GROUPS, variant
-from dmac.runs import BASELINES
+from dmac.experiments.run import BASELINES
+from dmac.experiments.switches import DATASETS, GROUPS, variant
 
 STORE = Path(__file__).parents[1] / "notebooks" / "results" / "recipes"
 

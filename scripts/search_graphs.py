@@ -20,9 +20,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 import dmac
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import kmeans, n_anchors_for, sampled_anchors, squared_distances
-from dmac.preprocessing import ViewPipeline
-from dmac.views import RowNormalizer, normalize_rows
+from dmac.anchors import n_anchors_for
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import kmeans, sampled_anchors
+from dmac.data.pipeline import ViewPipeline
+from dmac.data.whitening import RowNormalizer, normalize_rows
 
 STORE = Path(__file__).parents[1] / "notebooks" / "results" / "recipes" / "search.jsonl"
 DEVELOPMENT = ("PIE", "BBC", "HandWritten", "100Leaves")

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 import chromium
+import h5py
 import hypothesis
+import numpy as np
 import pytest
 import torch
+import zarr
 
 hypothesis.settings.register_profile(
     "dmac", max_examples=40, deadline=None, derandomize=True, print_blob=True
@@ -49,3 +52,27 @@ def small_views():
         noise = torch.randn(90, d, generator=generator, dtype=torch.float64)
         views.append((centres[classes] + 0.5 * noise).numpy())
     return views, classes.numpy()
+
+
+@pytest.fixture
+def on_disk(tmp_path):
+    """Write the views as memory maps, into one HDF5 file or as Zarr arrays, and open them."""
+    files = []
+
+    def write(kind, arrays):
+        if kind == "npy":
+            for a, x in enumerate(arrays):
+                np.save(tmp_path / f"{a}.npy", x)
+            return [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(len(arrays))]
+        if kind == "zarr":
+            places = [tmp_path / f"{a}.zarr" for a in range(len(arrays))]
+            for x, place in zip(arrays, places):
+                zarr.save_array(place, x)
+            return [zarr.open_array(place, mode="r") for place in places]
+        file = h5py.File(tmp_path / "views.h5", "w")
+        files.append(file)
+        return [file.create_dataset(str(a), data=x) for a, x in enumerate(arrays)]
+
+    yield write
+    for file in files:
+        file.close()

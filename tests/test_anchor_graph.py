@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from dmac import reference
 from dmac.anchor_graph import AnchorGraph, anchor_graph
-from dmac.anchors import squared_distances
+from dmac.compute.distances import squared_distances
 
 
 def dense_graph(z, u, k):

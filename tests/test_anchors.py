@@ -14,8 +14,8 @@ from dmac.anchors import (
     anchor_learning_loss,
     n_anchors_for,
     neighbor_bandwidth,
-    squared_distances,
 )
+from dmac.compute.distances import squared_distances
 
 
 @pytest.mark.parametrize("n, c, m", [(680, 68, 215), (685, 5, 58), (10800, 100, 1039), (4, 4, 4)])

@@ -17,7 +17,9 @@ import dmac
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
-MODULES = sorted(f"dmac.{found.name}" for found in pkgutil.iter_modules(dmac.__path__))
+MODULES = sorted(
+    found.name for found in pkgutil.walk_packages(dmac.__path__, "dmac.") if not found.ispkg
+)
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
 
 
@@ -117,7 +119,7 @@ def test_equations_of_docstrings_are_in_the_chapters():
     )
     labels = set(re.findall(r":label: (eq:[\w-]+)|\$\$ \((eq:[\w-]+)\)", book))
     labels = {label for pair in labels for label in pair if label}
-    sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "dmac").glob("*.py"))
+    sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "dmac").rglob("*.py"))
     referred = set(re.findall(r":eq:`([\w:-]+)`", sources))
     assert len(referred) > 20
     assert referred - labels == set()
@@ -157,7 +159,7 @@ def rendered(tmp_path_factory):
     (folder / "api.md").write_text(PAGE)
     (folder / "other.md").write_text(
         "---\norphan: true\n---\n# Other\n\n"
-        "{py:func}`dmac.views.check_views` {py:func}`dmac.load` {py:func}`dmac.views.nothing`\n"
+        "{py:func}`dmac.data.checks.check_views` {py:func}`dmac.load` {py:func}`dmac.views.nothing`\n"
     )
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "pseudoxml", folder, folder / "out"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -182,7 +184,7 @@ def test_page_renders_without_a_warning_of_its_own(rendered):
 
 def test_names_handed_on_are_links_and_unknown_ones_are_warned_of(rendered):
     _, warnings, other = rendered
-    assert re.findall(r'refuri="api#([\w.]+)"', other) == ["dmac.checks.check_views", "dmac.views.load"]
+    assert re.findall(r'refuri="api#([\w.]+)"', other) == ["dmac.data.checks.check_views", "dmac.views.load"]
     (warning,) = [line for line in warnings if "other.md" in line]
     assert "dmac.views.nothing is not on the API page" in warning
 
@@ -198,7 +200,8 @@ def lost_listings(text):
     """Those of them that the module does not have any more."""
     lost = []
     for file, name, start in listings(text):
-        item = importlib.import_module(f"dmac.{Path(file).stem}")
+        module = file.removeprefix("../").removesuffix(".py").replace("/", ".")
+        item = importlib.import_module(module)
         for part in name.split("."):
             item = getattr(item, part, None)
         if item is None or (start or "") not in inspect.getsource(item):
@@ -242,7 +245,7 @@ def test_checks_can_fail():
     page = "## One\n\nIn {doc}`01_one`.\n.. automodule:: dmac.a\n## Two\n.. automodule:: dmac.b\n"
     assert chapters(page) == {"dmac.a": 1, "dmac.b": None}
 
-    shown = "```{{literalinclude}} ../dmac/kmeans.py\n:pyobject: {}\n:start-at: {}\n```\n"
+    shown = "```{{literalinclude}} ../dmac/compute/kmeans.py\n:pyobject: {}\n:start-at: {}\n```\n"
     assert lost_listings(shown.format("WarmAnchors.state", "return {}")) == []
     gone = shown.format("WarmAnchors.lost", "return") + shown.format("kmeans", "warmed =")
     assert [name for _, name, _ in lost_listings(gone)] == ["WarmAnchors.lost", "kmeans"]

@@ -10,7 +10,7 @@ from hypothesis import given
 import dmac
 from dmac import baselines, reference
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import squared_distances
+from dmac.compute.distances import squared_distances
 
 
 @pytest.mark.parametrize(

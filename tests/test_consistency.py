@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmac import reference
-from dmac.consistency import (
-    consistency_loss,
-    mutual_information_joint,
-    mutual_information_per_row,
-)
+from dmac.consistency import consistency_loss, mutual_information_joint, mutual_information_per_row
 
 shapes = st.tuples(st.integers(1, 20), st.integers(2, 7), st.integers(0, 2**31 - 1))
 

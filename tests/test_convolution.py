@@ -6,7 +6,7 @@ from hypothesis import given
 
 from dmac import reference
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import squared_distances
+from dmac.compute.distances import squared_distances
 from dmac.convolution import AnchorGraphConvolution
 
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import dmac
-from dmac import parallel
-from dmac.checkpoint import NAME
+from dmac.compute import parallel
+from dmac.compute.checkpoint import NAME
 from dmac.distributed import open_view
 
 N = 130
@@ -107,9 +107,9 @@ RECIPES = {
 def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch):
     if name.startswith("many"):
         (folder / "worker.py").write_text(
-            "import dmac.kmeans\ndmac.kmeans._SEED_SAMPLES = 8\n" + WORKER
+            "import dmac.compute.kmeans\ndmac.compute.kmeans._SEED_SAMPLES = 8\n" + WORKER
         )
-        monkeypatch.setattr("dmac.kmeans._SEED_SAMPLES", 8)
+        monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", 8)
     process = start(folder, n, RECIPES[name], dtype)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors[-3000:]

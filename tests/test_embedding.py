@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmac import reference
+from dmac.compute.layers import SparseView, view_tensor
 from dmac.diagnostics import effective_rank
 from dmac.embedding import (
     ResidualEncoder,
@@ -18,7 +19,6 @@ from dmac.embedding import (
     pretrain,
     reconstruction_loss,
 )
-from dmac.layers import SparseView, view_tensor
 
 
 def encoder(generator, n_features=12, normalize=True):

@@ -252,13 +252,13 @@ def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_p
 def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypatch):
     views, _ = module_views
     seen = []
-    original = dmac.pretraining.pretrain
+    original = dmac.embedding.pretrain
 
     def spy(encoders, decoders, tensors, **settings):
         seen.append(tensors[0].numpy())
         return original(encoders, decoders, tensors, **settings)
 
-    monkeypatch.setattr(dmac.pretraining, "pretrain", spy)
+    monkeypatch.setattr("dmac.fitting.pretrain", spy)
     for seed in (0, 1):
         quick_model(random_state=seed).fit(views)
     unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)
@@ -280,7 +280,7 @@ def test_seed_draws_the_initial_weights(module_views):
 @pytest.mark.parametrize("starts", [1, 4])
 def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch):
     taken = []
-    original = dmac.estimator.kmeans
+    original = dmac.compute.kmeans.kmeans
     monkeypatch.setattr(
         dmac.estimator,
         "kmeans",

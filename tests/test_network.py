@@ -6,10 +6,9 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac import training
 from dmac.anchors import PerturbationGenerator, SpreadPerturbation
+from dmac.compute.layers import view_tensor
 from dmac.embedding import ResidualEncoder, ViewEncoder
-from dmac.layers import view_tensor
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 
@@ -135,12 +134,6 @@ def test_initial_weights_repeat_with_the_seed():
     for a, b in zip(first.parameters(), second.parameters()):
         assert torch.equal(a, b)
     assert not torch.equal(first.encoders[0].linear.weight, other.encoders[0].linear.weight)
-
-
-def test_training_offers_the_same_names():
-    assert training.Network is Network
-    assert training.resolve_device is resolve_device
-    assert training.resolve_dtype is resolve_dtype
 
 
 def test_device_and_type_by_name():

@@ -11,8 +11,9 @@ import numpy as np
 import papermill
 import pytest
 
-from dmac import experiments, plan
-from dmac.runs import BASELINES
+from dmac.experiments import plan
+from dmac.experiments import records as experiments
+from dmac.experiments.run import BASELINES
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))

@@ -10,14 +10,10 @@ import torch.nn.functional as F
 
 from dmac import reference
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import (
-    SpreadPerturbation,
-    anchor_learning_loss,
-    neighbor_bandwidth,
-    sampled_anchors,
-    squared_distances,
-)
-from dmac.layers import SparseView
+from dmac.anchors import SpreadPerturbation, anchor_learning_loss, neighbor_bandwidth
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import sampled_anchors
+from dmac.compute.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from dmac.sampling import EmbeddingAnchors, ViewAnchors, anchor_means, embedding_draw

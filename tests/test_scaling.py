@@ -1,85 +1,147 @@
-"""Operation counts, the growth fit, and the systems that are timed."""
+"""The blocked pass against the whole n x m tensors and the dense reference, with gradients."""
 
-import json
-import subprocess
-import sys
-
-import numpy as np
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from helpers import assert_matches, problems, random_points
+from hypothesis import given
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from dmac import scaling
-from dmac.anchor_graph import anchor_graph
-from dmac.anchors import anchor_learning_loss, squared_distances
-from dmac.network import Network
-from dmac.recipes import RELEASED
-
-
-def test_operations_are_those_that_a_counter_sees():
-    n, m, dims = 300, 40, (7, 30)
-    network = Network(dims, 4, RELEASED, generator=torch.Generator().manual_seed(0))
-    views = [torch.randn(n, d) for d in dims]
-    u = torch.randn(m, 64, requires_grad=True)
-    with FlopCounterMode(display=False) as counter:
-        zs = network.embed_views(views)
-        d2s = [squared_distances(z, u) for z in zs]
-        loss = sum(anchor_learning_loss(d2) + anchor_graph(d2, 3).weights.max() for d2 in d2s)
-        loss.backward()
-        zs[0].detach() @ u.detach().T  # a pass of k-means
-    # the gradient of the distances by the samples and by the anchors, from autograd's n x m tensors
-    assert counter.get_total_flops() == scaling.operations(n, dims, m)
+from dmac import reference
+from dmac import scaling as assignment
+from dmac.anchor_graph import anchor_graph, closed_form_graph
+from dmac.anchors import anchor_learning_loss
+from dmac.compute import distances
+from dmac.compute.distances import squared_distances
+from dmac.scaling import assign, assignment_entropy
 
 
-def test_growth_exponent_of_a_power_law():
-    n = np.array([1e3, 1e4, 1e5, 1e6])
-    slope, half = scaling.growth_exponent(n, 3e-5 * n**1.5)
-    assert slope == pytest.approx(1.5)
-    assert half == pytest.approx(0, abs=1e-6)
-    noise = np.array([1.1, 0.9, 1.1, 0.9])
-    slope, half = scaling.growth_exponent(n, n * noise)
-    assert abs(slope - 1) < half
+@pytest.fixture(params=[3, 40, 2**17], ids="block={}".format)
+def block(request, monkeypatch):
+    monkeypatch.setitem(distances._BLOCK, "cpu", request.param)
 
 
-def test_synthetic_views_are_unit_rows_and_repeat():
-    views = scaling.synthetic_views(50, (3, 8), 4)
-    assert [x.shape for x in views] == [(50, 3), (50, 8)]
-    for x, again in zip(views, scaling.synthetic_views(50, (3, 8), 4)):
-        assert x.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
-        np.testing.assert_array_equal(x, again)
+@pytest.mark.parametrize("block_size", [7, 2**17])
+@given(problems)
+def test_pass_matches_the_reference(block_size, problem):
+    n, m, d, seed, k = problem
+
+    def fast(z, u):
+        found = assign(z, u, k + 1, entropy=True)
+        graph = closed_form_graph(found.nearest, found.indices, m).to_dense()
+        return torch.cat([graph.flatten(), found.nearest.sum()[None], found.entropy[None]])
+
+    def dense(z, u):
+        d2 = reference.squared_distances(z, u)
+        least = d2.sort(1).values[:, : k + 1].sum()
+        loss = reference.anchor_learning_loss(z, u)
+        return torch.cat([reference.anchor_graph(z, u, k).flatten(), least[None], loss[None]])
+
+    whole = distances._BLOCK["cpu"]
+    distances._BLOCK["cpu"] = block_size
+    try:
+        assert_matches(fast, dense, *random_points(n, m, d, seed))
+    finally:
+        distances._BLOCK["cpu"] = whole
 
 
-@pytest.mark.parametrize("system", scaling.SYSTEMS)
-def test_every_system_runs_in_this_process(system):
-    found = scaling.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
-    assert (found["n"], found["m"], found["v"]) == (80, 15, 3)
-    assert len(found["seconds"]) == 2 and min(found["seconds"]) > 0
-    assert ("operations" in found) == (system == "released")
-
-
-def test_measuring_in_a_process_reports_threads_and_memory():
-    found = scaling.measure("released", "growth", epochs=3, threads=1, n_samples=500, n_anchors=20)
-    assert found["threads"] == 1 and found["n"] == 500
-    assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
-    assert 0.1 < found["peak_gb"] < 5
-
-
-def test_too_little_memory_is_an_answer():
-    found = scaling.measure("dense", "half ALOI", epochs=1, memory_gb=4)
-    assert found["error"] == "more than 4 GB"
-    assert "median" not in found
-
-
-def test_what_fails_otherwise_is_an_error():
-    with pytest.raises(RuntimeError, match="mfeet"):
-        scaling.measure("released", "mfeet", epochs=1)
-    done = subprocess.run(
-        [sys.executable, "-m", "dmac.scaling", "fastest", "mfeat"], capture_output=True, text=True
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("bandwidth", [1.0, 0.2])
+@given(problems)
+def test_entropy_matches_the_plain_path(balanced, bandwidth, problem):
+    n, m, d, seed, _ = problem
+    assert_matches(
+        lambda z, u: assignment_entropy(z, u, bandwidth, balanced=balanced),
+        lambda z, u: anchor_learning_loss(squared_distances(z, u), bandwidth, balanced=balanced),
+        *random_points(n, m, d, seed),
     )
-    assert done.returncode == 2 and "invalid choice" in done.stderr
 
 
-def test_matrix_rate_is_a_rate():
-    assert 1e8 < scaling.matrix_rate(256, 3) < 1e14
-    json.dumps(scaling.matrix_rate(64, 1))
+def test_gradients_agree_with_finite_differences(block):
+    z, u = random_points(9, 5, 3, 0)
+
+    def both(z, u):
+        found = assign(z, u, 3, entropy=True)
+        return found.entropy * found.nearest.square().sum()
+
+    torch.autograd.gradcheck(both, (z, u))
+    torch.autograd.gradcheck(
+        lambda z, u: assignment_entropy(z, u, torch.tensor(0.5), balanced=True), (z, u)
+    )
+
+
+def test_blocks_change_nothing_but_rounding(block):
+    z, u = (x.detach() for x in random_points(50, 13, 4, 1))
+    found = assign(z, u, 4, entropy=True)
+    graph = closed_form_graph(found.nearest, found.indices, 13)
+    whole = anchor_graph(squared_distances(z, u), 3)
+    assert torch.equal(graph.indices, whole.indices)
+    torch.testing.assert_close(graph.weights, whole.weights)
+    torch.testing.assert_close(found.entropy, anchor_learning_loss(squared_distances(z, u)))
+
+
+@pytest.mark.parametrize("wanted", ["z", "u", "neither"])
+def test_only_what_is_asked_for_gets_a_gradient(wanted):
+    z, u = (x.detach() for x in random_points(12, 6, 3, 2))
+    for name, x in (("z", z), ("u", u)):
+        x.requires_grad_(wanted == name)
+    loss = assign(z, u, 2, entropy=True).entropy
+    assert loss.requires_grad == (wanted != "neither")
+    if wanted != "neither":
+        of = z if wanted == "z" else u
+        plain = anchor_learning_loss(squared_distances(z, u))
+        torch.testing.assert_close(*(torch.autograd.grad(f, of)[0] for f in (loss, plain)))
+
+
+def test_indices_without_the_entropy():
+    z, u = (x.detach() for x in random_points(12, 6, 3, 2))
+    found = assign(z, u, 6)
+    assert found.entropy is None
+    assert torch.equal(found.indices, reference.squared_distances(z, u).argsort(1))
+
+
+def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
+    z, u = random_points(200, 30, 64, 0)
+    base = torch.nn.functional.normalize(torch.ones(64, dtype=torch.float64), dim=0)
+    z, u = ((base + 1e-3 / 8 * x.detach()) for x in (z, u))
+    exact = reference.squared_distances(z, u).sort(1).values[:, :6]
+    single = assign(z.float(), u.float(), 6).nearest.double()
+    assert float(((single - exact).abs() / exact).max()) < 1e-3
+
+
+class Sizes(TorchDispatchMode):
+    """Records the largest tensor that any operation returns."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for x in out if isinstance(out, (tuple, list)) else [out]:
+            if isinstance(x, torch.Tensor):
+                self.largest = max(self.largest, x.numel())
+        return out
+
+
+def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
+    monkeypatch.setitem(distances._BLOCK, "cpu", 2**10)
+    n, m, d = 3000, 200, 4
+    z, u = random_points(n, m, d, 0)
+    with Sizes() as sizes:
+        found = assign(z, u, 6, entropy=True)
+        (found.entropy + found.nearest.sum()).backward()
+    assert sizes.largest == n * 6  # the neighbours; n m is 100 times that
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("gradient", [False, True])
+def test_forms_for_the_compiler_and_in_place_agree(balanced, gradient):
+    d2 = torch.rand(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    log_usage = torch.log_softmax(torch.arange(5).double(), 0) if balanced else None
+    plain, functional = (
+        form(d2.clone(), 0.3, log_usage, gradient)
+        for form in (assignment._entropies, assignment._entropies_functional)
+    )
+    torch.testing.assert_close(plain[0], functional[0])
+    if gradient:
+        torch.testing.assert_close(plain[1], functional[1])
+    else:
+        assert plain[1] is functional[1] is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dmac import reference
 from dmac.anchor_graph import anchor_graph
-from dmac.anchors import squared_distances
+from dmac.compute.distances import squared_distances
 from dmac.structure import closed_form_projection, structure_preservation_loss
 
 

@@ -9,19 +9,13 @@ from scipy.stats import kstest
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dmac import reference
-from dmac.anchors import anchor_learning_loss, neighbor_bandwidth, squared_distances
+from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
+from dmac.compute.distances import squared_distances
+from dmac.network import Network
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 from dmac.sampling import anchor_means
 from dmac.structure import closed_form_projection, structure_preservation_loss
-from dmac.training import (
-    Network,
-    anchor_source,
-    draw_anchors,
-    joint_loss,
-    losses_on,
-    neighbors_at,
-    train,
-)
+from dmac.training import anchor_source, draw_anchors, joint_loss, losses_on, neighbors_at, train
 
 DIMS, N_CLUSTERS, N_ANCHORS = (7, 5, 9), 3, 11
 JOINT = dataclasses.replace(RELEASED, name="joint", mutual_information="joint", final_n_init=10)

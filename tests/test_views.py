@@ -10,8 +10,10 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac import registry, views
-from dmac.views import MultiViewData, RowNormalizer, Whitening, load, normalize_rows
+from dmac import views
+from dmac.data import registry
+from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
+from dmac.views import MultiViewData, load
 
 ROOT = Path(__file__).parents[1]
 REAL = {  # samples, dims, classes

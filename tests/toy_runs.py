@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 
 import dmac
-from dmac import experiments, plan, runs
+from dmac.experiments import plan
+from dmac.experiments import records as experiments
+from dmac.experiments import run as runs
 from dmac.recipes import RELEASED
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3, lr=1e-4)

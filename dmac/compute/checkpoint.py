@@ -1,0 +1,155 @@
+"""A fit that can be interrupted: everything it needs to go on, in one file, without pickle.
+
+Chapter 10 of the book says when it is needed; :meth:`dmac.DMAC.fit` takes the folder.
+"""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from dmac.compute import parallel
+
+NAME = "checkpoint.safetensors"
+
+
+class Progress:
+    """How far a phase of training is, and the optimiser that takes it there.
+
+    Parameters
+    ----------
+    epoch : int
+        Epochs that are done.
+    optimiser, schedule : dict, optional
+        Their states, for a phase that goes on.
+    """
+
+    def __init__(self, epoch=0, optimiser=None, schedule=None):
+        self.epoch = epoch
+        self._stored = optimiser, schedule
+        self.optimiser = self.schedule = None
+
+    def restore(self, epoch, optimiser):
+        """Go on after so many epochs, with the optimiser's state of then."""
+        self.epoch, self._stored = epoch, (optimiser, None)
+
+    def begin(self, optimiser, schedule=None):
+        """Take the loop's optimiser and schedule, and put them where the stored ones were."""
+        self.optimiser, self.schedule = optimiser, schedule
+        stored, of_schedule = self._stored
+        if stored is not None:
+            optimiser.load_state_dict(stored)
+        if of_schedule is not None:
+            schedule.load_state_dict(of_schedule)
+
+
+def optimiser_tensors(optimiser):
+    """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
+    return {
+        f"optimiser.{i}.{name}": torch.as_tensor(value)
+        for i, entries in optimiser.state_dict()["state"].items()
+        for name, value in entries.items()
+    }
+
+
+def optimiser_state(tensors, groups):
+    """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
+    state = {}
+    for key, value in tensors.items():
+        part, _, rest = key.partition(".")
+        if part == "optimiser":
+            i, _, name = rest.partition(".")
+            state.setdefault(int(i), {})[name] = value
+    return {"state": state, "param_groups": groups}
+
+
+class Checkpoint:
+    """One fit's state in a folder, written every few epochs.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made if it is missing. All processes of a sharded fit must see it.
+    every : int
+        Epochs between two writes.
+    about : dict
+        What identifies the fit; a checkpoint of another one is refused.
+    """
+
+    def __init__(self, folder, every, about):
+        self.path = Path(folder).expanduser() / NAME
+        self.every = every
+        self.about = json.loads(json.dumps(about))
+        if every < 1:
+            raise ValueError(f"checkpoint_every is {every}, it must be at least 1")
+
+    def save(self, phase, progress, network, generator, source, histories):
+        """Write the state after an epoch. Every process calls it, the first one writes."""
+        tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
+        tensors |= {f"source.{k}": v for k, v in source.state().items()}
+        tensors["generator"] = generator.get_state()
+        numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
+        if progress.optimiser is not None:
+            numbers["groups"] = progress.optimiser.state_dict()["param_groups"]
+            tensors |= optimiser_tensors(progress.optimiser)
+        if progress.schedule is not None:
+            schedule = progress.schedule.state_dict()
+            schedule.pop("lr_lambdas")  # a function of the recipe
+            numbers["schedule"] = schedule
+        numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
+        shards = parallel.shards()
+        if shards is None or shards.rank == 0:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
+            save_file(tensors, temporary, {"numbers": json.dumps(numbers)})
+            os.replace(temporary, self.path)  # a crash leaves the old file whole
+
+    def load(self):
+        """Read what `save` wrote: a dict, or None if there is nothing yet.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or of a fit with another recipe, seed or data.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                numbers = json.loads(file.metadata()["numbers"])
+                tensors = {key: file.get_tensor(key) for key in file.keys()}
+            about = numbers["about"]
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.path} is damaged ({error!r}): remove it to start anew"
+            ) from error
+        for key, value in self.about.items():
+            if about.get(key) != value:
+                raise ValueError(
+                    f"{self.path} belongs to another fit: its {key} is {about.get(key)}, here it "
+                    f"is {value}; name another folder, or remove it to start anew"
+                )
+        parts = {"network": {}, "source": {}}
+        for key, value in tensors.items():
+            part, _, name = key.partition(".")
+            if part in parts:
+                parts[part][name] = value
+        optimiser = None
+        if "groups" in numbers:
+            optimiser = optimiser_state(tensors, numbers["groups"])
+        schedule = numbers.get("schedule")
+        if schedule is not None:
+            schedule["lr_lambdas"] = [None]
+        return {
+            "phase": numbers["phase"],
+            "progress": Progress(numbers["epoch"], optimiser, schedule),
+            "network": parts["network"],
+            "source": parts["source"],
+            "generator": tensors["generator"],
+            "histories": numbers["histories"],
+        }

@@ -1,0 +1,238 @@
+"""K-means: the anchors' own, on the device and block by block, and the final one on Z.
+
+Chapter 3 of the book begins with the anchors that it finds.
+"""
+
+import functools
+import math
+import warnings
+
+import torch
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
+
+from dmac.compute import parallel
+from dmac.compute.distances import nearest
+
+# With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
+# a few passes over all: anchors have to represent the samples, and hundreds of passes would not
+# move them by more than a small part of their cells. Fewer where the last epoch's are the start:
+# the next epoch goes on from there.
+_SEED_SAMPLES = 32
+_FULL_PASSES = 10
+_WARM_PASSES = 2
+
+
+@functools.cache
+def _threads():
+    return ThreadpoolController()
+
+
+def kmeans(x, n_clusters, seed, n_init=1):
+    """Lloyd's k-means from k-means++ starts, the same result for the same seed.
+
+    Parameters
+    ----------
+    x : numpy.ndarray of shape (n, d)
+    n_clusters : int
+    seed : int
+    n_init : int
+        Starts, of which the one with the lowest inertia is kept.
+
+    Returns
+    -------
+    sklearn.cluster.KMeans
+        Fitted. With fewer distinct rows than clusters some centres coincide; that is no error,
+        since a collapsed embedding has to be measurable.
+    """
+    model = KMeans(n_clusters, n_init=n_init, random_state=seed)
+    # One thread: with more, the partial sums are added in the order in which threads finish, and
+    # rounding then differs from run to run. BLAS too: its threads and OpenMP's wait for each other.
+    with warnings.catch_warnings(), _threads().limit(limits=1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(x)
+
+
+def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
+    r"""Initial anchors :math:`\hat U`: the k-means centres of the fused embedding.
+
+    Greedy k-means++ seeding (Arthur and Vassilvitskii 2007), then Lloyd's iterations until no
+    sample changes its anchor or the anchors move by less than ``tol`` times the variance of Z,
+    all on the device of ``z``. An anchor that loses its last sample stays where it is. With more
+    than 32 m samples, all this on 32 m of them, and then at most 10 iterations on all.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+        The fused embedding; it is detached.
+    n_anchors : int
+        m, at most n.
+    generator : torch.Generator
+        On the CPU, so that every device gets the same draws.
+    max_iter : int
+    tol : float
+
+    Returns
+    -------
+    torch.Tensor of shape (m, d)
+        Without gradient.
+    """
+    mean = parallel.mean(z.detach())
+    x = z.detach() - mean
+    threshold = tol * parallel.mean_square(x)
+    centres = _start(x, n_anchors, generator, max_iter, threshold)
+    return _lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
+
+
+class WarmAnchors:
+    """The same k-means from epoch to epoch, each begun where the last one ended.
+
+    The first call is :func:`kmeans_anchors`. Later ones start from the means of the last
+    assignment, so an epoch that changes no assignment costs one pass over samples and anchors, and
+    none more than 2 with more than 32 m samples. An anchor that loses its last sample moves to the
+    sample farthest from its own anchor, as in scikit-learn.
+
+    Parameters
+    ----------
+    n_anchors : int
+    generator : torch.Generator
+        On the CPU.
+    """
+
+    def __init__(self, n_anchors, generator):
+        self.n_anchors, self.generator = n_anchors, generator
+        self.assigned = self.centres = None
+
+    def __call__(self, z, max_iter=300, tol=1e-4):
+        """(n, d), the same samples at every call -> (m, d), without gradient."""
+        mean = parallel.mean(z.detach())
+        x = z.detach() - mean
+        threshold = tol * parallel.mean_square(x)
+        if self.assigned is None:
+            centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
+        else:
+            centres, _ = _means(x, self.assigned, self.centres - mean)
+        passes = _passes(x, self.n_anchors, max_iter, self.assigned is not None)
+        centres, self.assigned = _lloyd(
+            x, centres, passes, threshold, self.assigned, relocate=True
+        )
+        self.centres = centres + mean
+        return self.centres
+
+    def state(self):
+        """What `restore` needs: the assignment of all samples, and the centres."""
+        if self.assigned is None:
+            return {}
+        return {"assigned": parallel.gather(self.assigned), "centres": self.centres}
+
+    def restore(self, state):
+        """Go on from a `state`."""
+        rows = parallel.my_rows(len(state["assigned"]))
+        self.assigned, self.centres = state["assigned"][rows], state["centres"]
+
+
+def sampled_anchors(x, n_anchors, generator, iterations):
+    """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
+
+    The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
+    expectation over anchor sets instead of one set's accident (chapter 11).
+
+    Parameters
+    ----------
+    x : torch.Tensor of shape (n, d)
+        It is detached.
+    n_anchors : int
+        m, at most n.
+    generator : torch.Generator
+        On the CPU.
+    iterations : int
+
+    Returns
+    -------
+    torch.Tensor of shape (m, d)
+        Without gradient.
+    """
+    x = x.detach()
+    mean = parallel.mean(x)
+    x = x - mean
+    start = torch.randperm(parallel.count(len(x)), generator=generator)[:n_anchors]
+    return _lloyd(x, parallel.take(x, start), iterations, 0.0)[0] + mean
+
+
+def _start(x, m, generator, max_iter, threshold):
+    """Where Lloyd's iterations on all samples begin."""
+    n, few = parallel.count(len(x)), _SEED_SAMPLES * m
+    if n <= few:
+        return _seed_anchors(parallel.gather(x), m, generator)
+    x = parallel.take(x, torch.randint(n, (few,), generator=generator))
+    return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
+
+
+def _passes(x, m, max_iter, warm=False):
+    many = parallel.count(len(x)) > _SEED_SAMPLES * m
+    return min(max_iter, _WARM_PASSES if warm else _FULL_PASSES) if many else max_iter
+
+
+def _means(x, assigned, centres, total=parallel.total):
+    """The mean of every anchor's samples, and how many they are; without any it stays."""
+    counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
+    sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))
+    return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
+
+
+def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone=False):
+    """Lloyd's iterations from given centres: the centres, and the anchor of every sample.
+
+    ``alone`` says that x is the same in every process.
+    """
+    total, everywhere = parallel.total, parallel.everywhere
+    if alone:
+        total = everywhere = lambda value: value
+    for _ in range(max_iter):
+        d2, found = nearest(x, centres)
+        if assigned is not None and everywhere(torch.equal(found, assigned)):
+            break
+        assigned = found
+        moved, counts = _means(x, assigned, centres, total)
+        if relocate:
+            moved = _relocated(x, d2, moved, (counts == 0).nonzero()[:, 0])
+        shift = (moved - centres).square().sum()
+        centres = moved
+        if shift <= threshold:
+            break
+    return centres, assigned
+
+
+def _relocated(x, d2, centres, empty):
+    """Centres, of which the empty ones move to the samples farthest from their anchors."""
+    if not len(empty):
+        return centres
+    far = torch.topk(d2, min(len(empty), len(x)))
+    candidates = torch.cat([far.values[:, None], x[far.indices]], 1)
+    candidates = parallel.gather(candidates)
+    best = torch.topk(candidates[:, 0], min(len(empty), len(candidates)))
+    moved = centres.clone()
+    moved[empty[: len(best.indices)]] = torch.where(
+        best.values[:, None] > 0, candidates[best.indices, 1:], moved[empty[: len(best.indices)]]
+    )
+    return moved
+
+
+def _seed_anchors(x, m, generator):
+    """Greedy k-means++: m rows of x, each the best of 2 + log m draws by squared distance."""
+    n, trials = len(x), 2 + int(math.log(m))
+    draws = torch.rand(m, trials, generator=generator, dtype=torch.float64).to(x)
+    norms = x.square().sum(1)
+    chosen = (draws[:1, 0] * n).long().clamp_max(n - 1)
+    indices = [chosen]
+    closest = (norms + norms[chosen] - 2 * x @ x[chosen[0]]).clamp_min(0)
+    for j in range(1, m):
+        cumulative = closest.cumsum(0)
+        candidates = torch.searchsorted(cumulative, draws[j] * cumulative[-1]).clamp_max(n - 1)
+        d2 = torch.addmm(norms, x[candidates], x.T, alpha=-2) + norms[candidates, None]
+        potentials = torch.minimum(closest, d2.clamp_min_(0))
+        best = potentials.sum(1).argmin()
+        closest = potentials[best]
+        indices.append(candidates[best, None])
+    return x[torch.cat(indices)]

@@ -1,0 +1,93 @@
+"""Views on disk as the encoders see them: embedded a block of samples at a time.
+
+The gradient stays that of the full batch: the losses depend on a sample through its embedding only,
+so a block's activations are dropped after the forward pass and computed again, from the disk, when
+its part of the gradient is due (:mod:`dmac.data.disk` reads the blocks).
+
+Chapter 10 of the book says what that costs.
+"""
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from dmac.compute.layers import SparseView, view_tensor
+from dmac.data.disk import StreamedArray, block_rows
+
+# Rows of a dense view that is embedded in one piece, and of the pieces of a longer one, whose
+# activations then stay near the processor.
+_ROWS = 2**16
+_PIECE = 2**13
+
+
+class StreamedView:
+    """A view on disk as the encoders see it: its blocks go through a pipeline and to the device.
+
+    Parameters
+    ----------
+    read : callable
+        A slice of rows -> (b, d_a), dense or CSR, ready for the encoder.
+    shape : tuple of int
+        (n, d_a).
+    order : numpy.ndarray of shape (n,)
+        The order of the samples in the fit; blocks are read in that of the disk.
+    dtype, device
+        Of the tensors.
+    """
+
+    def __init__(self, read, shape, order, dtype, device):
+        self.read, self.shape = read, tuple(shape)
+        self.order = torch.as_tensor(order, device=device)
+        self.dtype, self.device = dtype, device
+
+    def __len__(self):
+        return self.shape[0]
+
+    def block(self, rows):
+        """A slice of rows on disk, on the device."""
+        return view_tensor(self.read(rows), self.dtype, self.device)
+
+
+def block_slices(views):
+    """Slices of samples by which all views can be walked through together."""
+    n = views[0].shape[0]
+    widest = max(x.shape[1] for x in views)
+    size = max(1, min(_ROWS, block_rows(widest))) if _streams(views) else min(_ROWS, _PIECE)
+    whole = n <= (size if _streams(views) else _ROWS)
+    if whole or any(isinstance(x, SparseView) for x in views):
+        size = n  # a sparse view is small; its product is taken whole
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _streams(views):
+    return any(isinstance(x, (StreamedArray, StreamedView)) for x in views)
+
+
+def take(view, rows):
+    """A slice of samples of a view, in the order of the disk for a streamed one."""
+    if isinstance(view, StreamedView):
+        return view.block(rows)
+    if isinstance(view, StreamedArray):
+        return view.read(rows)
+    return view if isinstance(view, SparseView) else view[rows]
+
+
+def encode(encoder, view):
+    """An encoder on all samples of a view: (n, d), in the order of the fit.
+
+    A view on disk, or one with more than 65,536 samples, is taken in blocks, of which only the
+    embedding is kept; the activations are computed again for the gradient.
+    """
+    slices = block_slices([view])
+    if len(slices) == 1 and not isinstance(view, StreamedView):
+        return encoder(view)
+
+    def part(rows):
+        return encoder(take(view, rows))
+
+    if torch.is_grad_enabled():
+        kept = dict(use_reentrant=False, preserve_rng_state=False)
+        parts = [checkpoint(part, rows, **kept) for rows in slices]
+    else:
+        parts = [part(rows) for rows in slices]
+    z = torch.cat(parts)
+    return z[view.order] if isinstance(view, StreamedView) else z

@@ -1,0 +1,215 @@
+"""Checks at the public boundary: what users pass as views and as labels.
+
+Chapter 12 of the book shows what they say.
+"""
+
+import numbers
+
+import numpy as np
+import scipy.sparse
+
+from dmac.data.disk import StreamedArray, is_streamed
+
+_NOTE = "(views are counted from 1, rows and columns from 0)"
+
+
+def _not_a_number(x, where):
+    """The error for an array that holds something else than real numbers, or None."""
+    if x.dtype.kind in "biuf":
+        return None
+    if x.dtype.kind == "c":
+        return ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
+    if x.dtype.kind == "O":
+        for position, value in np.ndenumerate(x):
+            if not isinstance(value, (numbers.Real, np.bool_)):
+                at = f"row {position[0]}, column {position[1]}"
+                return ValueError(f"{where} holds {value!r} at {at}, not a real number {_NOTE}")
+        return None
+    return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
+
+
+def _as_matrix(x, where):
+    """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+    if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
+        if x.is_complex():
+            raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
+        x = x.detach().cpu().double()
+        if "sparse" in str(x.layout) and x.ndim == 2:
+            x = x.to_sparse_coo().coalesce()
+            x = scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
+        else:
+            x = x.numpy()
+    elif hasattr(x, "to_numpy"):  # pandas, likewise
+        x = x.to_numpy()
+    if not scipy.sparse.issparse(x):
+        try:
+            x = np.asanyarray(x)
+        except ValueError as error:
+            raise ValueError(f"{where} has rows of different lengths ({error})") from error
+    if x.ndim != 2:
+        raise ValueError(
+            f"{where} has {x.ndim} dimension(s), shape {x.shape}; a view has two: samples, features"
+        )
+    if 0 in x.shape:
+        what = "samples" if x.shape[0] == 0 else "features"
+        raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
+    sparse = scipy.sparse.issparse(x)
+    error = _not_a_number(x.tocoo().data if sparse else x, where)
+    if error:
+        raise error
+    try:
+        with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
+            if not sparse:
+                x = np.ma.filled(x.astype(np.float64, copy=False), np.nan)
+                return np.ascontiguousarray(x)
+            matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
+    except OverflowError as error:
+        raise ValueError(f"{where} holds an integer beyond the range of float64") from error
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the arrays may be the caller's
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _check_finite(x, where):
+    values = x.data if scipy.sparse.issparse(x) else x
+    if np.isfinite(values).all():
+        return
+    bad = np.argwhere(~np.isfinite(values))
+    value = values[tuple(bad[0])]
+    if scipy.sparse.issparse(x):
+        at = bad[0, 0]
+        row, column = np.searchsorted(x.indptr, at, side="right") - 1, x.indices[at]
+    else:
+        row, column = bad[0]
+    raise ValueError(
+        f"{where} has {len(bad)} NaN or infinite (or missing) entries, the first ({value}) at row "
+        f"{row}, column {column} {_NOTE}; replace them or drop the samples"
+    )
+
+
+def check_views(views, *, n_features=None, streamed=False):
+    """Turn what a user passes as views into matrices that can be computed with.
+
+    Parameters
+    ----------
+    views : list or tuple of v matrices of shape (n, d_a), or one such matrix
+        NumPy arrays, SciPy sparse matrices, torch tensors, pandas data frames or nested lists of
+        real numbers (booleans count as 0 and 1). One 2-D array, tensor, sparse matrix or data frame
+        is one view; a nested list is always a list of views.
+    n_features : tuple of int, optional
+        The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
+    streamed : bool
+        Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
+        a :class:`dmac.data.disk.StreamedArray`, whose blocks are checked as they are read.
+
+    Returns
+    -------
+    list of numpy.ndarray or scipy.sparse.csr_matrix, float64
+        Sparse stays sparse, all else is C-contiguous. The input is never modified, but is returned
+        itself where it already has this form.
+
+    Raises
+    ------
+    ValueError
+        If there is no view; a view is not two-dimensional, has no samples or features, or holds
+        complex values, text, other objects, NaN or infinity; views differ in their number of
+        samples; or they do not match ``n_features``.
+    """
+    if not isinstance(views, (list, tuple)):
+        if streamed and is_streamed(views):
+            views = [views]
+        elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+            views = list(views)
+        elif getattr(views, "ndim", None) == 2:
+            views = [views]
+        elif hasattr(views, "ndim"):
+            raise ValueError(
+                f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
+                "(samples x features), or one 2-D array for one view"
+            )
+        else:
+            raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}")
+    if len(views) == 0:
+        raise ValueError("no views: the list is empty; pass at least one 2-D array")
+    if n_features is not None and len(views) != len(n_features):
+        raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
+    checked = [
+        StreamedArray(x, f"view {a}") if streamed and is_streamed(x) else _as_matrix(x, f"view {a}")
+        for a, x in enumerate(views, 1)
+    ]
+    n = checked[0].shape[0]
+    for a, x in enumerate(checked, 1):
+        if x.shape[0] != n:
+            raise ValueError(
+                f"view {a} has {x.shape[0]} samples, view 1 has {n}; row i must be the same sample "
+                "in every view"
+            )
+        if n_features is not None and x.shape[1] != n_features[a - 1]:
+            raise ValueError(
+                f"view {a} has {x.shape[1]} features, but the model was fitted on "
+                f"{n_features[a - 1]} there"
+            )
+        if not isinstance(x, StreamedArray):  # which checks every block that it reads
+            _check_finite(x, f"view {a}")
+    return checked
+
+
+def _is_no_whole_number(value):
+    """Whether a label is a fraction, NaN, infinite, complex or missing."""
+    if isinstance(value, numbers.Number) and not isinstance(value, numbers.Integral):
+        return not (isinstance(value, numbers.Real) and float(value).is_integer())
+    return value is None or value != value
+
+
+def check_labels(labels, n_samples=None, *, name="labels"):
+    """Number class labels from 0, in the sorted order of the distinct labels.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_samples,)
+        Integers, whole-number floats, booleans or strings; also one row or one column.
+    n_samples : int, optional
+        How many there must be; any positive number by default.
+    name : str
+        What the argument is called in an error.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_samples,), int64
+
+    Raises
+    ------
+    ValueError
+        If there are not ``n_samples`` labels, or some are missing, fractional or of mixed kinds.
+    """
+    if hasattr(labels, "detach"):
+        labels = labels.detach().cpu()
+    # A list as objects: NumPy would turn [1, "1"] into two equal strings and a NaN into "nan".
+    labels = np.array(labels, object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
+    if labels.ndim == 2 and 1 in labels.shape:
+        labels = labels.ravel()
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty: the shape is {labels.shape}")
+    if n_samples is not None and len(labels) != n_samples:
+        raise ValueError(
+            f"{name}: {len(labels)} of them, but there are {n_samples} samples; pass one a sample"
+        )
+    if labels.dtype.kind not in "biufOSU":
+        raise ValueError(f"{name} holds {labels.dtype} values: pass whole numbers or strings")
+    # Integers, booleans and strings are classes by their type; n of them need no look each.
+    suspect = labels.tolist() if labels.dtype.kind in "fO" else ()
+    broken = [i for i, value in enumerate(suspect) if _is_no_whole_number(value)]
+    if broken:
+        bad = broken[0]
+        raise ValueError(
+            f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass whole "
+            "numbers or strings"
+        )
+    try:
+        codes = np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError(
+            f"{name}: some are missing or mix kinds that have no common order ({error})"
+        ) from error
+    return codes.astype(np.int64)

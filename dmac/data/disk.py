@@ -1,0 +1,76 @@
+"""Views that stay on disk: read and checked a block of samples at a time.
+
+A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
+
+Chapter 10 of the book says what that costs.
+"""
+
+import numpy as np
+
+# Numbers in one block of a view on disk.
+_NUMBERS = 2**22
+
+
+def block_rows(n_features):
+    """How many samples of so many features a block holds."""
+    return max(1, _NUMBERS // n_features)
+
+
+def is_streamed(x):
+    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
+    if isinstance(x, np.memmap):
+        return True
+    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(x, "shape")
+
+
+class StreamedArray:
+    """An array on disk, read in blocks of rows as float64.
+
+    Parameters
+    ----------
+    source : numpy.memmap, h5py.Dataset or zarr.Array of shape (n, d)
+    where : str
+        What it is called in an error.
+
+    Raises
+    ------
+    ValueError
+        If it is not a two-dimensional array of real numbers with samples and features; when read,
+        if an entry is NaN or infinite.
+    """
+
+    def __init__(self, source, where="view"):
+        self.source, self.where, self.shape = source, where, tuple(source.shape)
+        if len(self.shape) != 2:
+            raise ValueError(
+                f"{where} has {len(self.shape)} dimension(s), shape {self.shape}; "
+                "a view has two: samples, features"
+            )
+        if 0 in self.shape:
+            what = "samples" if self.shape[0] == 0 else "features"
+            raise ValueError(f"{where} has no {what}: its shape is {self.shape}")
+        if np.dtype(source.dtype).kind not in "biuf":
+            raise ValueError(f"{where} holds {source.dtype} values on disk, not real numbers")
+
+    def slices(self):
+        """Slices of rows, a block each."""
+        n, d = self.shape
+        size = block_rows(d)
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def read(self, rows):
+        """The rows of a slice: (b, d), float64."""
+        x = np.asarray(self.source[rows], dtype=np.float64)
+        if not np.isfinite(x).all():
+            row, column = np.argwhere(~np.isfinite(x))[0]
+            raise ValueError(
+                f"{self.where} has a NaN or infinite entry ({x[row, column]}) at row "
+                f"{rows.start + row}, column {column} (views are counted from 1, rows and columns "
+                "from 0); replace it or drop the sample"
+            )
+        return x
+
+    def blocks(self):
+        """All blocks in order."""
+        for rows in self.slices():
+            yield self.read(rows)

@@ -1,0 +1,261 @@
+"""Reading multi-view data from MATLAB files, whatever their author called the variables.
+
+Chapter 1 of the book lists the layouts that occur.
+"""
+
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+import scipy.sparse
+
+from dmac.data.mat5 import loadmat
+
+#: Names under which views are looked for, in any case.
+VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
+#: The same for labels.
+LABEL_NAMES = (
+    *("y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels"),
+    *("gtruth", "groundtruth", "ground_truth", "true_label", "true_labels"),
+)
+
+
+# Read, a variable is an array, a sparse matrix, a list (a cell, column by column) or None (else).
+
+
+def _checked(matrix):
+    """The sparse matrix itself, once its indices are known to point inside it."""
+    if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
+        raise ValueError("a sparse matrix has column starts that decrease")
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _from_mat5(value):
+    if scipy.sparse.issparse(value):
+        return _checked(value)
+    if not isinstance(value, np.ndarray) or value.dtype.names:
+        return None
+    if value.dtype.kind == "O":
+        return [_from_mat5(item) for item in value.ravel(order="F")]
+    return value
+
+
+def _from_hdf5(item, file):
+    """MATLAB 7.3 stores arrays with axes reversed, cells as references, sparse ones as groups."""
+    if isinstance(item, h5py.Group):
+        if "MATLAB_sparse" not in item.attrs:
+            return None
+        columns = item["jc"][()].astype(np.int64)
+        rows = item["ir"][()].astype(np.int64) if "ir" in item else np.empty(0, np.int64)
+        data = item["data"][()] if "data" in item else np.empty(0)
+        shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
+        matrix = scipy.sparse.csc_matrix((data, rows, columns), shape=shape)
+        return _checked(matrix)
+    if item.attrs.get("MATLAB_empty", 0):
+        return np.empty(tuple(int(size) for size in item[()].ravel()))
+    values = item[()]
+    if h5py.check_ref_dtype(item.dtype) is not None:
+        return [_from_hdf5(file[reference], file) for reference in values.ravel()]
+    if not isinstance(values, np.ndarray):
+        values = np.asarray(values)
+    if item.attrs.get("MATLAB_class", b"") in (b"char", "char"):
+        return np.array(["".join(map(chr, values.ravel()))])
+    if values.dtype.names == ("real", "imag"):
+        values = values["real"] + 1j * values["imag"]
+    return values.T if values.dtype.kind in "biufc" else None
+
+
+def _variables(path):
+    """All variables of a .mat (MATLAB 5 or 7.3) or .npz file, by name."""
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    try:
+        if path.suffix.lower() == ".npz":
+            with np.load(path, allow_pickle=False) as file:
+                return {key: file[key] for key in file.files}
+        if h5py.is_hdf5(path):
+            with h5py.File(path, "r") as file:
+                return {key: _from_hdf5(file[key], file) for key in file if not key.startswith("#")}
+        return {key: _from_mat5(value) for key, value in loadmat(path).items()}
+    except Exception as error:  # a damaged file can fail anywhere in its reader
+        raise ValueError(
+            f"{path} cannot be read: it is corrupt, truncated or not a .mat or .npz file "
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+def _describe(value):
+    if isinstance(value, list):
+        return f"cell of {len(value)} ({', '.join(sorted({_describe(item) for item in value}))})"
+    if value is None:
+        return "neither array nor cell"
+    size = " x ".join(map(str, value.shape))
+    return size + (" sparse" if scipy.sparse.issparse(value) else "")
+
+
+def _contents(variables):
+    return "; ".join(f"{key}: {_describe(value)}" for key, value in variables.items()) or "nothing"
+
+
+def _is_matrix(value):
+    if scipy.sparse.issparse(value):
+        return True
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.ndim == 2
+
+
+def _find_views(variables, views_key):
+    """The list of views named by ``views_key`` or, without it, by the only known name there is."""
+    if views_key is not None:
+        keys = [views_key] if isinstance(views_key, str) else list(views_key)
+        missing = [key for key in keys if key not in variables]
+        if missing or not keys:
+            raise ValueError(f"views_key={views_key!r}: there is no variable {missing}")
+        views = []
+        for key in keys:
+            value = variables[key]
+            views.extend(value if isinstance(value, list) else [value])
+        if not views or not all(_is_matrix(view) for view in views):
+            raise ValueError(f"views_key={views_key!r} does not hold numeric matrices")
+        return views
+    candidates = {}
+    for key, value in variables.items():
+        numbered = re.fullmatch(r"(.*?)_?(\d+)", key)
+        if key.lower() in VIEW_NAMES:
+            cell = value if isinstance(value, list) else [value]
+            if cell and all(_is_matrix(view) for view in cell):
+                candidates[key] = cell
+        elif numbered and numbered[1].lower() in VIEW_NAMES and _is_matrix(value):
+            family = candidates.setdefault(f"{numbered[1]}1, {numbered[1]}2, ...", {})
+            family[int(numbered[2])] = value
+    if len(candidates) != 1:
+        found = f"several candidates ({', '.join(candidates)})" if candidates else "none found"
+        raise ValueError(
+            f"which variables are the views is not clear: {found}; pass views_key= with the name "
+            "of a cell or matrix, or a list of names"
+        )
+    (views,) = candidates.values()
+    return [views[a] for a in sorted(views)] if isinstance(views, dict) else views
+
+
+def _label_vector(value):
+    """A label vector out of a row, a column, or a cell of equal vectors or of scalars; or None."""
+    if isinstance(value, list):
+        vectors = [_label_vector(item) for item in value]
+        if not vectors or any(vector is None for vector in vectors):
+            return None
+        if len(vectors) > 1 and all(len(vector) == 1 for vector in vectors):
+            return np.concatenate(vectors)
+        same = all(np.array_equal(vector, vectors[0]) for vector in vectors)
+        return vectors[0] if same else None
+    if scipy.sparse.issparse(value):
+        value = value.toarray() if 1 in value.shape else None
+    if value is None or value.dtype.kind not in "biufU" or value.size == 0:
+        return None
+    return value.ravel() if value.size == max(value.shape, default=1) else None
+
+
+def _find_labels(variables, labels_key):
+    """Labels as int64 from 0, or None if no variable has a known name for them."""
+    if labels_key is False:
+        return None
+    if labels_key is not None and labels_key not in variables:
+        raise ValueError(f"labels_key={labels_key!r}: there is no such variable")
+    named = [key for key in variables if key.lower() in LABEL_NAMES]
+    coded = {}
+    for key in named if labels_key is None else [labels_key]:
+        vector = _label_vector(variables[key])
+        if vector is None:
+            raise ValueError(
+                f"{key} is not one vector of labels; pass labels_key= with the name of one, or "
+                "labels_key=False to read none"
+            )
+        if vector.dtype.kind == "f" and not (np.isfinite(vector) & (vector % 1 == 0)).all():
+            raise ValueError(f"{key} holds values that are no class labels (NaN or fractions)")
+        coded[key] = np.unique(vector, return_inverse=True)[1].astype(np.int64)
+    labels = list(coded.values())
+    if any(not np.array_equal(other, labels[0]) for other in labels[1:]):
+        raise ValueError(f"{' and '.join(coded)} are different labels; pass labels_key=")
+    return labels[0] if labels else None
+
+
+def _is_transposed(shapes, n_labels):
+    """Whether the samples are the columns; only if the shapes leave no other reading."""
+    if n_labels is not None:
+        as_rows = all(rows == n_labels for rows, _ in shapes)
+        as_columns = all(columns == n_labels for _, columns in shapes)
+        reason = f"there are {n_labels} labels"
+    else:
+        as_rows = len({rows for rows, _ in shapes}) == 1
+        as_columns = len({columns for _, columns in shapes}) == 1
+        reason = "there are no labels to tell"
+    if as_rows != as_columns:
+        return as_columns
+    sizes = ", ".join(f"{rows} x {columns}" for rows, columns in shapes)
+    if as_rows:
+        raise ValueError(
+            f"views of {sizes}: whether rows or columns are the samples is ambiguous ({reason}); "
+            "pass transposed=False (samples are rows) or transposed=True"
+        )
+    raise ValueError(
+        f"views of {sizes}: neither all rows nor all columns can be the samples ({reason}); pass "
+        "views_key= or labels_key= if these are the wrong variables"
+    )
+
+
+def read_mat(path, views_key=None, labels_key=None, transposed=None):
+    """Read views and labels from a ``.mat`` (MATLAB 5 or 7.3) or ``.npz`` file.
+
+    Understood without help: views in one cell (row or column) or in numbered variables (``X1``,
+    ``X2``, ...), or a single matrix, under the names in `VIEW_NAMES`; dense or sparse, of any
+    numeric type; n x d or d x n; labels under the names in `LABEL_NAMES`, from 0 or 1, as a row, a
+    column, or a cell that repeats the same vector. Upper and lower case are the same in names.
+
+    Parameters
+    ----------
+    path : str or path
+    views_key : str or list of str, optional
+        The variable(s) that hold the views, in order.
+    labels_key : str or False, optional
+        The variable that holds the labels; False reads none.
+    transposed : bool, optional
+        True if samples are columns (d x n), False if rows. By default a ``.mat`` file is read the
+        way in which every view has as many samples as there are labels (without labels: all views
+        have equally many); an ``.npz`` file is taken to have samples as rows.
+
+    Returns
+    -------
+    views : list of numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
+        In the type in which they are stored.
+    labels : numpy.ndarray of shape (n,), int64, or None
+        Numbered from 0 in the order of the distinct stored labels.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is corrupt or truncated, or can be read in more than one way or in none; the
+        error lists the variables with their sizes and says what to pass.
+    """
+    path = Path(path)
+    variables = _variables(path)
+    try:
+        views = _find_views(variables, views_key)
+        labels = _find_labels(variables, labels_key)
+        if transposed is None:
+            n_labels = None if labels is None else len(labels)
+            numpy_file = path.suffix.lower() == ".npz"
+            transposed = not numpy_file and _is_transposed([x.shape for x in views], n_labels)
+        views = [x.T if transposed else x for x in views]
+        for a, x in enumerate(views, 1):
+            if labels is not None and x.shape[0] != len(labels):
+                raise ValueError(
+                    f"view {a} has {x.shape[0]} samples, but there are {len(labels)} labels; if "
+                    f"samples are {'rows' if transposed else 'columns'}, pass "
+                    f"transposed={not transposed}"
+                )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}. The file has {_contents(variables)}") from error
+    return [scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else x for x in views], labels

@@ -1,0 +1,167 @@
+"""The same runs under several protocols of scoring: what choosing by the labels adds to a score."""
+
+import numpy as np
+import pandas as pd
+
+from dmac.experiments import paper, wording
+from dmac.experiments.compare import NOTHING, change, interval, present
+from dmac.experiments.tables import spread
+from dmac.recipes import RELEASED
+
+#: The ways of scoring the same runs, from what a user can have to what the labels can pick.
+PROTOCOLS = {
+    "last epoch": "(a) last epoch",
+    "epoch": "(b′) best epoch by ACC",
+    "epoch, each metric": "(b) best epoch of each",
+    "grid": "(c′) and weights by ACC",
+    "grid, each metric": "(c) and weights of each",
+}
+
+
+def scored(grid):
+    """The runs of a grid scored in five ways, by seed.
+
+    A point of the grid is chosen by its mean over the seeds, and only where all seeds are stored;
+    of a single point nothing is chosen.
+
+    Parameters
+    ----------
+    grid : pandas.DataFrame
+        Runs of RELEASED over the two weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``dataset``, ``protocol`` (a key of `PROTOCOLS`), ``seed``, ``acc`` and ``nmi`` in %, and
+        ``points``, the number of points chosen from. Nothing for a data set without RELEASED's own.
+    """
+    fixed, rows = {"cm_weight": RELEASED.cm_weight, "sp_weight": RELEASED.sp_weight}, []
+    for dataset in present(grid):
+        part = grid[(grid.dataset == dataset) & grid.oracle_acc.notna()]
+        is_fixed = [all(s[k] == v for k, v in fixed.items()) for s in part.settings]
+        own = part[is_fixed]
+        seeds = set(own.seed)
+        whole = part[part.seed.isin(seeds)]
+        counts = whole.groupby("variant", observed=True).seed.nunique()
+        whole = whole[whole.variant.isin(counts.index[counts == len(seeds)])]
+        if not len(own):
+            continue
+        means = whole.groupby("variant", observed=True)[["oracle_acc", "oracle_nmi"]].mean()
+        by_acc = whole[whole.variant == means.oracle_acc.idxmax()]
+        by_nmi = whole[whole.variant == means.oracle_nmi.idxmax()].set_index("seed")
+        for run in own.itertuples():
+            rows += [
+                (dataset, "last epoch", run.seed, run.acc, run.nmi, 1),
+                (dataset, "epoch", run.seed, run.oracle_acc, _nmi_there(run), 1),
+                (dataset, "epoch, each metric", run.seed, run.oracle_acc, run.oracle_nmi, 1),
+            ]
+        for run in by_acc.itertuples() if len(means) > 1 else ():
+            nmi = by_nmi.oracle_nmi[run.seed]
+            rows += [
+                (dataset, "grid", run.seed, run.oracle_acc, _nmi_there(run), len(means)),
+                (dataset, "grid, each metric", run.seed, run.oracle_acc, nmi, len(means)),
+            ]
+    frame = pd.DataFrame(rows, columns=["dataset", "protocol", "seed", "acc", "nmi", "points"])
+    for name, order in (("dataset", grid.dataset.cat.categories), ("protocol", list(PROTOCOLS))):
+        frame[name] = pd.Categorical(frame[name], order, ordered=True)
+    return frame
+
+
+def _nmi_there(run):
+    """NMI of a run where its ACC is best: at an epoch, or of the returned labels."""
+    acc, nmi = np.asarray(run.epochs["acc"]), np.asarray(run.epochs["nmi"])
+    return run.nmi if run.acc > 100 * acc.max() + 1e-3 else 100 * nmi[acc.argmax()]
+
+
+def shown(frame):
+    """The table of `scored` as text, a row a data set and metric, the paper's value at its end."""
+    rows = {}
+    for dataset in present(frame):
+        for metric in ("acc", "nmi"):
+            part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
+            row = {PROTOCOLS[name]: text for name, text in part.agg(spread).items()}
+            known = paper.value(dataset, metric)
+            mark = "" if dataset in paper.SAME else "°"
+            row["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
+            rows[dataset, metric.upper()] = row
+    columns = [*PROTOCOLS.values(), "the paper"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna(NOTHING)
+
+
+#: What each choice by the labels adds: a metric, and the protocols with and without it.
+CHOICES = {
+    "epoch, ACC": ("acc", "epoch", "last epoch"),
+    "grid, ACC": ("acc", "grid", "epoch"),
+    "epoch, NMI": ("nmi", "epoch", "last epoch"),
+    "grid, NMI": ("nmi", "grid", "epoch"),
+    "own place, NMI": ("nmi", "grid, each metric", "grid"),
+    "own epoch, NMI": ("nmi", "epoch, each metric", "epoch"),
+}
+
+
+def added(frame):
+    """What each choice by the labels adds, in points, by seed.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `scored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``dataset``, ``seed``, and a column for each of `CHOICES`.
+    """
+    table = frame.set_index(["dataset", "seed", "protocol"])[["acc", "nmi"]].unstack()
+    columns = {}
+    for name, (metric, upper, lower) in CHOICES.items():
+        if (metric, upper) in table:
+            columns[name] = table[metric, upper] - table[metric, lower]
+    return pd.DataFrame(columns, index=table.index).reset_index()
+
+
+def gains(frame):
+    """The table of `added` as text: means over the seeds with Student's 95 % intervals."""
+    table = added(frame)
+    rows = {}
+    for dataset in present(table) if len(table) else ():
+        part = table[table.dataset == dataset].drop(columns=["dataset", "seed"])
+        rows[dataset] = {
+            name: change(*interval(x.dropna())) for name, x in part.items() if x.notna().any()
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").fillna(NOTHING)
+
+
+def finding(frame):
+    """What the choices by the labels add."""
+    table = added(frame)
+    if not len(table):
+        return wording.NOTHING
+    sentences = []
+    for dataset in present(table):
+        part, row = frame[frame.dataset == dataset], table[table.dataset == dataset]
+        text = f"On {dataset} the choice of the epoch adds {_amount(row['epoch, ACC'])} of accuracy"
+        last = "epoch"
+        if "grid, ACC" in row and row["grid, ACC"].notna().any():
+            last = "grid"
+            text += f", the choice among {int(part.points.max())} pairs of weights another "
+            text += _amount(row["grid, ACC"])
+        known = paper.value(dataset, "acc")
+        if known is not None and dataset in paper.SAME:
+            mean = part[part.protocol == last].acc.mean()
+            text += f", which leaves {wording.than(mean - known)} than the paper's {known:.2f} %"
+        sentences.append(f"{text}.")
+    name = "own place, NMI" if "own place, NMI" in table else "own epoch, NMI"
+    own = table.groupby("dataset", observed=True)[name].mean()
+    where = "weights and an epoch" if name == "own place, NMI" else "an epoch"
+    sentences.append(
+        f"Reading NMI at {where} of its own, instead of where the accuracy is best, adds up to "
+        f"{wording.points(own.max())} (on {own.idxmax()})."
+    )
+    return wording.lines(sentences)
+
+
+def _amount(values):
+    """A gain, which is not negative, with its interval over the seeds."""
+    mean, half = interval(values.dropna())
+    return wording.points(mean) if np.isnan(half) else f"{mean:.1f} ± {half:.1f} points"

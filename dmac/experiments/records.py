@@ -1,0 +1,233 @@
+"""Experiments: the store of runs opened, filled, and read as tables.
+
+What is run is listed in :mod:`dmac.experiments.plan`, one run is made by :mod:`dmac.experiments.run`, and a notebook asks
+for its runs through :class:`dmac.experiments.page.Page`.
+"""
+
+import functools
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+import dmac
+from dmac.experiments import plan
+from dmac.experiments.run import complete_settings, make_run
+from dmac.experiments.store import Store
+from dmac.experiments.sweep import fill
+
+#: Where the stored runs of this project are.
+RESULTS = Path(__file__).parents[2] / "notebooks" / "results"
+
+
+def cache():
+    """The folder of pre-trained weights, beside that of downloaded data."""
+    import pooch
+
+    return Path(os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac")) / "pretrained"
+
+
+def open_store(results=RESULTS):
+    """The store of runs in a results folder."""
+    return Store(Path(results) / "runs", complete_settings)
+
+
+def open_repeated(results, name):
+    """The store of runs that were made again, on another machine or with other instructions."""
+    return Store(Path(results) / "repeated" / name, complete_settings)
+
+
+def arrays_path(store, key):
+    """Where the arrays of a run are that has some."""
+    return store.folder / "arrays" / f"{key[:32]}.npz"
+
+
+def _is_done(store, spec, key):
+    return key in store and not (spec.keep and not arrays_path(store, key).exists())
+
+
+def missing(specs, store, load=dmac.load):
+    """Those of a list of `dmac.experiments.run.Spec` that the store lacks."""
+    return [spec for spec in specs if not _is_done(store, spec, store.key(spec.identity(load)))]
+
+
+def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac.load):
+    """Make the runs that the store lacks, in the order of the list; see :func:`dmac.experiments.sweep.fill`.
+
+    Parameters
+    ----------
+    specs : list of dmac.experiments.run.Spec
+    store : dmac.experiments.store.Store
+    n_jobs : int
+        Processes, each with one thread. A cluster takes the runs where joblib is told so, as in
+        ``with joblib.parallel_config("dask"):`` around a ``dask.distributed.Client``.
+    device : str
+    pretrained : path, optional
+        Folder of pre-trained weights, which many runs share; without one each pre-trains.
+    load : callable
+        Reads a data set by its name.
+
+    Yields
+    ------
+    dict
+        The record of every run that is made.
+    """
+    by_key, runs = {}, []
+    for spec in specs:
+        identity = spec.identity(load)
+        key = store.key(identity)
+        if key not in by_key or spec.keep:
+            by_key[key] = spec
+        runs.append((identity, key, spec))
+    runs = [(i, f"{i['dataset']}/{spec.file}", by_key[key]) for i, key, spec in runs]
+
+    def before(key, made):
+        arrays = made.pop("arrays", None)
+        if arrays is not None:
+            path = arrays_path(store, key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{key[:32]}.{os.getpid()}.npz")
+            np.savez_compressed(temporary, **arrays)
+            os.replace(temporary, path)
+        return made
+
+    make = functools.partial(
+        make_run, device=device, pretrained=pretrained, pretrained_at=plan.PRETRAINED_AT, load=load
+    )
+    yield from fill(
+        store,
+        runs,
+        make,
+        n_jobs=n_jobs,
+        before=before,
+        done=lambda key: _is_done(store.refresh(), by_key[key], key),
+    )
+
+
+def run_name(dataset, method, settings, seed):
+    """What tells a run from all others by its data set's name: the key of `index`."""
+    return json.dumps([dataset, method, settings, seed], sort_keys=True)
+
+
+def index(store):
+    """The records of a store by data set, method, settings and seed: found without the data.
+
+    Raises
+    ------
+    ValueError
+        If two records differ in nothing but the data that went under one name.
+    """
+    found = {}
+    for record in store.records():
+        settings = complete_settings(record["method"], record["settings"])
+        name = run_name(record["dataset"], record["method"], settings, record["seed"])
+        other = found.setdefault(name, record)
+        if other["data"] != record["data"]:
+            raise ValueError(
+                f"{store.folder} has runs of two different data sets named {record['dataset']!r}: "
+                "remove the lines of one, or keep it in another results folder"
+            )
+    return found
+
+
+def _row(variant, record):
+    """What tables need of a record; scores in %."""
+    row = {"variant": variant, "dataset": record["dataset"], "seed": record["seed"]}
+    row |= {name: 100 * value for name, value in record.get("scores", {}).items()}
+    epochs, oracle = record.get("epochs") or {}, record.get("oracle") or {}
+    for name in ("acc", "nmi"):
+        row[f"oracle_{name}"] = 100 * oracle[name] if oracle else np.nan
+        row[f"start_{name}"] = 100 * (record.get("start") or {}).get(name, np.nan)
+    row |= record.get("embedding") or {}
+    seconds = record.get("seconds")
+    if isinstance(seconds, dict):  # of the epochs alone, without what stands between them
+        seconds = seconds["pretraining"] + seconds["training"]
+    row["seconds"] = seconds
+    names = ("method", "settings", "error", "key", "n_anchors")
+    return row | {name: record.get(name) for name in names} | {"epochs": epochs}
+
+
+_COLUMNS = (
+    *("variant", "dataset", "seed", "acc", "nmi", "ari", "purity", "f1"),
+    *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi"),
+    *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
+    *("seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
+)
+
+
+def runs(records, variants, datasets, seeds):
+    """Stored runs of some variants, as a table.
+
+    Parameters
+    ----------
+    records : dict
+        What `index` returns.
+    variants : dict of str to (str, dict)
+        Name to method and settings, as :data:`dmac.experiments.plan.COMPARISON` is.
+    datasets : list of str
+    seeds : iterable of int
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run that is stored, by variant, data set and seed in the given order: scores of the
+        returned labels in % (``acc``, ``nmi``, ``ari``, ``purity``, ``f1``), the best over epochs
+        (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
+        ``start_nmi``), measures of the final embedding, and ``epochs``, the curves as a dict of
+        lists. A failed run has an ``error`` and no scores.
+    """
+    import pandas as pd  # only the book needs tables
+
+    seeds, rows = list(seeds), []
+    for variant, (method, settings) in variants.items():
+        for dataset in datasets:
+            for seed in seeds:
+                record = records.get(run_name(dataset, method, settings, seed))
+                if record is not None:
+                    rows.append(_row(variant, record))
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["variant"] = pd.Categorical(frame.variant, list(variants), ordered=True)
+    frame["dataset"] = pd.Categorical(frame.dataset, list(dict.fromkeys(datasets)), ordered=True)
+    frame.attrs["seeds"] = len(seeds)  # asked for
+    return frame
+
+
+def stored(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
+    """The stored runs of some variants, for a page that makes none; see :func:`runs`."""
+    return runs(index(open_store(results).refresh()), variants, datasets, seeds)
+
+
+def curves(frame):
+    """The epochs of the main training of some runs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row an epoch of a run: ``variant``, ``dataset``, ``seed``, ``epoch`` from 1, the losses
+        (means over the views, without their weights), ``one_minus_cosine``, ``effective_rank``,
+        ``empty_anchors``, and ``acc`` and ``nmi`` in %, of k-means with one start on the embedding
+        after the epoch.
+    """
+    import pandas as pd
+
+    parts = []
+    for run in frame.itertuples():
+        if run.epochs:
+            part = pd.DataFrame(run.epochs)
+            part[["acc", "nmi"]] *= 100
+            for place, name in enumerate(("variant", "dataset", "seed")):
+                part.insert(place, name, getattr(run, name))
+            part.insert(3, "epoch", np.arange(1, len(part) + 1))
+            parts.append(part)
+    if not parts:
+        return pd.DataFrame(columns=["variant", "dataset", "seed", "epoch", "acc", "nmi"])
+    joined = pd.concat(parts, ignore_index=True)
+    for name in ("variant", "dataset"):
+        joined[name] = pd.Categorical(joined[name], frame[name].cat.categories, ordered=True)
+    return joined

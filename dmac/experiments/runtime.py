@@ -1,0 +1,107 @@
+"""The run-time page: the paper's Figure 2 beside our seconds, and their growth.
+
+`table` and the drawings read stored numbers; :mod:`dmac.experiments.bench` measures them.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from dmac.experiments import paper, wording
+from dmac.experiments.figures import MARKERS, STYLES
+
+
+def table(runs, timings=(), variant="DMAC, released"):
+    """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Whole runs with their 1000 epochs of pre-training, one thread each: their median.
+    timings : list of dict
+        Of :func:`dmac.experiments.bench.measure`: 100 epochs of the main training, the paper's upper limit.
+    variant : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a system, a column a data set of the paper's; NaN where there is none.
+    """
+    names = list(paper.RUN_TIMES_OF)
+    found = pd.DataFrame(paper.RUN_TIMES, index=names).T
+    epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
+    found.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
+    mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
+    own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
+    found.loc["with pre-training here"] = own
+    return found
+
+
+def drawn(table):
+    """Figure 2: seconds of a whole run on a logarithmic axis, the paper's and ours."""
+    figure, axis = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
+    for number, (name, row) in enumerate(table.iterrows()):
+        style = dict(marker=MARKERS[number], linestyle=STYLES[number % len(STYLES)])
+        if name.endswith("here"):
+            style["color"] = "black"
+        axis.plot(range(len(row)), row, label=name, **style)
+    axis.set_yscale("log", base=2)
+    axis.set_xticks(range(len(table.columns)), table.columns)
+    axis.set_ylabel("seconds")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def seconds(timings):
+    """Seconds of an epoch by system and shape, of the stored runs of :mod:`dmac.experiments.bench`."""
+    from dmac.experiments.bench import SYSTEMS
+
+    frame = pd.DataFrame([r for r in timings if r["name"] != "growth" and "median" in r])
+    names = list(dict.fromkeys(frame.name))
+    figure, axis = plt.subplots(figsize=(6.4, 0.8 + 0.3 * len(names)), layout="constrained")
+    for system, marker in zip(SYSTEMS[:4], "so^D"):
+        part = frame[frame.system == system]
+        axis.plot(part["median"], [names.index(n) for n in part.name], marker, label=system)
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("seconds an epoch")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def growth(timings):
+    """Seconds of an epoch over the number of samples, with fitted powers, and their table."""
+    from dmac.experiments.bench import growth_exponent
+
+    points = pd.DataFrame([r for r in timings if r["name"] == "growth"])
+    figure, axis = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+    fits = {}
+    for fixed, label, marker in ((True, "m = 512", "o"), (False, "m = √(n c)", "s")):
+        part = points[(points.m == 512) == fixed].sort_values("n")
+        axis.loglog(part.n, part["median"], marker, label=label)
+        large = part[part.n >= 10_000]
+        slope, half = growth_exponent(large.n, large["median"])
+        fits[label] = {"exponent": slope, "±": half}
+        middle = np.exp(np.log(large[["n", "median"]]).mean())
+        ends = np.array([large.n.min(), large.n.max()])
+        fit = middle["median"] * (ends / middle["n"]) ** slope
+        axis.loglog(ends, fit, color="grey", linewidth=1)
+    axis.set(xlabel="samples n", ylabel="seconds an epoch")
+    axis.legend()
+    return figure, pd.DataFrame(fits).T
+
+
+def finding(table):
+    """How our seconds compare with the paper's for DMAC."""
+    sentences = []
+    for row, what in (
+        ("100 epochs here", "A hundred epochs of the main training"),
+        ("with pre-training here", "A whole run with its 1000 epochs of pre-training, on one thread,"),
+    ):
+        ratio = (table.loc[row] / table.loc["DMAC"]).dropna()
+        if len(ratio):
+            shares = [wording.percent(x) if x < 2 else f"{x:.0f} times as long" for x in ratio]
+            parts = [f"{share} on {name}" for share, name in zip(shares, ratio.index)]
+            sentences.append(f"{what} took, relative to the paper's DMAC: {wording.listed(parts)}.")
+    return wording.lines(sentences)

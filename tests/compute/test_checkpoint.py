@@ -1,0 +1,105 @@
+"""Interrupted fits: they go on where they were, and end where they would have."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import dmac
+from dmac.compute.checkpoint import NAME
+from dmac.recipes import RELEASED, REVISED
+
+
+def views():
+    rng = np.random.default_rng(0)
+    classes = np.arange(90) % 3
+    return [
+        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(90, d))) for d in (7, 12)
+    ]
+
+
+def model(base, dtype="float64", **changes):
+    short = {"pretrain_epochs": 0 if base is REVISED else 5, "epochs": 6}
+    recipe = dataclasses.replace(base, **(short | changes))
+    return dmac.DMAC(3, recipe, random_state=0, device="cpu", dtype=dtype)
+
+
+class Interrupt(Exception):
+    pass
+
+
+def interrupt_after(kind, epoch):
+    def callback(record, embed):
+        if type(record).__name__ == kind and record.epoch == epoch:
+            raise Interrupt
+
+    return callback
+
+
+@pytest.mark.parametrize(
+    "base, kind, epoch",
+    [
+        (RELEASED, "PretrainRecord", 3),
+        (RELEASED, "PretrainRecord", 5),
+        (RELEASED, "EpochRecord", 1),
+        (RELEASED, "EpochRecord", 4),
+        (REVISED, "EpochRecord", 3),
+        (REVISED, "EpochRecord", 6),
+    ],
+)
+def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path):
+    whole = model(base).fit(views())
+    with pytest.raises(Interrupt):
+        model(base).fit(
+            views(),
+            checkpoint=tmp_path,
+            checkpoint_every=2,
+            callback=interrupt_after(kind, epoch),
+        )
+    seen = []
+    resumed = model(base).fit(
+        views(), checkpoint=tmp_path, callback=lambda record, _: seen.append(record)
+    )
+    total = len(whole.pretrain_history_) + len(whole.history_)
+    assert len(seen) < total
+    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
+    np.testing.assert_array_equal(resumed.labels_, whole.labels_)
+    for one, other in ((resumed.history_, whole.history_),
+                       (resumed.pretrain_history_, whole.pretrain_history_)):
+        assert [r.loss for r in one] == [r.loss for r in other]
+        assert [r.epoch for r in one] == list(range(1, len(one) + 1))
+
+
+def test_finished_fit_is_read_again(tmp_path):
+    first = model(REVISED).fit(views(), checkpoint=tmp_path)
+    seen = []
+    again = model(REVISED).fit(views(), checkpoint=tmp_path, callback=lambda *a: seen.append(a))
+    assert not seen
+    np.testing.assert_array_equal(first.embedding_, again.embedding_)
+
+
+def test_checkpoint_of_another_fit_is_refused(tmp_path):
+    model(RELEASED).fit(views(), checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="belongs to another fit: its recipe"):
+        model(RELEASED, lr=0.1).fit(views(), checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="belongs to another fit: its shapes"):
+        model(RELEASED).fit([x[:-1] for x in views()], checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="its seed"):
+        model(RELEASED).set_params(random_state=1).fit(views(), checkpoint=tmp_path)
+
+
+def test_damaged_checkpoint_is_refused(tmp_path):
+    (tmp_path / NAME).write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="is damaged.*remove it to start anew"):
+        model(RELEASED).fit(views(), checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("state", [None, np.random.RandomState(0)])
+def test_checkpoint_needs_a_seed(state, tmp_path):
+    with pytest.raises(ValueError, match="needs an integer"):
+        model(RELEASED).set_params(random_state=state).fit(views(), checkpoint=tmp_path)
+
+
+def test_epochs_between_writes_are_checked(tmp_path):
+    with pytest.raises(ValueError, match="checkpoint_every is 0"):
+        model(RELEASED).fit(views(), checkpoint=tmp_path, checkpoint_every=0)

@@ -1,0 +1,43 @@
+"""Squared distances: whole, and the nearest of them in blocks."""
+
+import pytest
+import torch
+from helpers import assert_matches, problems, random_points
+from hypothesis import given
+
+from dmac import reference
+from dmac.compute import distances
+from dmac.compute.distances import nearest, row_blocks, squared_distances
+
+
+@given(problems)
+def test_distances_match_the_reference(problem):
+    n, m, d, seed, _ = problem
+    assert_matches(squared_distances, reference.squared_distances, *random_points(n, m, d, seed))
+
+
+def test_distances_keep_their_digits_in_a_collapsed_embedding():
+    # Spread 1e-3 around a unit vector: the plain Gram identity in float32 is off by 10 % here.
+    z, u = random_points(200, 30, 64, 0)
+    base = torch.nn.functional.normalize(torch.ones(64, dtype=torch.float64), dim=0)
+    z, u = (base + 1e-3 / 8 * x.detach() for x in (z, u))
+    exact = reference.squared_distances(z, u)
+    single = squared_distances(z.float(), u.float()).double()
+    assert float(((single - exact).abs() / exact).max()) < 1e-3
+
+
+@pytest.mark.parametrize("m", [1, 31, 32, 33, 100])
+@pytest.mark.parametrize("block", [1, 500, 2**17])
+def test_nearest_is_the_least_of_all(m, block, monkeypatch):
+    monkeypatch.setitem(distances._BLOCK, "cpu", block)
+    z, u = (x.detach() for x in random_points(70, m, 3, m))
+    d2, indices = nearest(z, u)
+    exact = reference.squared_distances(z, u).min(1)
+    assert torch.equal(indices, exact.indices)
+    torch.testing.assert_close(d2, exact.values, rtol=0, atol=1e-12)
+
+
+def test_blocks_cover_every_row_once():
+    slices = row_blocks(1000, 2**14, torch.device("cpu"))
+    assert [i for s in slices for i in range(1000)[s]] == list(range(1000))
+    assert all(s.stop - s.start == 8 for s in slices)

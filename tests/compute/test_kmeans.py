@@ -1,0 +1,162 @@
+"""K-means: the anchors' own against scikit-learn's, warm starts, cheap draws, the final one."""
+
+import numpy as np
+import torch
+from sklearn.cluster import KMeans
+
+import dmac.compute.kmeans
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sampled_anchors
+
+
+def test_kmeans_anchors_are_as_good_as_scikit_learns(generator):
+    z = torch.randn(400, 5, generator=generator)
+
+    def inertia(centres):
+        return float(squared_distances(z, torch.as_tensor(centres)).min(1).values.sum())
+
+    ours = np.mean([inertia(kmeans_anchors(z, 30, generator)) for _ in range(10)])
+    theirs = np.mean(
+        [
+            inertia(KMeans(30, n_init=1, random_state=seed).fit(z.numpy()).cluster_centers_)
+            for seed in range(10)
+        ]
+    )
+    assert ours < 1.02 * theirs
+
+
+def test_kmeans_anchors_are_centres_of_their_samples(generator):
+    z = torch.randn(200, 3, generator=generator, dtype=torch.float64)
+    u = kmeans_anchors(z, 9, generator, tol=0)
+    nearest = squared_distances(z, u).argmin(1)
+    for j in range(9):
+        torch.testing.assert_close(u[j], z[nearest == j].mean(0))
+
+
+def test_kmeans_anchors_find_separated_clusters(generator):
+    centres = 100 * torch.eye(6, dtype=torch.float64)
+    z = centres.repeat(20, 1) + torch.randn(120, 6, generator=generator, dtype=torch.float64)
+    u = kmeans_anchors(z, 6, generator)
+    assert sorted(squared_distances(centres, u).argmin(1).tolist()) == list(range(6))
+
+
+def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift():
+    z = torch.randn(100, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    runs = [
+        kmeans_anchors(z + shift, 11, torch.Generator().manual_seed(5)) for shift in (0, 0, 50)
+    ]
+    assert torch.equal(runs[0], runs[1])
+    torch.testing.assert_close(runs[0] + 50, runs[2])
+
+
+def test_kmeans_anchors_of_identical_samples(generator):
+    u = kmeans_anchors(torch.ones(10, 3), 4, generator)
+    torch.testing.assert_close(u, torch.ones(4, 3))
+
+
+def test_kmeans_anchors_carry_no_gradient(generator):
+    z = torch.randn(20, 3, generator=generator, requires_grad=True)
+    assert not kmeans_anchors(z, 4, generator).requires_grad
+
+
+def test_sampled_anchors_without_iterations_are_distinct_samples(generator):
+    x = torch.randn(30, 4, generator=generator, dtype=torch.float64) + 3
+    u = sampled_anchors(x, 12, generator, 0)
+    d2, rows = squared_distances(u, x).min(1)
+    assert float(d2.max()) < 1e-12
+    assert len(set(rows.tolist())) == 12
+
+
+def test_iterations_lower_the_inertia_of_sampled_anchors():
+    x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    inertias = []
+    for iterations in range(4):
+        u = sampled_anchors(x, 9, torch.Generator().manual_seed(1), iterations)
+        inertias.append(float(squared_distances(x, u).min(1).values.sum()))
+    assert all(after < before for before, after in zip(inertias, inertias[1:]))
+
+
+def test_one_iteration_moves_sampled_anchors_to_the_means_of_their_cells():
+    x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    start, moved = (sampled_anchors(x, 7, torch.Generator().manual_seed(1), i) for i in (0, 1))
+    nearest = squared_distances(x, start).argmin(1)
+    means = torch.stack([x[nearest == j].mean(0) for j in range(7)])
+    torch.testing.assert_close(moved, means)
+
+
+def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
+    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    generator = torch.Generator().manual_seed(1)
+    first, second = (sampled_anchors(x, 5, generator, 2) for _ in range(2))
+    assert not torch.allclose(first, second)
+    assert torch.equal(first, sampled_anchors(x, 5, torch.Generator().manual_seed(1), 2))
+    assert not first.requires_grad
+
+
+def test_final_kmeans_repeats_with_the_seed():
+    x = np.random.default_rng(0).normal(size=(300, 5))
+    first, second = (kmeans(x, 12, 3, n_init=2).labels_ for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def blobs(generator, n=400, d=5):
+    return torch.randn(n, d, generator=generator, dtype=torch.float64)
+
+
+def test_warm_anchors_begin_with_kmeans_and_cost_one_pass_where_nothing_changed(
+    generator, monkeypatch
+):
+    z = blobs(generator)
+    warm = WarmAnchors(30, torch.Generator().manual_seed(5))
+    first = warm(z, tol=0)
+    assert torch.equal(first, kmeans_anchors(z, 30, torch.Generator().manual_seed(5), tol=0))
+    passes = []
+    whole = dmac.compute.distances.nearest
+    monkeypatch.setattr("dmac.compute.kmeans.nearest", lambda *a: passes.append(1) or whole(*a))
+    torch.testing.assert_close(warm(2 * z + 1), 2 * first + 1)  # no assignment changes
+    assert len(passes) == 1
+
+
+def test_warm_anchors_are_centres_of_their_samples_and_as_good_as_fresh_ones(generator):
+    z = blobs(generator)
+    drift = 0.3 * blobs(generator)
+    warm = WarmAnchors(30, generator)
+    inertias = []
+    for step in range(4):
+        x = z + step * drift
+        u = warm(x, tol=0)
+        fresh = [kmeans_anchors(x, 30, generator) for _ in range(10)]
+        inertias.append([squared_distances(x, a).min(1).values.sum() for a in (u, *fresh)])
+        nearest = squared_distances(x, u).argmin(1)
+        for j in range(30):
+            torch.testing.assert_close(u[j], x[nearest == j].mean(0))
+    ours, *theirs = torch.tensor(inertias).mean(0)
+    assert ours < 1.03 * torch.stack(theirs).mean()
+
+
+def test_warm_anchor_that_loses_its_samples_moves_to_the_farthest_one(generator):
+    z = torch.zeros(40, 2, dtype=torch.float64)
+    z[:, 0] = torch.arange(40) // 10  # four points of ten samples
+    warm = WarmAnchors(4, generator)
+    assert len(set(warm(z)[:, 0].tolist())) == 4
+    moved = torch.where(z == 3, 0.0, z)  # two of the points meet, and one sample goes far away
+    moved[0] = torch.tensor([9.0, 9.0])
+    u = warm(moved)
+    found = torch.tensor(sorted(u.round().tolist()))
+    torch.testing.assert_close(found, torch.tensor([[0.0, 0], [1, 0], [2, 0], [9, 9]]))
+
+
+def test_warm_anchors_of_identical_samples(generator):
+    warm = WarmAnchors(4, generator)
+    for _ in range(3):
+        torch.testing.assert_close(warm(torch.ones(10, 3)), torch.ones(4, 3))
+
+
+def test_seeds_from_a_part_of_many_samples_are_as_good(generator, monkeypatch):
+    z = blobs(generator, 4000)
+    inertias = []
+    for share in (10**9, 32):
+        monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", share)
+        us = [kmeans_anchors(z, 20, generator) for _ in range(10)]
+        inertias.append(sum(float(squared_distances(z, u).min(1).values.sum()) for u in us))
+    assert inertias[1] < 1.02 * inertias[0]

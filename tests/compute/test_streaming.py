@@ -1,0 +1,161 @@
+"""Views on disk: the same fit as in memory, in blocks, with the full batch's exact gradient."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import dmac
+from dmac.compute import streaming
+from dmac.compute.streaming import StreamedView, block_slices, encode
+from dmac.data.disk import StreamedArray
+from dmac.embedding import ViewEncoder, pretrain
+from dmac.network import Network
+from dmac.recipes import RELEASED, REVISED
+from dmac.training import anchor_source, losses_on
+
+N = 150
+SHORT = dict(pretrain_epochs=3, epochs=3)
+
+
+def views(dtype=np.float64):
+    rng = np.random.default_rng(0)
+    classes = np.arange(N) % 3
+    return [
+        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d))).astype(dtype)
+        for d in (7, 12)
+    ]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 12 * 40)  # blocks of 40 samples
+
+
+def recipe(base, **changes):
+    return dataclasses.replace(base, **SHORT, **changes)
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
+@pytest.mark.parametrize("base", [RELEASED, REVISED], ids=lambda r: r.name)
+@pytest.mark.parametrize("dtype, rtol", [("float32", 1e-5), ("float64", 1e-10)])
+def test_fit_from_disk_is_that_in_memory(kind, base, dtype, rtol, on_disk, small_blocks):
+    if base is REVISED:
+        base = dataclasses.replace(base, pretrain_epochs=0)
+    changes = {"pretrain_epochs": 0 if base.name == "revised" else 3, "epochs": 3}
+    short = dataclasses.replace(base, **changes)
+    fits = [
+        dmac.DMAC(3, short, random_state=0, device="cpu", dtype=dtype).fit(x)
+        for x in (views(), on_disk(kind, views()))
+    ]
+    memory, disk = fits
+    losses = [[r.loss for r in fit.pretrain_history_ + fit.history_] for fit in fits]
+    np.testing.assert_allclose(losses[1], losses[0], rtol=rtol)
+    np.testing.assert_array_equal(disk.labels_, memory.labels_)
+    np.testing.assert_array_equal(disk.predict(on_disk("npy", views())), memory.labels_)
+
+
+def test_views_on_disk_and_in_memory_go_together(on_disk, small_blocks):
+    dense, counts = views()
+    counts = scipy.sparse.csr_matrix(np.where(counts > 3, counts, 0))
+    losses = []
+    for first in (dense, on_disk("npy", [dense])[0]):
+        model = dmac.DMAC(3, recipe(RELEASED), random_state=0, device="cpu", dtype="float64")
+        model.fit([first, counts])
+        losses.append([r.loss for r in model.pretrain_history_ + model.history_])
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+
+
+@pytest.mark.parametrize("base", [RELEASED, REVISED], ids=lambda r: r.name)
+@pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_gradient_of_the_joint_loss_is_that_of_the_full_batch(base, dtype, rtol, monkeypatch):
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 12 * 40)
+    order = np.random.default_rng(1).permutation(N)
+    base = dataclasses.replace(base, al_weight=1.0, cm_weight=1.0, mutual_information="joint")
+    gradients = []
+    for streamed in (False, True):
+        generator = torch.Generator().manual_seed(0)
+        network = Network((7, 12), 3, base, generator=generator).to_device("cpu", dtype)
+        whole = [torch.as_tensor(x[order], dtype=dtype) for x in views()]
+        source = anchor_source(network, whole, 21, base, generator)
+        given = whole
+        if streamed:
+            given = [
+                StreamedView(lambda rows, x=x: x[rows], x.shape, order, dtype, "cpu")
+                for x in views()
+            ]
+        zs, z = network.embed(given)
+        losses_on(network, zs, z, source.draws(zs, z, 4), base).total.backward()
+        gradients.append([p.grad for p in network.parameters() if p.grad is not None])
+    assert len(gradients[0]) == len(gradients[1]) > 6
+    for memory, disk in zip(*gradients):
+        size = float(memory.abs().max())
+        torch.testing.assert_close(disk, memory, rtol=rtol, atol=rtol * max(size, 1e-6))
+
+
+def encoder():
+    return ViewEncoder(
+        7, 16, 4, negative_slope=0.01, normalize=True, generator=torch.Generator().manual_seed(0)
+    ).double()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_gradient_in_blocks_is_that_of_the_whole(streamed, monkeypatch):
+    x = torch.as_tensor(views()[0])
+    order = np.random.default_rng(1).permutation(N)
+    monkeypatch.setattr(streaming, "_ROWS", 40)
+    view = x[order]
+    if streamed:
+        view = StreamedView(lambda rows: x[rows].numpy(), x.shape, order, x.dtype, "cpu")
+    direction = torch.randn(N, 4, generator=torch.Generator().manual_seed(2)).double()
+    gradients = []
+    for embed in (encode, lambda e, _: e(x[order])):
+        model = encoder()
+        z = embed(model, view)
+        (z * direction).sum().backward()
+        gradients.append([z.detach(), *(p.grad for p in model.parameters())])
+    for blocks, whole in zip(*gradients):
+        torch.testing.assert_close(blocks, whole, rtol=1e-10, atol=1e-13)
+
+
+def test_only_a_block_of_activations_is_kept(monkeypatch):
+    monkeypatch.setattr(streaming, "_ROWS", 10)
+    seen = []
+    model = encoder()
+    model.first.register_forward_hook(lambda *a: seen.append(len(a[2])))
+    encode(model, torch.as_tensor(views()[0])).sum().backward()
+    assert max(seen) == 10
+    assert len(seen) == 2 * N / 10  # once for the embedding, once for its gradient
+
+
+def test_blocks_are_read_in_the_order_of_the_disk(on_disk, small_blocks):
+    (source,) = on_disk("npy", views()[:1])
+    array = StreamedArray(source)
+    assert [s.start for s in array.slices()] == list(range(0, N, 480 // 7))
+    np.testing.assert_array_equal(np.concatenate(list(array.blocks())), views()[0])
+    view = StreamedView(array.read, array.shape, np.arange(N)[::-1].copy(), torch.float64, "cpu")
+    assert sum(s.stop - s.start for s in block_slices([view])) == N
+    assert len(view) == N
+
+
+def test_bad_entries_on_disk_are_reported_where_they_are(on_disk, small_blocks):
+    first, second = views()
+    second[77, 3] = np.nan
+    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
+        dmac.DMAC(3, recipe(RELEASED)).fit(on_disk("npy", [first, second]))
+
+
+def test_pretraining_in_blocks_is_full_batch(monkeypatch):
+    fits = []
+    for rows in (2**16, 40):
+        monkeypatch.setattr(streaming, "_ROWS", rows)
+        generator = torch.Generator().manual_seed(0)
+        shared = dict(negative_slope=0.01, generator=generator)
+        x = torch.as_tensor(views()[0])
+        encoders = [ViewEncoder(7, 16, 4, normalize=True, **shared).double()]
+        decoders = [dmac.embedding.ViewDecoder(7, 16, 4, **shared).double()]
+        records = pretrain(encoders, decoders, [x], epochs=5, lr=1e-3, normalize=True)
+        fits.append([r.loss for r in records])
+    np.testing.assert_allclose(fits[0], fits[1], rtol=1e-10)

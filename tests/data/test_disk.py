@@ -1,0 +1,54 @@
+"""Arrays on disk: what counts as one, its blocks, and what is refused."""
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from dmac.data import disk
+from dmac.data.checks import check_views
+from dmac.data.disk import StreamedArray, is_streamed
+
+
+def views():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(150, 7)), rng.normal(size=(150, 5))]
+
+
+def test_blocks_are_the_array_in_order(on_disk, monkeypatch):
+    monkeypatch.setattr(disk, "_NUMBERS", 12 * 40)
+    for kind in ("npy", "h5", "zarr"):
+        (source,) = on_disk(kind, views()[:1])
+        array = StreamedArray(source)
+        assert [s.start for s in array.slices()] == list(range(0, 150, 480 // 7))
+        np.testing.assert_array_equal(np.concatenate(list(array.blocks())), views()[0])
+
+
+def test_what_counts_as_streamed(on_disk):
+    kinds = ("npy", "h5", "zarr")
+    assert all(is_streamed(x) for kind in kinds for x in on_disk(kind, views()))
+    assert not any(map(is_streamed, [views()[0], torch.ones(2, 2), [[1.0]], None]))
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        (np.ones(5), "view 1 has 1 dimension"),
+        (np.ones((3, 0)), "view 1 has no features"),
+        (np.array([["a", "b"]]), "not real numbers"),
+        (np.ones((2, 2), complex), "not real numbers"),
+    ],
+)
+def test_bad_arrays_on_disk_are_refused(array, message, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        if array.dtype.kind == "U":
+            array = array.astype("S1")
+        source = file.create_dataset("x", data=array)
+        with pytest.raises(ValueError, match=message):
+            check_views([source], streamed=True)
+
+
+def test_views_on_disk_must_agree_in_samples(on_disk):
+    first, second = on_disk("npy", [views()[0], views()[1][:-1]])
+    with pytest.raises(ValueError, match="view 2 has 149 samples, view 1 has 150"):
+        check_views([first, second], streamed=True)

@@ -1,0 +1,54 @@
+"""Damaged MATLAB 5 files: an error, where SciPy's reader alone would crash or hang."""
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from dmac.data.matfiles import read_mat
+
+
+def cell(items):
+    out = np.empty((1, len(items)), object)
+    out[0, :] = items
+    return out
+
+
+@pytest.mark.parametrize("value", [0, 15, 0x4A, 0xF3])
+def test_a_damaged_byte_anywhere_never_crashes(tmp_path, value):
+    """A wrong type code, flag or column start crashes SciPy's reader; ours must get there first."""
+    path = tmp_path / "damaged.mat"
+    variables = {
+        "X": cell([np.eye(4, 3), scipy.sparse.csc_matrix(np.eye(4))]),
+        "Y": np.ones((4, 1)),
+    }
+    scipy.io.savemat(path, variables)
+    content, errors = path.read_bytes(), 0
+    for at in range(124, len(content)):
+        path.write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+        try:
+            views, _ = read_mat(path)
+        except ValueError as error:
+            assert "damaged.mat" in str(error)
+            errors += 1
+        else:
+            assert all(x.shape[0] == 4 for x in views)
+    assert errors > 50
+
+
+@pytest.mark.parametrize("field", ["type code", "complex flag", "number of cells"])
+def test_damage_that_crashes_or_hangs_scipy(tmp_path, field):
+    path = tmp_path / "damaged.mat"
+    scipy.io.savemat(path, {"X": cell([np.ones((4, 3))])})
+    content = bytearray(path.read_bytes())
+    # the outer matrix: tag, flags, sizes (1, 1), name "X"; then the inner one: tag, flags
+    outer, inner = 128, content.index(b"\x0e\0\0\0", 132)
+    at, value = {
+        "type code": (inner + 40, 77),
+        "complex flag": (inner + 17, 8),
+        "number of cells": (outer + 35, 64),
+    }[field]
+    content[at] = value
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"damaged\.mat.*impossible"):
+        read_mat(path)

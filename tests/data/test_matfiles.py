@@ -1,0 +1,272 @@
+"""Every layout that circulating .mat files have, written here and read back."""
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from dmac.data.matfiles import read_mat
+
+N, DIMS = 12, (3, 5, 4)
+LABELS = np.arange(N) % 4
+
+
+@pytest.fixture
+def views():
+    rng = np.random.default_rng(0)
+    dense, small = rng.standard_normal((N, DIMS[0])), rng.integers(0, 200, (N, DIMS[2]))
+    counts = scipy.sparse.csc_matrix(rng.integers(0, 3, (N, DIMS[1])).astype(float))
+    return [dense, counts, small.astype(np.uint8)]
+
+
+def cell(items, shape=None):
+    out = np.empty(len(items), object)
+    out[:] = items
+    return out.reshape(shape or (1, -1))
+
+
+class Mat73:
+    """Writes variables the way MATLAB 7.3 does: axes reversed, cells as references in #refs#."""
+
+    def __init__(self, path):
+        self.path, self.count = path, 0
+
+    def write(self, variables):
+        with h5py.File(self.path, "w", userblock_size=512) as self.file:
+            for name, value in variables.items():
+                self.put(self.file, name, value)
+        header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64 HDF5 schema 1.00 .".ljust(124)
+        with open(self.path, "r+b") as file:
+            file.write(header + b"\x00\x02IM")
+
+    def put(self, group, name, value):
+        if scipy.sparse.issparse(value):
+            value = scipy.sparse.csc_matrix(value)
+            item = group.create_group(name)
+            item.attrs["MATLAB_sparse"] = np.uint64(value.shape[0])
+            item["jc"] = value.indptr.astype(np.uint64)
+            if value.nnz:  # MATLAB leaves both out of an all-zero matrix
+                item["data"], item["ir"] = value.data, value.indices.astype(np.uint64)
+            kind = "double"
+        elif isinstance(value, str):
+            item = group.create_dataset(name, data=np.array([[ord(c)] for c in value], np.uint16))
+            kind = "char"
+        elif value.dtype == object:
+            references = np.empty(value.T.shape, h5py.ref_dtype)
+            for at in np.ndindex(*references.shape):
+                self.count += 1
+                where = f"r{self.count}"
+                self.put(self.file.require_group("#refs#"), where, value.T[at])
+                references[at] = self.file["#refs#"][where].ref
+            item, kind = group.create_dataset(name, data=references, dtype=h5py.ref_dtype), "cell"
+        elif value.size == 0:
+            item = group.create_dataset(name, data=np.array(value.shape, np.uint64))
+            item.attrs["MATLAB_empty"] = np.uint8(1)
+            kind = "double"
+        else:
+            item, kind = group.create_dataset(name, data=value.T), value.dtype.name
+        item.attrs["MATLAB_class"] = np.bytes_(kind)
+
+
+@pytest.fixture(params=["5", "5 compressed", "7.3"])
+def save(request, tmp_path):
+    """Write a dict of variables as one of the MATLAB formats and return the path."""
+    path = tmp_path / "sample.mat"
+
+    def write(variables):
+        if request.param == "7.3":
+            Mat73(path).write(variables)
+        else:
+            scipy.io.savemat(path, variables, do_compression="compressed" in request.param)
+        return path
+
+    return write
+
+
+def assert_read(result, views, labels=LABELS):
+    got, got_labels = result
+    assert len(got) == len(views)
+    for x, expected in zip(got, views):
+        assert scipy.sparse.issparse(x) == scipy.sparse.issparse(expected)
+        if scipy.sparse.issparse(x):
+            assert x.format == "csr"
+            x, expected = x.toarray(), expected.toarray()
+        assert x.dtype == expected.dtype
+        np.testing.assert_array_equal(x, expected)
+    if labels is None:
+        assert got_labels is None
+    else:
+        assert got_labels.dtype == np.int64
+        np.testing.assert_array_equal(got_labels, labels)
+
+
+@pytest.mark.parametrize("key", ["X", "data", "fea", "features", "Views"])
+@pytest.mark.parametrize("column", [False, True])
+def test_cell(save, views, key, column):
+    shape = (-1, 1) if column else (1, -1)
+    assert_read(read_mat(save({key: cell(views, shape), "Y": LABELS[:, None] + 1})), views)
+
+
+@pytest.mark.parametrize("key", ["Y", "y", "gt", "gnd", "truth", "truelabel", "labels", "label"])
+def test_label_names_row_or_column_from_any_start(save, views, key):
+    for start, shape in ((0, (-1, 1)), (1, (1, -1)), (7, (-1, 1))):
+        path = save({"X": cell(views), key: (LABELS + start).reshape(shape).astype(np.uint8)})
+        assert_read(read_mat(path), views)
+
+
+def test_labels_that_skip_numbers_are_numbered_in_order(save, views):
+    path = save({"X": cell(views), "Y": np.array([30, 10, 20, 40])[LABELS][:, None]})
+    assert_read(read_mat(path), views, np.array([2, 0, 1, 3])[LABELS])
+
+
+def test_nested_label_cell_and_transposed_views(save, views):
+    """The layout of NGs and 100Leaves."""
+    vector = (LABELS + 1)[None].astype(np.uint8)
+    path = save({"data": cell([x.T for x in views]), "truelabel": cell([vector, vector.T, vector])})
+    assert_read(read_mat(path), views)
+
+
+def test_label_cell_of_scalars_or_text(save, views):
+    numbers = cell([np.array([[k + 1.0]]) for k in LABELS], (-1, 1))
+    assert_read(read_mat(save({"X": cell(views), "Y": numbers})), views)
+    words = cell([["bird", "cat", "dog", "eel"][k] for k in LABELS], (-1, 1))
+    assert_read(read_mat(save({"X": cell(views), "Y": words})), views)
+
+
+def test_numbered_variables_in_numeric_order(save):
+    views = [np.full((N, 2), a, float) for a in range(1, 12)]
+    variables = {f"X{a}": views[a - 1] for a in (10, 2, 1, 11, 3, 4, 5, 6, 7, 8, 9)}
+    assert_read(read_mat(save(variables | {"Y": LABELS[:, None]})), views)
+    other = np.full((N, 7), 2.0)
+    assert_read(read_mat(save({"view_2": other, "view_1": views[0]})), [views[0], other], None)
+
+
+def test_single_matrix_transposed(save, views):
+    """The layout of Yale_64x64: fea (d x n), gnd."""
+    path = save({"fea": views[2].T, "gnd": LABELS[:, None] + 1})
+    assert_read(read_mat(path), views[2:])
+
+
+def test_views_without_labels_share_the_sample_dimension(save, views):
+    assert_read(read_mat(save({"X": cell(views)})), views, None)
+    assert_read(read_mat(save({"X": cell([x.T for x in views])})), views, None)
+
+
+def test_other_variables_are_left_alone(save, views):
+    """ALOI has XX beside X, HandWritten a cell of names."""
+    names = cell(["pix", "fou", "fac"])
+    path = save({"X": cell(views), "XX": np.ones((9, N)), "feas": names, "Y": LABELS[:, None]})
+    assert_read(read_mat(path), views)
+
+
+def test_all_zero_sparse_view(save, views):
+    views[1] = scipy.sparse.csc_matrix((N, 5))
+    assert_read(read_mat(save({"X": cell(views), "Y": LABELS[:, None]})), views)
+
+
+def test_keys_given(save, views):
+    path = save({"a": views[0], "b": views[1], "c": cell(views[2:]), "z": LABELS[:, None]})
+    result = read_mat(path, views_key=["b", "a", "c"], labels_key="z")
+    assert_read(result, [views[1], views[0], views[2]])
+    assert_read(read_mat(path, views_key="a", labels_key="z"), views[:1])
+    assert_read(read_mat(path, views_key="a", transposed=True), [views[0].T], None)
+
+
+def test_square_view_is_settled_by_the_others(save, views):
+    square = np.arange(N * N, dtype=float).reshape(N, N)
+    path = save({"X": cell([square, views[0]]), "Y": LABELS[:, None]})
+    assert_read(read_mat(path), [square, views[0]])
+    path = save({"X": cell([square, views[0].T]), "Y": LABELS[:, None]})
+    assert_read(read_mat(path), [square.T, views[0]])
+
+
+def test_square_views_alone_are_ambiguous(save):
+    square = np.arange(N * N, dtype=float).reshape(N, N)
+    path = save({"X1": square, "X2": square + 1, "Y": LABELS[:, None]})
+    with pytest.raises(ValueError, match=r"sample\.mat.*12 x 12.*ambiguous.*transposed="):
+        read_mat(path)
+    assert_read(read_mat(path, transposed=False), [square, square + 1])
+    assert_read(read_mat(path, transposed=True), [square.T, square.T + 1])
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "message"),
+    [
+        ({"A": np.ones((N, 3))}, {}, "none found.*views_key=.*A: 12 x 3"),
+        (
+            {"X": np.ones((N, 3)), "fea": np.ones((N, 4))},
+            {},
+            r"several candidates \(.*X.*pass views",
+        ),
+        ({"X": np.ones((N, 3))}, {}, "no labels to tell.*transposed="),
+        ({"X": np.ones((N, 3)), "Y": LABELS[:5, None]}, {}, "12 x 3.*5 labels.*Y: 5 x 1"),
+        (
+            {"X": np.ones((N, 3)), "Y": LABELS[:5, None]},
+            {"transposed": False},
+            "view 1 has 12 samples, but there are 5 labels.*transposed=True",
+        ),
+        ({"X": np.ones((N, 3)), "Y": np.eye(N)[:, :4]}, {}, "Y is not one vector.*labels_key="),
+        ({"X": np.ones((N, 3)), "Y": LABELS[:, None] + 0.5}, {}, "Y holds values.*fractions"),
+        (
+            {"X": np.ones((N, 3)), "Y": LABELS[:, None], "gt": LABELS[::-1, None]},
+            {},
+            "different labels",
+        ),
+        ({"X": np.ones((N, 3))}, {"views_key": "Z"}, r"views_key='Z'.*no variable \['Z'\].*X: 12"),
+        ({"X": np.ones((N, 3))}, {"labels_key": "Z"}, "labels_key='Z'.*no such variable"),
+        ({"X": np.ones((N, 3)), "s": "text"}, {"views_key": "s"}, "does not hold numeric matrices"),
+        ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),
+    ],
+)
+def test_unclear_files_say_what_is_there_and_what_to_pass(save, variables, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_mat(save(variables), **options)
+
+
+def test_agreeing_label_variables_are_fine_and_labels_can_be_left_out(save, views):
+    path = save({"X": cell(views), "Y": LABELS[:, None], "gt": LABELS[None] + 1})
+    assert_read(read_mat(path), views)
+    assert_read(read_mat(path, labels_key=False), views, None)
+
+
+def test_npz(tmp_path, views):
+    path = tmp_path / "sample.npz"
+    np.savez(path, X1=views[0], X2=views[2], Y=LABELS + 1)
+    assert_read(read_mat(path), [views[0], views[2]])
+    np.savez(path, left=views[0].T, right=views[2].T)
+    keys = ["right", "left"]
+    assert_read(read_mat(path, views_key=keys, transposed=True), [views[2], views[0]], None)
+    np.savez(path, X1=views[0].T, Y=LABELS)
+    with pytest.raises(ValueError, match="view 1 has 3 samples.*12 labels.*transposed=True"):
+        read_mat(path)
+
+
+def test_npz_never_unpickles(tmp_path):
+    path = tmp_path / "sample.npz"
+    np.savez(path, X=cell([np.ones((3, 2))]))
+    with pytest.raises(ValueError, match=r"sample\.npz.*allow_pickle"):
+        read_mat(path)
+
+
+def test_truncated_anywhere(save, views, tmp_path):
+    content = save({"Y": LABELS[:, None], "X": cell(views)}).read_bytes()
+    cut_file = tmp_path / "cut.mat"
+    for cut in [*range(0, len(content), max(1, len(content) // 150)), len(content) - 1]:
+        cut_file.write_bytes(content[:cut])
+        with pytest.raises(ValueError, match=r"cut\.mat"):
+            read_mat(cut_file)
+
+
+@pytest.mark.parametrize("content", [b"", b"404: Not Found", b"<!DOCTYPE html>" * 40, bytes(3000)])
+@pytest.mark.parametrize("suffix", [".mat", ".npz"])
+def test_not_a_data_file(tmp_path, content, suffix):
+    path = tmp_path / f"wrong{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"wrong{suffix}"):
+        read_mat(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.mat"):
+        read_mat(tmp_path / "nothing.mat")

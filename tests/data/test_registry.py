@@ -1,0 +1,185 @@
+"""The registered files: the table, the reader's own copies, and downloads from a local server."""
+
+import hashlib
+import http.server
+import os
+import re
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+import requests
+
+from dmac.data import registry
+from dmac.data.registry import DATASETS, Dataset, DownloadError, fetch
+
+CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
+
+
+@pytest.fixture(autouse=True)
+def no_outside(monkeypatch, tmp_path):
+    """No reader's folder, an own cache, and no address but the loopback interface."""
+    monkeypatch.delenv("DMAC_DATA", raising=False)
+    monkeypatch.delenv("DMAC_BASE_URL", raising=False)
+    monkeypatch.setenv("DMAC_CACHE", str(tmp_path / "cache"))
+    for variable in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+        monkeypatch.delenv(variable.upper(), raising=False)
+    connect = socket.socket.connect
+
+    def loopback_only(self, address):
+        assert address[0] == "127.0.0.1", f"the test tried to reach {address}"
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", loopback_only)
+
+
+@pytest.fixture
+def dataset(monkeypatch):
+    """A registered file whose bytes are `CONTENT`, with a path that needs quoting."""
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    entry = Dataset("Toy", "owner/name", "c0ffee", "data/my file#1.mat", digest, "", "")
+    monkeypatch.setitem(DATASETS, "Toy", entry)
+    return entry
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers every request in the way that its server's ``answer`` names."""
+
+    def do_GET(self):
+        self.server.requests.append(self.path)
+        answer = self.server.answer
+        if answer == "404":
+            self.send_error(404)
+            return
+        body = CONTENT if answer != "wrong" else CONTENT[::-1]
+        self.send_response(200)
+        if answer != "cut without length":
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if answer.startswith("cut") else body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
+        httpd.answer, httpd.requests = "right", []
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        monkeypatch.setenv("DMAC_BASE_URL", f"http://127.0.0.1:{httpd.server_address[1]}")
+        yield httpd
+        httpd.shutdown()
+        thread.join()
+
+
+def cached(tmp_path):
+    return [path for path in (tmp_path / "cache").rglob("*") if path.name]
+
+
+def test_right_file_is_downloaded_once(dataset, server, tmp_path):
+    path = fetch("toy")
+    assert path.read_bytes() == CONTENT
+    assert cached(tmp_path) == [path]
+    assert fetch("Toy") == path
+    assert server.requests == ["/owner/name/c0ffee/data/my%20file%231.mat"]
+
+
+@pytest.mark.parametrize("answer", ["404", "wrong", "cut", "cut without length"])
+def test_failed_download_is_explained_and_leaves_nothing(dataset, server, tmp_path, answer):
+    server.answer = answer
+    with pytest.raises(DownloadError, match="DMAC_DATA") as caught:
+        fetch("Toy")
+    message = str(caught.value)
+    assert "'Toy'" in message and dataset.sha256 in message and "my file#1.mat" in message
+    assert f"http://127.0.0.1:{server.server_address[1]}/owner/name/c0ffee" in message
+    assert isinstance(caught.value.__cause__, (requests.RequestException, ValueError))
+    assert re.search({"404": "404", "cut": "Incomplete|SHA256"}.get(answer, "SHA256"), message)
+    assert cached(tmp_path) == []
+    server.answer = "right"  # and the next try starts afresh
+    assert fetch("Toy").read_bytes() == CONTENT
+
+
+def test_no_network(dataset, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    with pytest.raises(DownloadError, match="could not be downloaded.*DMAC_DATA") as caught:
+        fetch("Toy", base_url=f"http://127.0.0.1:{port}/")
+    assert isinstance(caught.value.__cause__, requests.ConnectionError)
+    assert cached(tmp_path) == []
+
+
+def test_damaged_cache_is_replaced(dataset, server):
+    path = fetch("Toy")
+    path.write_bytes(CONTENT[:100])
+    assert fetch("Toy") == path
+    assert path.read_bytes() == CONTENT
+    assert len(server.requests) == 2
+
+
+def test_readers_copy_comes_first_wherever_it_lies(dataset, server, tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    (folder / "a").mkdir(parents=True)
+    (folder / "b" / "deep").mkdir(parents=True)
+    (folder / "a" / dataset.filename).write_bytes(b"another file of that name")
+    right = folder / "b" / "deep" / dataset.filename
+    right.write_bytes(CONTENT)
+    monkeypatch.setenv("DMAC_DATA", str(folder))
+    assert fetch("Toy") == right
+    assert server.requests == [] and cached(tmp_path) == []
+
+
+def test_wrong_copy_is_an_error_not_a_download(dataset, server, tmp_path, monkeypatch):
+    wrong = tmp_path / dataset.filename
+    wrong.write_bytes(b"not it")
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    found = hashlib.sha256(b"not it").hexdigest()
+    message = f"{re.escape(str(wrong))}.*expected SHA-256 {dataset.sha256}, found {found}"
+    with pytest.raises(ValueError, match=message):
+        fetch("Toy")
+    assert server.requests == []
+
+
+def test_no_copy_in_the_folder_means_download(dataset, server, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path / "empty"))
+    assert fetch("Toy").read_bytes() == CONTENT
+
+
+def test_missing_folder(dataset, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match="DMAC_DATA.*nowhere.*not a folder"):
+        fetch("Toy")
+    assert server.requests == []
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match="'moon'.*PIE.*100Leaves"):
+        fetch("moon")
+
+
+def test_table():
+    names = "PIE BBC CCV-20d ALOI-10 Yale-3view BBCSport NGs HandWritten 100Leaves"
+    assert list(DATASETS) == names.split()
+    for entry in DATASETS.values():
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.repository)
+        assert re.fullmatch("[0-9a-f]{40}", entry.commit)
+        assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
+        assert entry.layout and entry.description and entry.path.endswith(".mat")
+        assert entry.url().startswith(f"{registry.BASE_URL}/{entry.repository}/{entry.commit}/")
+        assert entry.repository in entry.citation and entry.commit in entry.citation
+    assert len({entry.sha256 for entry in DATASETS.values()}) == len(DATASETS)
+
+
+DATA = os.environ.get("DMAC_DATA")  # read before the fixture above unsets it
+
+
+@pytest.mark.parametrize("name", list(DATASETS))
+def test_real_files_have_the_registered_hashes(name, monkeypatch):
+    if not DATA or not any(Path(DATA).rglob(DATASETS[name].filename)):
+        pytest.skip(f"{DATASETS[name].filename} is not in the folder named by DMAC_DATA")
+    monkeypatch.setenv("DMAC_DATA", DATA)
+    assert fetch(name.upper()).name == DATASETS[name].filename

@@ -1,0 +1,181 @@
+"""Row normalisation and whitening."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
+
+X = np.arange(12.0).reshape(4, 3)
+quick = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+# --- row normalisation
+
+matrices = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 8), st.integers(1, 6)),
+    elements=st.floats(-1e300, 1e300) | st.floats(-1, 1) | st.just(0.0),
+)
+
+
+@quick
+@given(matrices)
+def test_rows_have_unit_length_or_stay_below(x):
+    normalizer = RowNormalizer()
+    out = normalizer.fit_transform(x)
+    assert np.isfinite(out).all() and normalizer.floor_ > 0 and isinstance(normalizer.floor_, float)
+    norms, scale = np.linalg.norm(out, axis=1), np.abs(x).max(1)
+    assert (norms <= 1 + 1e-12).all()
+    np.testing.assert_allclose(norms[scale > normalizer.floor_], 1, rtol=1e-12)
+    sparse = normalizer.transform(scipy.sparse.csc_matrix(x))
+    assert type(sparse) is scipy.sparse.csr_matrix
+    np.testing.assert_allclose(sparse.toarray(), out, rtol=1e-14, atol=0)
+
+
+@quick
+@given(hnp.arrays(np.float64, (5, 3), elements=st.floats(0.1, 10)), st.integers(-900, 900))
+def test_row_normalisation_does_not_see_the_scale(x, exponent):
+    np.testing.assert_array_equal(normalize_rows(x), normalize_rows(np.ldexp(x, exponent)))
+    expected = x / np.linalg.norm(x, axis=1, keepdims=True)
+    np.testing.assert_allclose(normalize_rows(x), expected, rtol=1e-15)
+
+
+def test_near_zero_rows_are_not_promoted():
+    x = np.array([[3.0, 4.0], [0.0, 0.0], [3e-17, 4e-17], [30.0, 40.0], [0.6, 0.8]])
+    normalizer = RowNormalizer().fit(x)
+    assert normalizer.floor_ == pytest.approx(1e-6 * 3.0)  # median of 5, 5e-17, 50, 1
+    out = normalizer.transform(x)
+    np.testing.assert_allclose(out[[0, 3, 4]], [[0.6, 0.8]] * 3, rtol=1e-15)
+    np.testing.assert_allclose(out[1:3], [[0, 0], [1e-11, 4e-17 / 3e-6]], rtol=1e-12)
+    new = normalizer.transform([[3e-6, 4e-6], [1.5e-6, 0.0]])  # on either side of the floor
+    np.testing.assert_allclose(new, [[0.6, 0.8], [0.5, 0.0]], rtol=1e-12)
+
+
+def test_all_zero_view_and_given_floor():
+    zero = np.zeros((3, 2))
+    assert RowNormalizer().fit(zero).floor_ == 1.0
+    np.testing.assert_array_equal(normalize_rows(zero), zero)
+    np.testing.assert_array_equal(normalize_rows([[3.0, 4.0]], floor=10), [[0.3, 0.4]])
+    for floor in (0, -1, np.nan):
+        with pytest.raises(ValueError, match="floor must be a positive number"):
+            normalize_rows(X, floor=floor)
+
+
+# --- whitening
+
+
+def svd_whitening(x, r):
+    """The definition, by a full decomposition."""
+    u, _, _ = np.linalg.svd(x - x.mean(0), full_matrices=False)
+    return u[:, :r] * np.sqrt(len(x))
+
+
+def assert_same_up_to_sign(a, b, atol=1e-8):
+    np.testing.assert_allclose(a * np.sign((a * b).sum(0)), b, atol=atol)
+
+
+def random_view(n, d, density=None):
+    rng = np.random.default_rng(0)
+    if density is None:
+        return rng.standard_normal((n, d)) * np.linspace(3, 0.5, d) + rng.standard_normal(d)
+    return scipy.sparse.random(n, d, density, "csr", random_state=rng) * 5
+
+
+@pytest.mark.parametrize("shape", [(40, 7), (12, 30), (30, 30)])
+@pytest.mark.parametrize("r", [None, 3])
+@pytest.mark.parametrize("density", [None, 0.3])
+def test_whitening_is_the_svd(shape, r, density):
+    x = random_view(*shape, density=density)
+    dense = x if density is None else x.toarray()
+    whitening = Whitening(r)
+    h = whitening.fit_transform(x)
+    rank = r or np.linalg.matrix_rank(dense - dense.mean(0))
+    assert h.shape == (shape[0], rank) and whitening.components_.shape == (rank, shape[1])
+    assert_same_up_to_sign(h, svd_whitening(dense, rank))
+    np.testing.assert_allclose(h.T @ h / len(h), np.eye(rank), atol=1e-9)
+    np.testing.assert_allclose(h.mean(0), 0, atol=1e-9)
+    np.testing.assert_allclose(whitening.mean_, dense.mean(0), rtol=1e-12, atol=1e-15)
+    assert (np.diff(whitening.scale_) <= 0).all()
+    new = dense[:4] + 0.5
+    expected = (new - whitening.mean_) @ whitening.components_.T / whitening.scale_
+    np.testing.assert_allclose(whitening.transform(new), expected, rtol=1e-9, atol=1e-12)
+    sparse_new = whitening.transform(scipy.sparse.csr_matrix(new))
+    np.testing.assert_allclose(sparse_new, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [None, 0.3])
+def test_ridge_keeps_small_directions_small(density):
+    x = random_view(40, 7, density)
+    dense = x if density is None else x.toarray()
+    _, s, vt = np.linalg.svd(dense - dense.mean(0), full_matrices=False)
+    variances = s[:3] ** 2 / 40
+    divisor = np.sqrt(variances + 0.5 * variances.mean())
+    whitening = Whitening(3, ridge=0.5)
+    h = whitening.fit_transform(x)
+    np.testing.assert_allclose(whitening.scale_, divisor)
+    assert_same_up_to_sign(h, (dense - dense.mean(0)) @ vt[:3].T / divisor)
+    np.testing.assert_allclose(h.T @ h / 40, np.diag(variances / divisor**2), atol=1e-9)
+
+
+@quick
+@given(matrices, st.integers(1, 7), st.booleans())
+def test_whitening_is_finite_and_white_on_anything(x, r, sparse):
+    whitening = Whitening(r)
+    h = whitening.fit_transform(scipy.sparse.csr_matrix(x) if sparse else x)
+    assert np.isfinite(h).all() and h.shape[1] <= min(r, *x.shape)
+    assert (whitening.scale_ > 0).all()
+    # columns near rounding level are less exactly orthogonal
+    accurate = whitening.scale_ > 1e-8 * whitening.scale_.max(initial=0)
+    h = h[:, accurate]
+    np.testing.assert_allclose(h.T @ h / len(x), np.eye(h.shape[1]), atol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_constant_and_repeated_columns_are_harmless(sparse):
+    x = random_view(50, 4)
+    more = np.column_stack([x, x[:, 1], x @ [1, 2, 3, 4], np.full(50, 7e5), np.zeros(50)])
+    h = Whitening().fit_transform(scipy.sparse.csr_matrix(more) if sparse else more)
+    assert h.shape == (50, 4)
+    np.testing.assert_allclose(h.T @ h / 50, np.eye(4), atol=1e-8)
+
+
+def test_equal_rows_have_no_component():
+    for value in (0.0, 0.1, 3.3e13):
+        assert Whitening(2).fit_transform(np.full((7, 3), value)).shape == (7, 0)
+
+
+def test_errors_before_and_at_fit():
+    for unfitted in (RowNormalizer(), Whitening()):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            unfitted.transform(X)
+    for bad in (0, -1, 2.5, "all"):
+        with pytest.raises(ValueError, match="n_components must be"):
+            Whitening(bad).fit(X)
+    for bad in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="ridge must be a number of at least 0"):
+            Whitening(ridge=bad).fit(X)
+    with pytest.raises(ValueError, match="has 2 features, but the model was fitted on 3"):
+        Whitening().fit(X).transform(X[:, :2])
+
+
+@pytest.mark.parametrize("shape", [(70, 9), (12, 30), (700, 600)])
+def test_whitening_in_blocks_is_that_of_the_whole(shape):
+    n, d = shape
+    x = normalize_rows(np.random.default_rng(0).normal(size=shape) * np.linspace(1, 0.1, d))
+    whole = Whitening(4, 0.1).fit(x)
+    blocks = Whitening(4, 0.1).fit_blocks(lambda: np.array_split(x, 7), shape)
+    np.testing.assert_allclose(blocks.mean_, whole.mean_, atol=1e-13)
+    np.testing.assert_allclose(blocks.scale_, whole.scale_, rtol=1e-10)
+    np.testing.assert_allclose(blocks.components_, whole.components_, atol=1e-9)
+    one, many = RowNormalizer().fit(x), RowNormalizer().fit_blocks(np.array_split(x, 3))
+    assert one.floor_ == many.floor_
+
+
+def test_whitening_of_a_view_below_the_normal_range():
+    h = Whitening(1).fit_transform(np.array([[2e-311], [0.0]]))
+    np.testing.assert_allclose(h, [[1.0], [-1.0]], rtol=1e-6)

@@ -1,0 +1,177 @@
+"""Runs as the experiments make them, what their records hold, and the list of all of them."""
+
+import dataclasses
+import json
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse
+
+import dmac
+from dmac.experiments import plan
+from dmac.experiments import records as experiments
+from dmac.experiments import run as runs
+from dmac.recipes import RELEASED, REVISED, Recipe
+
+SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=4, epochs=3, lr=1e-4)
+
+
+def load(name):
+    rng = np.random.default_rng(0)
+    classes = np.arange(60) % 3
+    views = [5 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (4, 6)]
+    if name == "counts":
+        views = [scipy.sparse.csr_matrix(rng.poisson(1.0, x.shape).astype(float)) for x in views]
+    return dmac.MultiViewData(name, views, classes, 3)
+
+
+def specs(**changes):
+    settings = runs.settings_of(dataclasses.replace(SHORT, **changes))
+    found = [runs.Spec("toy", "DMAC", settings, seed, "some") for seed in (1, 2)]
+    method = "closed form, whitened"
+    return [*found, runs.Spec("toy", method, runs.BASELINES[method][1], 1, "some")]
+
+
+def complete(listed, folder, **options):
+    store = experiments.open_store(folder)
+    return store, list(experiments.complete(listed, store, load=load, **options))
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    return complete(specs(), tmp_path_factory.mktemp("results"))
+
+
+def test_record_holds_what_the_fit_gave(stored):
+    record = stored[1][0]
+    data, recipe = load("toy"), runs.recipe_of(record["settings"])
+    model = dmac.DMAC(3, recipe, random_state=1).fit(data.views)
+    expected = dmac.scores(data.labels, model.labels_)
+    assert record["scores"] == pytest.approx(expected, abs=1e-5)
+    epochs = record["epochs"]
+    assert epochs["loss"] == pytest.approx([r.loss for r in model.history_], rel=1e-4)
+    gap = [1 - r.mean_cosine for r in model.history_]
+    assert epochs["one_minus_cosine"] == pytest.approx(gap, rel=1e-3)
+    assert {len(column) for column in epochs.values()} == {3}
+    assert record["oracle"]["acc"] == max([*epochs["acc"], record["scores"]["acc"]])
+    assert 0 < record["embedding"]["neighbors"] <= 1
+    assert set(record["start"]) == {"acc", "nmi", "one_minus_cosine", "effective_rank"}
+    seconds = record["seconds"]
+    assert seconds["fit"] > seconds["training"] > 0 and seconds["fit"] > seconds["pretraining"] > 0
+    assert {"torch", "numpy", "python"} <= set(record["versions"])
+    assert record["threads"] == 1 and record["device"] == "cpu" and record["peak_mb"] > 10
+    assert len(record["data"]) == len(record["key"]) == 64
+    assert len(json.dumps(stored[1][2])) < 1500 and "epochs" not in stored[1][2]
+
+
+def test_nothing_is_made_twice_and_a_changed_parameter_is_new(stored):
+    folder = stored[0].folder.parent
+    assert complete(specs(), folder)[1] == []
+    again = complete(specs(cm_weight=1000), folder)[1]
+    assert again == []  # 1000 and 1000.0 are the same
+    assert [r["seed"] for r in complete(specs(cm_weight=1.0)[:2], folder)[1]] == [1, 2]
+
+
+def test_workers_and_kept_pretraining_give_the_same(stored, tmp_path):
+    with joblib.parallel_config("threading"):
+        found = complete(specs(), tmp_path, n_jobs=1, pretrained=tmp_path / "kept")[1]
+    more = complete(specs(cm_weight=1.0), tmp_path, pretrained=tmp_path / "kept")[1]
+    for one, other in zip(stored[1], found):
+        for name in ("key", "scores", "oracle", "epochs", "start", "embedding"):
+            assert one.get(name) == other.get(name)
+    assert more[0]["start"] == found[0]["start"]
+    assert more[0]["seconds"]["pretraining"] == found[0]["seconds"]["pretraining"]
+    assert more[0]["seconds"]["fit"] > more[0]["seconds"]["pretraining"]
+
+
+def test_a_fit_that_fails_is_a_record(tmp_path):
+    _, (record, *_) = complete(specs(lr=1e30)[:1], tmp_path)
+    assert "FloatingPointError" in record["error"] and "scores" not in record
+    assert complete(specs(lr=1e30)[:1], tmp_path)[1] == []
+
+
+def test_arrays_are_kept_where_a_figure_needs_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "plane", lambda z: z[:, :2])  # UMAP compiles for half a minute
+    plain = specs()[0]
+    store, (record,) = complete([plain], tmp_path)
+    path = experiments.arrays_path(store, record["key"])
+    assert not path.exists()
+    drawn = dataclasses.replace(plain, keep=True)
+    assert experiments.missing([plain], store, load) == []
+    assert experiments.missing([drawn], store, load) == [drawn]
+    complete([plain, drawn], tmp_path)
+    with np.load(path) as arrays:
+        assert arrays["anchors"].shape == (13, 64) and arrays["plane"].shape == (60, 2)
+        assert set(arrays["anchor_classes"]) == {0, 1, 2}
+        np.testing.assert_array_equal(arrays["classes"], load("toy").labels)
+    assert len(experiments.open_store(tmp_path).refresh()) == 1
+    assert experiments.missing([drawn], store, load) == []
+
+
+def test_counts_are_weighted_by_term(tmp_path):
+    settings = runs.settings_of(SHORT)
+    listed = [
+        runs.Spec("counts", "DMAC", settings | more, 1, "some")
+        for more in ({}, {"weighting": "tf-idf"})
+    ]
+    plain, weighted = complete(listed, tmp_path)[1]
+    assert plain["data"] == weighted["data"] and plain["key"] != weighted["key"]
+    assert plain["epochs"]["loss"] != weighted["epochs"]["loss"]
+    counts = scipy.sparse.csr_matrix([[2.0, 1.0], [3.0, 0.0]])
+    rare = 1 + np.log(3 / 2)  # 1 + log((1 + n) / (1 + df))
+    np.testing.assert_allclose(runs.tf_idf(counts).toarray(), [[2, rare], [3, 0]])
+
+
+def test_data_without_labels_are_refused(tmp_path):
+    def unlabelled(name):
+        return dataclasses.replace(load(name), labels=None)
+
+    with pytest.raises(ValueError, match="has no labels"):
+        specs()[0].identity(unlabelled)
+
+
+def test_settings_hold_every_field_and_make_the_recipe_again():
+    for recipe in (RELEASED, REVISED):
+        settings = runs.settings_of(recipe)
+        assert len(settings) == len(dataclasses.fields(Recipe)) - 1
+        assert dataclasses.replace(runs.recipe_of(settings), name=recipe.name) == recipe
+    old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "spread"}
+    assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
+    assert runs.complete_settings("k-means, whitened", {}) == {}
+
+
+def test_every_listed_run_can_be_made():
+    stages = plan.full()
+    listed = [spec for stage in stages.values() for spec in stage]
+    assert len(listed) > 2000
+    sizes = {"PIE": (680, 68), "Yale-3view": (165, 15), "mfeat": (2000, 10), "BBC": (685, 5)}
+    seen = set()
+    for spec in listed:
+        if spec.method != "DMAC":
+            assert spec.method in runs.BASELINES
+            continue
+        text = json.dumps(spec.settings, sort_keys=True, allow_nan=False)
+        if spec.dataset in sizes and (spec.dataset, text) not in seen:
+            seen.add((spec.dataset, text))
+            dmac.estimator._check_sizes(*sizes[spec.dataset], runs.recipe_of(spec.settings))
+
+
+def test_the_list_has_the_paper_s_protocol():
+    stages = plan.full()
+    listed = [spec for stage in stages.values() for spec in stage]
+
+    def seeds(dataset, recipe):
+        settings = runs.settings_of(recipe)
+        return {s.seed for s in listed if s.dataset == dataset and s.settings == settings}
+
+    wo_pd = dataclasses.replace(RELEASED, perturbation=False, al_weight=0.0)
+    for dataset in (*plan.MAIN, *plan.OTHERS):
+        for recipe in (*plan.RECIPES.values(), wo_pd):
+            assert seeds(dataset, recipe) == set(range(1, 11)), (dataset, recipe.name)
+    assert len(plan.GRID) == 49 and RELEASED.cm_weight in plan.WEIGHTS
+    for dataset in plan.MAIN:
+        corner = dataclasses.replace(RELEASED, cm_weight=1e-3, sp_weight=1e3)
+        assert seeds(dataset, corner) == {1, 2, 3}
+    assert [s for s in plan.full(["PIE"])["grid"] if s.dataset != "PIE"] == []
+    assert plan.full(["my.mat"])["others"][0].dataset == "my.mat"
