@@ -109,7 +109,7 @@ def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     Parameters
     ----------
     d2 : torch.Tensor of shape (n, m)
-        Squared distances from samples to anchors (:func:`dmac.compute.distances.squared_distances`).
+        From samples to anchors (:func:`dmac.compute.distances.squared_distances`).
     bandwidth : float or torch.Tensor of shape ()
         :math:`\tau`; the paper has none, which is 1.
     balanced : bool

@@ -13,7 +13,7 @@ from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans, kmeans_anchors
 from dmac.data.checks import check_views
-from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
+from dmac.data.whitening import RowNormalizer, Whitening
 
 
 def concatenated(views):
@@ -62,7 +62,7 @@ def whitened(views, n_clusters):
     parts = []
     for x in check_views(views):
         x = RowNormalizer().fit_transform(x)
-        parts.append(normalize_rows(Whitening(2 * n_clusters).fit_transform(x)))
+        parts.append(RowNormalizer().fit_transform(Whitening(2 * n_clusters).fit_transform(x)))
     return np.hstack(parts)
 
 
@@ -145,7 +145,8 @@ def closed_form(views, n_clusters, seed, n_neighbors=5):
     u = kmeans_anchors(h, n_anchors_for(len(h), n_clusters), generator)
     graph = anchor_graph(squared_distances(h, u), n_neighbors)
     z = spectral_embedding(graph, n_clusters).numpy()
-    return kmeans(normalize_rows(z), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+    rows = RowNormalizer().fit_transform(z)
+    return kmeans(rows, n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
 def spectral_embedding(graph, n_components):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.checkpoint import Progress
-from dmac.compute.layers import SparseView, dense_layer, linear
+from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
 from dmac.compute.parallel import count, sum_gradients, total
 from dmac.compute.streaming import block_slices, take
 
@@ -105,7 +105,7 @@ class ResidualEncoder(nn.Module):
 
 
 class ViewDecoder(nn.Module):
-    """The mirror of `ViewEncoder`: fused (n, d) -> reconstructed view (n, d_a), rows of unit length.
+    """The mirror of `ViewEncoder`: fused (n, d) -> reconstructed view (n, d_a) of unit rows.
 
     Its input is the *fused* embedding, so every view has to be found in the consensus
     (:eq:`eq:reconstruction`).
@@ -134,9 +134,9 @@ class ViewDecoder(nn.Module):
         return self.second(F.leaky_relu(self.first(z), self.negative_slope))
 
     def loss(self, z, x):
-        """`reconstruction_loss` of the decoded z, with fewer passes over n d_a for a sparse view."""
+        """`reconstruction_loss` of the decoded z, in fewer passes for a sparse view."""
         if isinstance(x, SparseView):
-            return _SparseReconstruction.apply(self._last(z), x, self.negative_slope)
+            return sparse_reconstruction(self._last(z), x, self.negative_slope)
         return reconstruction_loss(self(z), x)
 
 
@@ -228,45 +228,9 @@ def reconstruction_loss(x_hat, x):
     return (x_hat.square().sum() - 2 * cross + x.values.square().sum()) / x_hat.numel()
 
 
-class _SparseReconstruction(torch.autograd.Function):
-    r"""The same from the decoder's last linear layer t, for a sparse view.
-
-    With :math:`y = \mathrm{leaky\,ReLU}(t)` and rows :math:`\hat x_i = y_i / \|y_i\|` only
-    :math:`\|y_i\|` and :math:`\langle y_i, x_i \rangle` are needed, and
-
-    .. math:: \partial \|\hat x_i - x_i\|^2 / \partial y_i
-        = \frac{2}{\|y_i\|} \Big(\frac{\langle y_i, x_i \rangle}{\|y_i\|^2} y_i - x_i\Big) .
-    """
-
-    @staticmethod
-    def forward(ctx, t, view, slope):
-        y = F.leaky_relu(t, slope)
-        norms = torch.linalg.vector_norm(y, dim=1)
-        inverse = 1 / norms.clamp_min(1e-12)  # as F.normalize has it
-        products = torch.zeros_like(norms)
-        products.index_add_(0, view.rows, y[view.rows, view.columns] * view.values)
-        squares = (norms * inverse).square().sum()
-        error = squares - 2 * products @ inverse + view.values.square().sum()
-        ctx.save_for_backward(y, inverse, products)
-        ctx.view, ctx.slope = view, slope
-        return error / y.numel()
-
-    @staticmethod
-    def backward(ctx, grad):
-        y, inverse, products = ctx.saved_tensors
-        view = ctx.view
-        scale = 2 * grad / y.numel() * inverse
-        dt = (scale * products * inverse.square())[:, None] * y
-        places = view.rows * y.shape[1] + view.columns
-        dt.view(-1).index_add_(0, places, -scale[view.rows] * view.values)
-        # The leaky ReLU keeps signs, so its slope can be read off its output.
-        dt = torch.ops.aten.leaky_relu_backward(dt, y, ctx.slope, True)
-        return dt, None, None
-
-
 @dataclass(frozen=True)
 class PretrainRecord:
-    """One epoch of pre-training: its number from 1, the loss before its step, wall-clock seconds."""
+    """One epoch of pre-training: its number from 1, the loss before its step, its seconds."""
 
     epoch: int
     loss: float

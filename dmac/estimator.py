@@ -14,12 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from dmac import persistence
 from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
 from dmac.compute.streaming import block_slices, take
 from dmac.data.checks import check_views
-from dmac.data.whitening import normalize_rows
-from dmac.fitting import fit_network
+from dmac.fitting import final_rows, fit_network
 from dmac.network import resolve_device, resolve_dtype
 from dmac.recipes import get_recipe
 from dmac.training import neighbors_at
@@ -118,8 +116,8 @@ class DMAC(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the views are not usable (:func:`dmac.data.checks.check_views`), c, k and m do not fit the
-            number of samples, or the checkpoint is damaged or of another fit.
+            If the views are not usable (:func:`dmac.data.checks.check_views`), c, k and m do
+            not fit the number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.
         """
@@ -135,34 +133,24 @@ class DMAC(ClusterMixin, BaseEstimator):
                 "or it could not be repeated"
             )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        generator = torch.Generator().manual_seed(seed)
         fitted = fit_network(
             views,
             self.n_clusters,
             recipe,
             n_anchors=m,
             seed=seed,
-            generator=generator,
             device=device,
             dtype=dtype,
             callback=callback,
             checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
-        )
-        back = np.argsort(fitted.order)
-        final = kmeans(
-            _rows(fitted.embedding, recipe),
-            self.n_clusters,
-            int(torch.randint(2**31 - 1, (), generator=generator)),
-            n_init=recipe.final_n_init,
         )
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_ = recipe, m
         self.n_features_ = tuple(x.shape[1] for x in views)
         self.pretrain_history_, self.history_ = fitted.pretrain_history, fitted.history
         self.pipelines_, self.network_ = fitted.pipelines, fitted.network
-        self.embedding_, self.anchors_ = fitted.embedding[back], fitted.anchors
-        self.cluster_centers_ = final.cluster_centers_
-        self.labels_ = final.labels_[back].astype(np.int64)
+        self.embedding_, self.anchors_ = fitted.embedding, fitted.anchors
+        self.cluster_centers_, self.labels_ = fitted.centers, fitted.labels
         return self
 
     def fit_predict(self, views, y=None, *, callback=None):
@@ -222,7 +210,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(_rows(self.transform(views), self.recipe_))
+        z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
         return d2.argmin(1).numpy()
 
@@ -265,12 +253,6 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the folder is incomplete or damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
-
-
-def _rows(embedding, recipe):
-    """What the final k-means sees: (n, d) in float64."""
-    embedding = embedding.astype(np.float64)
-    return normalize_rows(embedding, floor=1e-9) if recipe.final_unit_rows else embedding
 
 
 def _check_sizes(n, c, recipe):

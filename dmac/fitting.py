@@ -12,10 +12,13 @@ import torch
 
 from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
+from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
 from dmac.compute.streaming import StreamedView
+from dmac.data.digest import digest
 from dmac.data.disk import StreamedArray
 from dmac.data.pipeline import ViewPipeline
+from dmac.data.whitening import RowNormalizer
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
 from dmac.training import EpochRecord, anchor_source, train
@@ -23,13 +26,14 @@ from dmac.training import EpochRecord, anchor_source, train
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit leaves; the rows of the embedding (n, d) are the samples ``order`` of the views."""
+    """What a fit leaves; labels (n,) and embedding (n, d) are in the caller's order."""
 
     pipelines: list
     network: Network
+    labels: np.ndarray
     embedding: np.ndarray
     anchors: np.ndarray
-    order: np.ndarray
+    centers: np.ndarray
     pretrain_history: list
     history: list
 
@@ -86,12 +90,13 @@ def pretrained_by(function):
 
 
 def fit_network(
-    views, n_clusters, recipe, *, n_anchors, seed, generator, device, dtype, callback, checkpoint
+    views, n_clusters, recipe, *, n_anchors, seed, device, dtype, callback=None, checkpoint=None
 ):
-    """Shuffle, prepare the views, pre-train and train; see :meth:`dmac.DMAC.fit`.
+    """Shuffle, prepare the views, pre-train, train and cluster; see :meth:`dmac.DMAC.fit`.
 
-    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the shuffled samples, and
-    all return the same.
+    The samples are shuffled here and put back here: nothing outside sees the fit's own order.
+    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the shuffled
+    samples, and all return the same.
 
     Parameters
     ----------
@@ -100,8 +105,7 @@ def fit_network(
     recipe : dmac.recipes.Recipe
     n_anchors : int
     seed : int
-        What ``generator`` was seeded with, for the checkpoint.
-    generator : torch.Generator
+        Draws everything that is random.
     device : torch.device
     dtype : torch.dtype
     callback : callable or None
@@ -111,16 +115,16 @@ def fit_network(
     Returns
     -------
     Fitted
+
+    Raises
+    ------
+    FloatingPointError
+        If a loss or the embedding stops being finite.
     """
-    n = views[0].shape[0]
-    order = torch.randperm(n, generator=generator).numpy()
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(views[0].shape[0], generator=generator).numpy()
     back = np.argsort(order)
-    width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-    pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
-    streams = any(isinstance(x, StreamedArray) for x in views)
-    whole = width is not None or parallel.shards() is not None
-    prepare = _streamed if streams and not whole else _prepared
-    tensors = [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
+    pipelines, tensors = _prepare(views, n_clusters, recipe, order, dtype, device)
     dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
     network = Network(dims, n_clusters, recipe, generator=generator).to_device(device, dtype)
     network.store_for(tensors)
@@ -130,50 +134,102 @@ def fit_network(
         with torch.no_grad():
             return parallel.gather(network.embed(tensors)[1]).cpu().numpy()
 
-    kept, stored = None, None
+    state = _State(network, source, generator)
+    file = None
     if checkpoint is not None:
-        about = {
-            "recipe": dataclasses.asdict(recipe),
-            "n_clusters": int(n_clusters),
-            "seed": seed,
-            "shapes": [list(x.shape) for x in views],
-            "dtype": str(dtype),
-        }
-        kept = Checkpoint(*checkpoint, about)
-        stored = kept.load()
-    histories, progress = ([], []), [Progress(), Progress()]
-    if stored:
-        network.load_state_dict(stored["network"])
-        network.to_device(device, dtype)
-        generator.set_state(stored["generator"])
-        source.restore({k: v.to(device) for k, v in stored["source"].items()})
-        for log, kind, found in zip(histories, (PretrainRecord, EpochRecord), stored["histories"]):
-            log.extend(kind(**record) for record in found)
-        progress[stored["phase"]] = stored["progress"]
-        if stored["phase"] == 1:
-            progress[0] = Progress(recipe.pretrain_epochs)
+        file = Checkpoint(*checkpoint, _identity(views, n_clusters, recipe, seed, dtype))
+        state.resume(file.load(), recipe)
     phases = (
-        _pretraining(network, tensors, recipe, progress[0], histories[0]),
-        train(network, tensors, n_clusters, source, recipe, progress[1]),
+        _pretraining(network, tensors, recipe, state.progress[0], state.histories[0]),
+        train(network, tensors, n_clusters, source, recipe, state.progress[1]),
     )
-    lengths = recipe.pretrain_epochs, recipe.epochs
     with torch.enable_grad():  # whatever the caller has switched off
-        for phase, (records, log) in enumerate(zip(phases, histories)):
-            for record in records:
-                log.append(record)
-                if kept and (record.epoch % kept.every == 0 or record.epoch == lengths[phase]):
-                    kept.save(phase, progress[phase], network, generator, source, histories)
-                if callback is not None:
-                    callback(record, lambda: embed()[back])
+        for record in state.run(phases, (recipe.pretrain_epochs, recipe.epochs), file):
+            if callback is not None:
+                callback(record, lambda: embed()[back])
 
-    embedding = embed()
-    if not np.isfinite(embedding).all():
+    z = embed()
+    if not np.isfinite(z).all():
         raise FloatingPointError("the embedding is not finite at the last epoch: lower the lr")
     with torch.no_grad():
-        mine = embedding[parallel.my_rows(n)]
-        anchors = source.anchors(torch.as_tensor(mine, device=device)).cpu().numpy()
+        mine = torch.as_tensor(z[parallel.my_rows(len(z))], device=device)
+        anchors = source.anchors(mine).cpu().numpy()
     network.store_factor(tensors)
-    return Fitted(pipelines, network, embedding, anchors, order, *histories)
+    last = kmeans(
+        final_rows(z, recipe),
+        n_clusters,
+        int(torch.randint(2**31 - 1, (), generator=generator)),
+        n_init=recipe.final_n_init,
+    )
+    labels = last.labels_[back].astype(np.int64)
+    return Fitted(
+        pipelines, network, labels, z[back], anchors, last.cluster_centers_, *state.histories
+    )
+
+
+def final_rows(z, recipe):
+    """What the final k-means sees of an embedding (n, d): float64, of unit length if asked for."""
+    z = z.astype(np.float64)
+    return RowNormalizer.with_floor(1e-9).transform(z) if recipe.final_unit_rows else z
+
+
+def _identity(views, n_clusters, recipe, seed, dtype):
+    """What a fit that goes on from a checkpoint must have in common with the one that wrote it."""
+    return {
+        "recipe": dataclasses.asdict(recipe),
+        "n_clusters": int(n_clusters),
+        "seed": seed,
+        "shapes": [list(x.shape) for x in views],
+        "data": digest(views),
+        "dtype": str(dtype),
+    }
+
+
+class _State:
+    """What changes in the course of a fit, and what a checkpoint holds of it.
+
+    There are two phases, pre-training and training, each with its records and its progress.
+    """
+
+    def __init__(self, network, source, generator):
+        self.network, self.source, self.generator = network, source, generator
+        self.histories, self.progress = ([], []), [Progress(), Progress()]
+
+    def resume(self, stored, recipe):
+        """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
+        if stored is None:
+            return
+        like = next(self.network.parameters())
+        self.network.load_state_dict(stored["network"])
+        self.network.to_device(like.device, like.dtype)
+        self.generator.set_state(stored["generator"])
+        self.source.restore({k: v.to(like.device) for k, v in stored["source"].items()})
+        kinds = PretrainRecord, EpochRecord
+        for history, kind, records in zip(self.histories, kinds, stored["histories"]):
+            history.extend(kind(**record) for record in records)
+        self.progress[stored["phase"]] = stored["progress"]
+        if stored["phase"] == 1:
+            self.progress[0] = Progress(recipe.pretrain_epochs)
+
+    def run(self, phases, lengths, file=None):
+        """Run both phases, keep and yield their records, and write checkpoints on the way."""
+        for phase, (records, history) in enumerate(zip(phases, self.histories)):
+            for record in records:
+                history.append(record)
+                if file and (record.epoch % file.every == 0 or record.epoch == lengths[phase]):
+                    parts = self.network, self.generator, self.source, self.histories
+                    file.save(phase, self.progress[phase], *parts)
+                yield record
+
+
+def _prepare(views, n_clusters, recipe, order, dtype, device):
+    """Fit the views' pipelines; what they give goes to the device, in the fit's order."""
+    width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
+    pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
+    streams = any(isinstance(x, StreamedArray) for x in views)
+    whole = width is not None or parallel.shards() is not None
+    prepare = _streamed if streams and not whole else _prepared
+    return pipelines, [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
 
 
 def _prepared(pipeline, x, order, dtype, device):
@@ -193,8 +249,8 @@ def _prepared(pipeline, x, order, dtype, device):
     for part in x.slices():
         mine = place[part] >= 0
         if mine.any():
-            found = pipeline.transform(x.read(part)[mine])
-            out[place[part][mine]] = torch.as_tensor(found, dtype=dtype)
+            rows = pipeline.transform(x.read(part)[mine])
+            out[place[part][mine]] = torch.as_tensor(rows, dtype=dtype)
     return out.to(device)
 
 

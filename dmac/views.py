@@ -76,8 +76,8 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
         ``"mfeat"`` comes with the package; the others are looked for in the folder named by the
         environment variable ``DMAC_DATA``, then downloaded (:func:`dmac.data.registry.fetch`).
     views_key, labels_key, transposed
-        Which variables to read, and which way round; see :func:`dmac.data.matfiles.read_mat`. Needed
-        only for a file that can be read in more than one way.
+        Which variables to read, and which way round; see :func:`dmac.data.matfiles.read_mat`.
+        Needed only for a file that can be read in more than one way.
 
     Returns
     -------

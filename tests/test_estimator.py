@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -282,12 +283,28 @@ def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch
     taken = []
     original = dmac.compute.kmeans.kmeans
     monkeypatch.setattr(
-        dmac.estimator,
+        dmac.fitting,
         "kmeans",
         lambda *args, n_init: taken.append(n_init) or original(*args, n_init=n_init),
     )
     quick_model(recipe=dataclasses.replace(QUICK, final_n_init=starts)).fit(module_views[0])
     assert taken == [starts]
+
+
+def test_views_are_checked_once(module_views, monkeypatch):
+    views, _ = module_views
+    calls = []
+    original = dmac.data.checks.check_views
+    for name, module in list(sys.modules.items()):
+        if name.startswith("dmac") and getattr(module, "check_views", None) is original:
+            spy = lambda *a, name=name, **k: calls.append(name) or original(*a, **k)  # noqa: E731
+            monkeypatch.setattr(module, "check_views", spy)
+    for recipe in (QUICK, dataclasses.replace(dmac.recipes.REVISED, epochs=2)):
+        model = quick_model(recipe=recipe).fit(views)
+        assert calls == ["dmac.estimator"]
+        model.predict(views)
+        assert calls == 2 * ["dmac.estimator"]
+        calls.clear()
 
 
 def test_anchors_cover_the_embedding(module_views):

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import scipy.sparse
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -92,3 +93,60 @@ def linear(layer, x):
     if isinstance(x, SparseView):
         return _SparseProduct.apply(x, layer.weight.T) + layer.bias
     return layer(x)
+
+
+def sparse_reconstruction(t, view, slope):
+    r"""Mean squared error between a sparse view and its reconstruction, :eq:`eq:reconstruction`.
+
+    The same as :func:`dmac.embedding.reconstruction_loss` of the decoder's output, in fewer passes
+    over n x d_a numbers.
+
+    Parameters
+    ----------
+    t : torch.Tensor of shape (n, d_a)
+        What the decoder's last linear layer gives, before its leaky ReLU and unit rows.
+    view : SparseView of shape (n, d_a)
+    slope : float
+        Of the leaky ReLU below 0.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return _SparseReconstruction.apply(t, view, slope)
+
+
+class _SparseReconstruction(torch.autograd.Function):
+    r"""The loss, and its gradient by t.
+
+    With :math:`y = \mathrm{leaky\,ReLU}(t)` and rows :math:`\hat x_i = y_i / \|y_i\|` only
+    :math:`\|y_i\|` and :math:`\langle y_i, x_i \rangle` are needed, and
+
+    .. math:: \partial \|\hat x_i - x_i\|^2 / \partial y_i
+        = \frac{2}{\|y_i\|} \Big(\frac{\langle y_i, x_i \rangle}{\|y_i\|^2} y_i - x_i\Big) .
+    """
+
+    @staticmethod
+    def forward(ctx, t, view, slope):
+        y = F.leaky_relu(t, slope)
+        norms = torch.linalg.vector_norm(y, dim=1)
+        inverse = 1 / norms.clamp_min(1e-12)  # as F.normalize has it
+        products = torch.zeros_like(norms)
+        products.index_add_(0, view.rows, y[view.rows, view.columns] * view.values)
+        squares = (norms * inverse).square().sum()
+        error = squares - 2 * products @ inverse + view.values.square().sum()
+        ctx.save_for_backward(y, inverse, products)
+        ctx.view, ctx.slope = view, slope
+        return error / y.numel()
+
+    @staticmethod
+    def backward(ctx, grad):
+        y, inverse, products = ctx.saved_tensors
+        view = ctx.view
+        scale = 2 * grad / y.numel() * inverse
+        dt = (scale * products * inverse.square())[:, None] * y
+        places = view.rows * y.shape[1] + view.columns
+        dt.view(-1).index_add_(0, places, -scale[view.rows] * view.values)
+        # The leaky ReLU keeps signs, so its slope can be read off its output.
+        dt = torch.ops.aten.leaky_relu_backward(dt, y, ctx.slope, True)
+        return dt, None, None

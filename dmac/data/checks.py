@@ -190,7 +190,9 @@ def check_labels(labels, n_samples=None, *, name="labels"):
     if labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty: the shape is {labels.shape}")
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty: the shape is {labels.shape}"
+        )
     if n_samples is not None and len(labels) != n_samples:
         raise ValueError(
             f"{name}: {len(labels)} of them, but there are {n_samples} samples; pass one a sample"
@@ -203,8 +205,8 @@ def check_labels(labels, n_samples=None, *, name="labels"):
     if broken:
         bad = broken[0]
         raise ValueError(
-            f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass whole "
-            "numbers or strings"
+            f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass "
+            "whole numbers or strings"
         )
     try:
         codes = np.unique(labels, return_inverse=True)[1]

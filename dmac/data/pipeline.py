@@ -6,7 +6,6 @@ Chapter 11 of the book says why each step is there.
 import numpy as np
 import scipy.sparse
 
-from dmac.data.checks import check_views
 from dmac.data.whitening import RowNormalizer, Whitening
 
 
@@ -41,18 +40,12 @@ class ViewPipeline:
         self.ridge = ridge
 
     def fit_transform(self, x):
-        """Learn the steps from a view of shape (n, d_a), dense or CSR, and apply them to it.
+        """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
 
         Returns
         -------
         numpy.ndarray of shape (n, r), or (n, d_a) and CSR where a sparse view is not whitened
-
-        Raises
-        ------
-        ValueError
-            If the view is not usable (:func:`dmac.data.checks.check_views`).
         """
-        (x,) = check_views([x])
         stored = x.data if scipy.sparse.issparse(x) else x
         self.root_ = bool(self.root and (stored.size == 0 or stored.min() >= 0))
         self.rows_ = RowNormalizer()
@@ -98,8 +91,7 @@ class ViewPipeline:
         return self.whitened_rows_.fit_transform(x)
 
     def transform(self, x):
-        """Apply the stored steps to new samples of shape (n_new, d_a)."""
-        (x,) = check_views([x])
+        """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
         x = self.rows_.transform(self._rooted(x))
         if self.whitening_ is not None:
             x = self.whitened_rows_.transform(self._padded(self.whitening_.transform(x)))

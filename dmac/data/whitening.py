@@ -1,5 +1,8 @@
 """Rows of unit length and whitened principal directions: what is done to a view by itself.
 
+The classes take checked views (:func:`dmac.data.checks.check_views`), as the estimator passes them
+on; :func:`normalize_rows` checks what it is given.
+
 Chapter 1 of the book shows what they change.
 """
 
@@ -37,8 +40,15 @@ class RowNormalizer:
     """
 
     def fit(self, x):
-        """Set the floor from a view of shape (n, d); dense or CSR. Returns self."""
-        return self.fit_blocks(check_views([x]))
+        """Set the floor from a checked view of shape (n, d); dense or CSR. Returns self."""
+        return self.fit_blocks([x])
+
+    @classmethod
+    def with_floor(cls, floor):
+        """One that is fitted already: rows shorter than ``floor`` are divided by it."""
+        normalizer = cls()
+        normalizer.floor_ = float(floor)
+        return normalizer
 
     def fit_blocks(self, blocks):
         """The same from the blocks of rows of a view. Returns self."""
@@ -56,7 +66,6 @@ class RowNormalizer:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
         if not hasattr(self, "floor_"):
             raise NotFittedError("this RowNormalizer is not fitted: call fit first")
-        (x,) = check_views([x])
         scaled, exponent, norms = scaled_rows(x)
         with np.errstate(over="ignore"):
             above = np.ldexp(norms, exponent) > self.floor_
@@ -92,15 +101,15 @@ def normalize_rows(x, floor=None):
     Raises
     ------
     ValueError
-        If the view is not usable (:func:`dmac.data.checks.check_views`) or the floor is not positive.
+        If the view is not usable (:func:`dmac.data.checks.check_views`) or the floor is not
+        positive.
     """
-    normalizer = RowNormalizer()
+    (x,) = check_views([x])
     if floor is None:
-        return normalizer.fit_transform(x)
+        return RowNormalizer().fit_transform(x)
     if not 0 < floor < np.inf:
         raise ValueError(f"floor must be a positive number, got {floor}")
-    normalizer.floor_ = float(floor)
-    return normalizer.transform(x)
+    return RowNormalizer.with_floor(floor).transform(x)
 
 
 class Whitening:
@@ -146,9 +155,8 @@ class Whitening:
         self.ridge = ridge
 
     def fit(self, x):
-        """Find the components of a view of shape (n, d), dense or CSR. Returns self."""
+        """Find the components of a checked view of shape (n, d), dense or CSR. Returns self."""
         rank = self._rank()
-        (x,) = check_views([x])
         sparse = scipy.sparse.issparse(x)
         n, d = x.shape
         exponent = largest_exponent(x)
@@ -215,7 +223,6 @@ class Whitening:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
         if not hasattr(self, "components_"):
             raise NotFittedError("this Whitening is not fitted: call fit first")
-        (x,) = check_views([x], n_features=self.mean_.shape)
         exponent = largest_exponent(x, self.mean_)
         x, mean = shifted(x, -exponent), shifted(self.mean_, -exponent)
         if scipy.sparse.issparse(x):

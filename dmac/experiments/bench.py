@@ -22,6 +22,7 @@ from dmac import reference
 from dmac.anchors import n_anchors_for
 from dmac.compute.kmeans import kmeans_anchors
 from dmac.compute.layers import SparseView, linear, view_tensor
+from dmac.data.checks import check_views
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
 from dmac.network import Network
@@ -233,7 +234,7 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     generator = torch.Generator().manual_seed(0)
     width = round(recipe.components * c) or None
     prepared = [
-        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x) for x in views
+        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x) for x in check_views(views)
     ]
     if system.endswith("dense first layer") or system == "first layer, dense":
         prepared = [x if isinstance(x, np.ndarray) else x.toarray() for x in prepared]

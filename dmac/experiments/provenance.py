@@ -12,7 +12,8 @@ import tokenize
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
+
+from dmac.data.digest import digest
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -122,17 +123,7 @@ def arithmetic():
 
 def data_hash(data):
     """SHA-256 (64 digits) of views and labels; sparse and dense views differ."""
-    digest = hashlib.sha256()
-    for x in [*data.views, data.labels]:
-        parts = [np.asarray(x)] if not scipy.sparse.issparse(x) else None
-        if parts is None:
-            x = x.tocsr().sorted_indices()
-            parts = [x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")]
-        digest.update(f"{x.shape} {len(parts)}".encode())
-        for part in parts:
-            kind = "<f8" if part.dtype.kind == "f" else "<i8"
-            digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
-    return digest.hexdigest()
+    return digest([*data.views, data.labels])
 
 
 def reset_peak_memory():

@@ -88,6 +88,20 @@ def test_checkpoint_of_another_fit_is_refused(tmp_path):
         model(RELEASED).set_params(random_state=1).fit(views(), checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["memory", "npy", "h5"])
+def test_checkpoint_of_other_data_of_the_same_shape_is_refused(kind, tmp_path, on_disk):
+    def opened(arrays):
+        return arrays if kind == "memory" else on_disk(kind, arrays)
+
+    first, second = views()
+    model(RELEASED).fit(opened([first, second]), checkpoint=tmp_path / "fit")
+    again = model(RELEASED).fit([first, second], checkpoint=tmp_path / "fit")  # disk or memory
+    assert len(again.history_) == 6
+    second[89, 11] += 1e-9
+    with pytest.raises(ValueError, match="belongs to another fit: its data"):
+        model(RELEASED).fit([first, second], checkpoint=tmp_path / "fit")
+
+
 def test_damaged_checkpoint_is_refused(tmp_path):
     (tmp_path / NAME).write_bytes(b"nothing")
     with pytest.raises(ValueError, match="is damaged.*remove it to start anew"):

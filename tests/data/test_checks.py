@@ -74,7 +74,7 @@ def test_input_is_not_modified():
     np.testing.assert_array_equal(out.toarray(), [[5, 0, 1], [0, 0, 0], [0, 4, 0]])
     for x in (unsorted, dense):
         normalize_rows(x)
-        Whitening(1).fit_transform(x)
+        Whitening(1).fit_transform(*check_views([x]))
     for a, b in zip(before, (unsorted.data, unsorted.indices, unsorted.indptr)):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(dense, X)
