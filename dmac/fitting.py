@@ -141,7 +141,7 @@ def fit_network(
         state.resume(file.load(), recipe)
     phases = (
         _pretraining(network, tensors, recipe, state.progress[0], state.histories[0]),
-        train(network, tensors, n_clusters, source, recipe, state.progress[1]),
+        train(network, tensors, n_clusters, source, recipe, state.progress[1], state.histories[1]),
     )
     with torch.enable_grad():  # whatever the caller has switched off
         for record in state.run(phases, (recipe.pretrain_epochs, recipe.epochs), file):

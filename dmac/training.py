@@ -72,7 +72,7 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
     return losses_on(network, zs, z, [embedding_draw(zs, u, n_neighbors, recipe)], recipe)
 
 
-def losses_on(network, zs, z, draws, recipe):
+def losses_on(network, zs, z, draws, recipe, *, idle=True):
     """`joint_loss` on given draws of anchors and their graphs.
 
     Parameters
@@ -82,8 +82,11 @@ def losses_on(network, zs, z, draws, recipe):
         As in `joint_loss`.
     draws : list of dmac.sampling.Draw
         Their shares weigh the structure loss; the anchor learning and the consistency loss are
-        taken on the last. A term of weight 0 is measured, and gets no gradient.
+        taken on the last. A term of weight 0 gets no gradient.
     recipe : dmac.recipes.Recipe
+    idle : bool
+        Whether terms of weight 0 are measured; without that they are NaN here, and the total is the
+        same.
 
     Returns
     -------
@@ -97,15 +100,19 @@ def losses_on(network, zs, z, draws, recipe):
             sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
     draw = draws[-1]
     empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
-    with torch.set_grad_enabled(recipe.al_weight > 0):
-        al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
-    with torch.set_grad_enabled(recipe.cm_weight > 0):
-        fs = [
-            convolve(graph, u)
-            for convolve, graph, u in zip(network.convolutions, *draw.convolved(zs))
-        ]
-        cm = consistency_loss(fs, recipe.mutual_information)
-    total = recipe.al_weight * al + recipe.cm_weight * cm + recipe.sp_weight * sp
+    al = cm = z.new_tensor(math.nan)
+    if idle or recipe.al_weight > 0:
+        with torch.set_grad_enabled(recipe.al_weight > 0):
+            al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
+    if idle or recipe.cm_weight > 0:
+        with torch.set_grad_enabled(recipe.cm_weight > 0):
+            fs = [
+                convolve(graph, u)
+                for convolve, graph, u in zip(network.convolutions, *draw.convolved(zs))
+            ]
+            cm = consistency_loss(fs, recipe.mutual_information)
+    pulling = [(w, term) for w, term in ((recipe.al_weight, al), (recipe.cm_weight, cm)) if w > 0]
+    total = sum(w * term for w, term in [*pulling, (recipe.sp_weight, sp)])
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
 
@@ -128,6 +135,9 @@ def neighbors_at(epoch, recipe, n_anchors, n_clusters):
 @dataclass(frozen=True)
 class EpochRecord:
     """What one epoch of the main training did; every figure describes the state before its step.
+
+    A term of weight 0 moves nothing and costs a fifth of an epoch, so it is measured in every tenth
+    epoch only; in between, the record repeats the last measurement.
 
     Attributes
     ----------
@@ -203,7 +213,11 @@ def _optimiser(network, recipe):
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, factor)
 
 
-def train(network, views, n_clusters, source, recipe, progress=None):
+# Epochs between two measurements of a term of weight 0.
+_MEASURE_EVERY = 10
+
+
+def train(network, views, n_clusters, source, recipe, progress=None, history=()):
     """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
 
     With ``optimizer="rmsprop"`` the step is that of :eq:`eq:rmsprop`: no parameter moves by more
@@ -221,6 +235,8 @@ def train(network, views, n_clusters, source, recipe, progress=None):
     recipe : dmac.recipes.Recipe
     progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
+    history : sequence of EpochRecord
+        The records of the epochs that an earlier run has done.
 
     Yields
     ------
@@ -237,18 +253,23 @@ def train(network, views, n_clusters, source, recipe, progress=None):
         _start_in_closed_form(network, views, source)
     optimiser, schedule = _optimiser(network, recipe)
     progress.begin(optimiser, schedule)
+    record = history[-1] if history else None
     for epoch in range(progress.epoch + 1, recipe.epochs + 1):
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
-        record = _epoch(epoch, k, network, views, source, recipe, optimiser, schedule)
+        last = None if (epoch - 1) % _MEASURE_EVERY == 0 else record
+        record = _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last)
         progress.epoch = epoch
         yield record
 
 
-def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
-    """One step; a function of its own so that nothing of an epoch outlives it."""
+def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
+    """One step; a function of its own so that nothing of an epoch outlives it.
+
+    ``last`` is the record from which terms of weight 0 are taken, or None to measure them.
+    """
     start = time.perf_counter()
     zs, z = network.embed(views)
-    losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe)
+    losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe, idle=last is None)
     optimiser.zero_grad()
     (losses.total / n_processes()).backward()
     sum_gradients(p for group in optimiser.param_groups for p in group["params"])
@@ -260,8 +281,8 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
     return EpochRecord(
         epoch,
         value,
-        losses.anchor_learning.item(),
-        losses.consistency.item(),
+        _measured(losses.anchor_learning, recipe.al_weight, last and last.anchor_learning),
+        _measured(losses.consistency, recipe.cm_weight, last and last.consistency),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),
@@ -269,3 +290,7 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule):
         k,
         time.perf_counter() - start,
     )
+
+
+def _measured(term, weight, last):
+    return last if weight == 0 and last is not None else term.item()

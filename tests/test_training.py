@@ -8,6 +8,7 @@ import torch
 from scipy.stats import kstest
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import dmac
 from dmac import reference
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
@@ -401,6 +402,31 @@ def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_ter
     torch.testing.assert_close(losses.anchor_learning, al)
     expected = 2 * losses.structure_preservation + 0.7 * al
     torch.testing.assert_close(losses.total, expected)
+
+
+def test_terms_of_weight_zero_are_measured_in_every_tenth_epoch(small_views, monkeypatch):
+    views, _ = small_views
+    recipe = dataclasses.replace(dmac.recipes.REVISED, epochs=13)
+    calls = []
+    original = dmac.training.consistency_loss
+    monkeypatch.setattr(
+        "dmac.training.consistency_loss", lambda *a: calls.append(1) or original(*a)
+    )
+
+    def fit(every):
+        calls.clear()
+        monkeypatch.setattr("dmac.training._MEASURE_EVERY", every)
+        return dmac.DMAC(3, recipe, random_state=0, device="cpu").fit(views)
+
+    always, rarely = fit(1), fit(10)
+    assert len(calls) == 2
+    assert (always.embedding_ == rarely.embedding_).all()
+    assert [r.loss for r in always.history_] == [r.loss for r in rarely.history_]
+    for name in ("consistency", "anchor_learning"):
+        measured = [getattr(r, name) for r in always.history_]
+        assert len(set(measured)) > 2
+        expected = [measured[0]] * 10 + [measured[10]] * 3
+        assert [getattr(r, name) for r in rarely.history_] == expected
 
 
 def test_anchor_learning_counts_every_sample_unless_it_is_only_measured(generator, monkeypatch):

@@ -36,6 +36,10 @@ def interrupt_after(kind, epoch):
     return callback
 
 
+def without_seconds(record):
+    return dataclasses.replace(record, seconds=0.0)
+
+
 @pytest.mark.parametrize(
     "base, kind, epoch",
     [
@@ -66,7 +70,7 @@ def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path)
     np.testing.assert_array_equal(resumed.labels_, whole.labels_)
     for one, other in ((resumed.history_, whole.history_),
                        (resumed.pretrain_history_, whole.pretrain_history_)):
-        assert [r.loss for r in one] == [r.loss for r in other]
+        assert [without_seconds(r) for r in one] == [without_seconds(r) for r in other]
         assert [r.epoch for r in one] == list(range(1, len(one) + 1))
 
 
