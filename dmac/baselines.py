@@ -16,7 +16,7 @@ from dmac.data.checks import check_views
 from dmac.data.whitening import RowNormalizer, Whitening
 
 
-def concatenated(views):
+def concatenate_views(views):
     """Rows of every view scaled to unit length, views side by side.
 
     Squared distances then add up over the views (:eq:`eq:sum-of-views`).
@@ -41,7 +41,7 @@ def concatenated(views):
     return np.hstack([x.toarray() if scipy.sparse.issparse(x) else x for x in views])
 
 
-def whitened(views, n_clusters):
+def whiten_views(views, n_clusters):
     """Per view: unit rows, centred, whitened (:eq:`eq:whitening`), unit rows; then side by side.
 
     Parameters
@@ -67,7 +67,7 @@ def whitened(views, n_clusters):
 
 
 def raw_kmeans(views, n_clusters, seed):
-    """K-means (10 starts) on :func:`concatenated` views.
+    """K-means (10 starts) on :func:`concatenate_views` views.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def raw_kmeans(views, n_clusters, seed):
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
-    return kmeans(concatenated(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+    return kmeans(concatenate_views(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
 def whitened_kmeans(views, n_clusters, seed):
-    """K-means (10 starts) on :func:`whitened` views.
+    """K-means (10 starts) on :func:`whiten_views` views.
 
     Parameters
     ----------
@@ -107,13 +107,13 @@ def whitened_kmeans(views, n_clusters, seed):
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
-    return kmeans(whitened(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+    return kmeans(whiten_views(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
 def closed_form(views, n_clusters, seed, n_neighbors=5):
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
-    :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whitened` views, their
+    :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whiten_views` views, their
     closed-form anchor graph S (:eq:`eq:anchor-graph`),
     the top c left singular vectors of :math:`S D_S^{-1/2}` (those are the eigenvectors of
     :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts). They solve
@@ -140,7 +140,7 @@ def closed_form(views, n_clusters, seed, n_neighbors=5):
     ValueError
         If the views are not usable or there are too few anchors for k neighbours.
     """
-    h = torch.as_tensor(whitened(views, n_clusters))
+    h = torch.as_tensor(whiten_views(views, n_clusters))
     generator = torch.Generator().manual_seed(seed)
     u = kmeans_anchors(h, n_anchors_for(len(h), n_clusters), generator)
     graph = anchor_graph(squared_distances(h, u), n_neighbors)

@@ -228,11 +228,11 @@ def _prepare(views, n_clusters, recipe, order, dtype, device):
     pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
     streams = any(isinstance(x, StreamedArray) for x in views)
     whole = width is not None or parallel.shards() is not None
-    prepare = _streamed if streams and not whole else _prepared
+    prepare = _prepare_blocks if streams and not whole else _prepare_whole
     return pipelines, [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
 
 
-def _prepared(pipeline, x, order, dtype, device):
+def _prepare_whole(pipeline, x, order, dtype, device):
     """Fit a view's pipeline and move this process's samples, in the fit's order, to the device.
 
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
@@ -254,7 +254,7 @@ def _prepared(pipeline, x, order, dtype, device):
     return out.to(device)
 
 
-def _streamed(pipeline, x, order, dtype, device):
+def _prepare_blocks(pipeline, x, order, dtype, device):
     """The same in blocks in the order of the disk, for all views as soon as one is there."""
     if isinstance(x, StreamedArray):
         pipeline.fit_streamed(x)

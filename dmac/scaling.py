@@ -125,8 +125,8 @@ def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
         x = z[rows] - centre
         d2 = block_distances(x, y, norms)
         if n_nearest:
-            found = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
-            nearest[rows], indices[rows] = found.values, found.indices
+            closest = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
+            nearest[rows], indices[rows] = closest.values, closest.indices
         if not entropy:
             continue
         h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
@@ -191,7 +191,7 @@ def _entropies_functional(d2, bandwidth, log_usage, gradient):
 
 
 @functools.cache
-def _compiled():
+def _compile():
     """The functional form through torch.compile, or the plain one where that is not to be had."""
     try:
         import triton  # noqa: F401
@@ -201,4 +201,4 @@ def _compiled():
 
 
 def _pointwise(device):
-    return _compiled() if device.type == "cuda" else _entropies
+    return _compile() if device.type == "cuda" else _entropies

@@ -281,8 +281,8 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
     return EpochRecord(
         epoch,
         value,
-        _measured(losses.anchor_learning, recipe.al_weight, last and last.anchor_learning),
-        _measured(losses.consistency, recipe.cm_weight, last and last.consistency),
+        _term_value(losses.anchor_learning, recipe.al_weight, last and last.anchor_learning),
+        _term_value(losses.consistency, recipe.cm_weight, last and last.consistency),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),
@@ -292,5 +292,5 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
     )
 
 
-def _measured(term, weight, last):
+def _term_value(term, weight, last):
     return last if weight == 0 and last is not None else term.item()

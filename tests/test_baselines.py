@@ -27,16 +27,16 @@ def test_finds_separated_clusters_and_repeats(method, small_views):
 def test_concatenation_of_sparse_views_stays_sparse(small_views):
     views, _ = small_views
     sparse = [scipy.sparse.csr_matrix(x) for x in views]
-    joined = baselines.concatenated(sparse)
+    joined = baselines.concatenate_views(sparse)
     assert scipy.sparse.issparse(joined)
-    np.testing.assert_allclose(joined.toarray(), baselines.concatenated(views))
-    mixed = baselines.concatenated([sparse[0], *views[1:]])
-    np.testing.assert_allclose(mixed, baselines.concatenated(views))
+    np.testing.assert_allclose(joined.toarray(), baselines.concatenate_views(views))
+    mixed = baselines.concatenate_views([sparse[0], *views[1:]])
+    np.testing.assert_allclose(mixed, baselines.concatenate_views(views))
 
 
 def test_whitened_views_have_unit_rows_of_2c_dimensions(small_views):
     views, _ = small_views
-    h = baselines.whitened(views, 2)
+    h = baselines.whiten_views(views, 2)
     assert h.shape == (90, 4 * 3)
     np.testing.assert_allclose(np.linalg.norm(h[:, :4], axis=1), 1)
 

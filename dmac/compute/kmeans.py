@@ -162,10 +162,10 @@ def sampled_anchors(x, n_anchors, generator, iterations):
 
 def _start(x, m, generator, max_iter, threshold):
     """Where Lloyd's iterations on all samples begin."""
-    n, few = parallel.count(len(x)), _SEED_SAMPLES * m
-    if n <= few:
+    n, enough = parallel.count(len(x)), _SEED_SAMPLES * m
+    if n <= enough:
         return _seed_anchors(parallel.gather(x), m, generator)
-    x = parallel.take(x, torch.randint(n, (few,), generator=generator))
+    x = parallel.take(x, torch.randint(n, (enough,), generator=generator))
     return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
 
 
@@ -190,13 +190,13 @@ def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone
     if alone:
         total = everywhere = lambda value: value
     for _ in range(max_iter):
-        d2, found = nearest(x, centres)
-        if assigned is not None and everywhere(torch.equal(found, assigned)):
+        d2, indices = nearest(x, centres)
+        if assigned is not None and everywhere(torch.equal(indices, assigned)):
             break
-        assigned = found
+        assigned = indices
         moved, counts = _means(x, assigned, centres, total)
         if relocate:
-            moved = _relocated(x, d2, moved, (counts == 0).nonzero()[:, 0])
+            moved = _relocate(x, d2, moved, (counts == 0).nonzero()[:, 0])
         shift = (moved - centres).square().sum()
         centres = moved
         if shift <= threshold:
@@ -204,7 +204,7 @@ def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone
     return centres, assigned
 
 
-def _relocated(x, d2, centres, empty):
+def _relocate(x, d2, centres, empty):
     """Centres, of which the empty ones move to the samples farthest from their anchors."""
     if not len(empty):
         return centres

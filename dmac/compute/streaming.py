@@ -85,8 +85,8 @@ def encode(encoder, view):
         return encoder(take(view, rows))
 
     if torch.is_grad_enabled():
-        kept = dict(use_reentrant=False, preserve_rng_state=False)
-        parts = [checkpoint(part, rows, **kept) for rows in slices]
+        again = dict(use_reentrant=False, preserve_rng_state=False)
+        parts = [checkpoint(part, rows, **again) for rows in slices]
     else:
         parts = [part(rows) for rows in slices]
     z = torch.cat(parts)

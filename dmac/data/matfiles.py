@@ -24,7 +24,7 @@ LABEL_NAMES = (
 # Read, a variable is an array, a sparse matrix, a list (a cell, column by column) or None (else).
 
 
-def _checked(matrix):
+def _check_indices(matrix):
     """The sparse matrix itself, once its indices are known to point inside it."""
     if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
         raise ValueError("a sparse matrix has column starts that decrease")
@@ -34,7 +34,7 @@ def _checked(matrix):
 
 def _from_mat5(value):
     if scipy.sparse.issparse(value):
-        return _checked(value)
+        return _check_indices(value)
     if not isinstance(value, np.ndarray) or value.dtype.names:
         return None
     if value.dtype.kind == "O":
@@ -52,7 +52,7 @@ def _from_hdf5(item, file):
         data = item["data"][()] if "data" in item else np.empty(0)
         shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
         matrix = scipy.sparse.csc_matrix((data, rows, columns), shape=shape)
-        return _checked(matrix)
+        return _check_indices(matrix)
     if item.attrs.get("MATLAB_empty", 0):
         return np.empty(tuple(int(size) for size in item[()].ravel()))
     values = item[()]
@@ -130,9 +130,9 @@ def _find_views(variables, views_key):
             family = candidates.setdefault(f"{numbered[1]}1, {numbered[1]}2, ...", {})
             family[int(numbered[2])] = value
     if len(candidates) != 1:
-        found = f"several candidates ({', '.join(candidates)})" if candidates else "none found"
+        names = f"several candidates ({', '.join(candidates)})" if candidates else "none found"
         raise ValueError(
-            f"which variables are the views is not clear: {found}; pass views_key= with the name "
+            f"which variables are the views is not clear: {names}; pass views_key= with the name "
             "of a cell or matrix, or a list of names"
         )
     (views,) = candidates.values()

@@ -169,15 +169,15 @@ def _local_copy(dataset):
         raise ValueError(
             f"DMAC_DATA names {folder!r}, which is not a folder: correct or unset the variable"
         )
-    found = sorted(path for path in Path(folder).rglob(dataset.filename) if path.is_file())
-    hashes = {path: _sha256(path) for path in found}
+    copies = sorted(path for path in Path(folder).rglob(dataset.filename) if path.is_file())
+    hashes = {path: _sha256(path) for path in copies}
     for path, digest in hashes.items():
         if digest == dataset.sha256:
             return path
-    if found:
+    if copies:
         raise ValueError(
-            f"{found[0]} is not the registered file of {dataset.name!r}: expected SHA-256 "
-            f"{dataset.sha256}, found {hashes[found[0]]}. Replace or remove it, or load it as your "
+            f"{copies[0]} is not the registered file of {dataset.name!r}: expected SHA-256 "
+            f"{dataset.sha256}, found {hashes[copies[0]]}. Replace or remove it, or load it as your "
             "own data by its path"
         )
     return None
