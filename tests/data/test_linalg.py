@@ -1,5 +1,7 @@
 """The truncated decomposition against LAPACK's, and the exact scaling."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -42,13 +44,16 @@ def test_repeated_singular_values_are_all_found(rank):
     assert_leading(2 * q, rank)
 
 
-@pytest.mark.parametrize("n_groups, n_parts, rank", [(6, 5, 29), (8, 3, 23), (8, 5, 39)])
-def test_classes_of_equal_size_within_groups_of_equal_size(n_groups, n_parts, rank):
-    rows = np.arange(4 * n_groups * n_parts)
-    group = rows % n_groups
-    part = group * n_parts + rows // n_groups % n_parts
-    view = np.hstack([np.eye(n_groups)[group], np.eye(n_groups * n_parts)[part], np.eye(len(rows))])
-    assert_leading(view - view.mean(0), rank)  # ARPACK by itself misses copies of some
+@pytest.mark.parametrize("sizes", list(itertools.product((4, 6, 8), (3, 5), (2, 4))))
+def test_classes_of_equal_size_within_groups_of_equal_size(sizes):
+    """ARPACK by itself misses copies of repeated singular values in most of these views."""
+    n, (groups, parts, _) = np.prod(sizes), sizes
+    group = np.arange(n) % groups
+    part = group * parts + np.arange(n) // groups % parts
+    view = np.hstack([np.eye(groups)[group], np.eye(groups * parts)[part], np.eye(n)])
+    for rank in (groups - 1, groups * parts - 1, groups * parts, groups * parts + 3):
+        assert_leading(view, rank)
+        assert_leading(view - view.mean(0), rank)
 
 
 def test_slow_decay_and_steep_decay():
