@@ -217,7 +217,7 @@ class DMAC(ClusterMixin, BaseEstimator):
     def save(self, path):
         """Write the fitted estimator into the folder ``path`` (made if missing).
 
-        Tensors go into ``tensors.safetensors``, everything else into ``model.json``; no pickle.
+        One file, ``model.safetensors``, holds the tensors and, as JSON, everything else; no pickle.
 
         Parameters
         ----------

@@ -1,28 +1,24 @@
-"""Fitted estimators on disk: safetensors for arrays, JSON for the rest, no pickle.
+"""Fitted estimators on disk: one file of tensors and JSON in a folder, no pickle.
 
 Chapter 12 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
 :meth:`dmac.DMAC.load`.
 """
 
 import dataclasses
-import json
-import os
-import uuid
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
+from dmac.compute.files import read_tensors, write_tensors
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.recipes import Recipe
 from dmac.training import EpochRecord
 
-TENSORS, MODEL = "tensors.safetensors", "model.json"
-FORMAT = 2
+NAME = "model.safetensors"
+FORMAT = 3
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
@@ -34,8 +30,7 @@ def save(estimator, path):
     estimator : dmac.DMAC
         Fitted.
     path : str or path
-        Made if it is missing. A save that is interrupted leaves an earlier one whole, or is refused
-        when it is read.
+        Made if it is missing. A save that is interrupted leaves an earlier one whole.
 
     Raises
     ------
@@ -45,20 +40,13 @@ def save(estimator, path):
     path = Path(path).expanduser()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
-    path.mkdir(parents=True, exist_ok=True)
-    # The same mark in both files tells a complete save from one that was interrupted between them.
-    mark = uuid.uuid4().hex
-    tensors = {f"network.{k}": v.contiguous() for k, v in estimator.network_.state_dict().items()}
-    tensors |= {
-        name: torch.from_numpy(np.ascontiguousarray(getattr(estimator, name))) for name in _ARRAYS
-    }
+    tensors = {f"network.{k}": v for k, v in estimator.network_.state_dict().items()}
+    tensors |= {name: getattr(estimator, name) for name in _ARRAYS}
     pipelines = []
     for a, pipeline in enumerate(estimator.pipelines_):
         numbers, arrays = pipeline.state()
         pipelines.append(numbers)
-        tensors |= {
-            f"view.{a}.{k}": torch.from_numpy(np.ascontiguousarray(v)) for k, v in arrays.items()
-        }
+        tensors |= {f"view.{a}.{k}": v for k, v in arrays.items()}
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
@@ -69,7 +57,6 @@ def save(estimator, path):
     params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
     model = {
         "format": FORMAT,
-        "mark": mark,
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
@@ -77,19 +64,7 @@ def save(estimator, path):
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
     }
-    _replace(path / TENSORS, lambda temporary: save_file(tensors, temporary, {"mark": mark}))
-    text = json.dumps(model, indent=1, allow_nan=False)
-    _replace(path / MODEL, lambda temporary: Path(temporary).write_text(text))
-
-
-def _replace(target, write):
-    """Write beside the target and move into place, so that a crash leaves the old file whole."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_tensors(path / NAME, tensors, model)
 
 
 def load(cls, path, device=None):
@@ -110,33 +85,20 @@ def load(cls, path, device=None):
     Raises
     ------
     FileNotFoundError
-        If one of the two files is missing.
+        If the folder holds no saved model.
     ValueError
-        If one is damaged, of another version, or of another save than its neighbour.
+        If it is damaged or of another version.
     """
-    path = Path(path).expanduser()
-    for name in (MODEL, TENSORS):
-        if not (path / name).is_file():
-            raise FileNotFoundError(f"{path / name} is missing: not a saved DMAC model")
-    try:
-        model = json.loads((path / MODEL).read_text())
-        found = model["format"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path / MODEL} is damaged: {error!r}") from error
-    if found != FORMAT:
-        raise ValueError(f"{path / MODEL} has format {found}, this version reads {FORMAT}")
-    try:
-        with safe_open(path / TENSORS, framework="pt") as file:
-            mark = (file.metadata() or {}).get("mark")
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path / TENSORS} is damaged: {error}") from error
-    if mark != model["mark"]:
-        raise ValueError(f"{path}: {MODEL} and {TENSORS} are of two different saves; save again")
+    path = Path(path).expanduser() / NAME
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: not a saved DMAC model")
+    tensors, model = read_tensors(path)
+    if model.get("format") != FORMAT:
+        raise ValueError(f"{path} has format {model.get('format')}, this version reads {FORMAT}")
     try:
         return _restore(cls, model, tensors, device)
     except (KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(f"{path / MODEL} is damaged: {error!r}") from error
+        raise ValueError(f"{path} is damaged: {error!r}") from error
 
 
 def _restore(cls, model, tensors, device):

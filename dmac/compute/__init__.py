@@ -2,6 +2,6 @@
 
 :mod:`~dmac.compute.distances` and :mod:`~dmac.compute.kmeans` compare samples with anchors,
 :mod:`~dmac.compute.layers` holds dense and sparse views, :mod:`~dmac.compute.streaming` those on
-disk, :mod:`~dmac.compute.parallel` sums over processes, and :mod:`~dmac.compute.checkpoint` lets a
-fit go on where it was interrupted.
+disk, :mod:`~dmac.compute.parallel` sums over processes, :mod:`~dmac.compute.files` writes tensors,
+and :mod:`~dmac.compute.checkpoint` lets a fit go on where it was interrupted.
 """

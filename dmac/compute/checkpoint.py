@@ -5,14 +5,12 @@ Chapter 10 of the book says when it is needed; :meth:`dmac.DMAC.fit` takes the f
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from dmac.compute import parallel
+from dmac.compute.files import read_tensors, write_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -103,11 +101,7 @@ class Checkpoint:
         numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
         shards = parallel.shards()
         if shards is None or shards.rank == 0:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
-            save_file(tensors, temporary, {"numbers": json.dumps(numbers)})
-            os.replace(temporary, self.path)  # a crash leaves the old file whole
+            write_tensors(self.path, tensors, numbers)
 
     def load(self):
         """Read what `save` wrote: a dict, or None if there is nothing yet.
@@ -120,14 +114,10 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:
-                numbers = json.loads(file.metadata()["numbers"])
-                tensors = {key: file.get_tensor(key) for key in file.keys()}
-            about = numbers["about"]
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self.path} is damaged ({error!r}): remove it to start anew"
-            ) from error
+            tensors, numbers = read_tensors(self.path)
+        except ValueError as error:
+            raise ValueError(f"{error}; remove it to start anew") from error
+        about = numbers.get("about", {})
         for key, value in self.about.items():
             if about.get(key) != value:
                 raise ValueError(

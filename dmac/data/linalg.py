@@ -1,10 +1,11 @@
-"""Linear algebra that :mod:`dmac.data.whitening` rests on: safe scaling and a truncated decomposition.
+"""Linear algebra that :mod:`dmac.data.whitening` rests on: safe scaling and leading directions.
 
 Chapter 1 of the book uses it through :class:`dmac.data.whitening.Whitening`.
 """
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 
 def shifted(x, exponent):
@@ -39,41 +40,47 @@ def scaled_rows(x):
     return scaled, exponent, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
 
-def streamed_transposed(blocks, q):
-    """A^T q for a matrix that comes in blocks of rows: (n, r) -> (d, r)."""
-    total, start = 0, 0
-    for x in blocks:
-        total = total + x.T @ q[start : start + len(x)]
-        start += len(x)
-    return total
+def leading_directions(product, gram, d, rank):
+    """The largest singular values of a matrix A and their right vectors, by ARPACK.
 
+    One vector at a time can miss copies of a repeated singular value: views of classes of equal
+    size have those. So the complement of what was found is searched, until that gains nothing.
 
-def top_right_singular(product, transposed, shape, rank, seed=0):
-    r"""Leading singular values and right vectors of a matrix known by its products only.
+    Parameters
+    ----------
+    product, gram : callable
+        A q for q of shape (d,) or (d, r), and A^T A q for q of shape (d,).
+    d : int
+        Columns of A.
+    rank : int
+        How many to find, below d.
 
-    Block Krylov iteration (Musco and Musco, 2015): an orthonormal basis of
-    :math:`A^T G, (A^T A) A^T G, \dots` from a fixed random G grows until the singular triplets that
-    A has on it satisfy :math:`\|A^T u - s v\| \le 10^{-6} s_1`. The same input gives the same
-    result; basis vectors that carry nothing (A has low rank) come out with s at rounding level.
+    Returns
+    -------
+    s, vt : numpy.ndarray of shape (r,) and (r, d)
+        Largest first, the same bits for the same input. r is ``rank``, or 0 if A is zero; singular
+        values beyond the rank of A are at rounding level.
     """
-    n, d = shape
-    limit, check_at = min(n, d), 0
-    block = transposed(np.random.default_rng(seed).standard_normal((n, min(rank + 2, limit))))
-    basis, image = np.empty((d, 0)), np.empty((n, 0))
+    start = np.random.default_rng(0).standard_normal(d)
+    s, vt, wanted = np.empty(0), np.empty((0, d)), rank
     while True:
-        for _ in range(2):  # twice: once leaves a component along the basis when block is near it
-            block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
-        block_image = product(block)
-        basis, image = np.hstack([basis, block]), np.hstack([image, block_image])
-        size = basis.shape[1]
-        if size >= check_at or size >= limit:
-            # squaring costs half the digits: good enough to decide when to stop, not for the result
-            squares, w = np.linalg.eigh(image.T @ image)
-            squares, w = squares[::-1][:rank], w[:, ::-1][:, :rank]
-            residual = np.linalg.norm(transposed(image @ w) - basis @ (w * squares), axis=0)
-            s = np.sqrt(squares.clip(1e-14 * squares[0]))
-            if size >= limit or (residual <= 1e-6 * s[0] * s).all():
-                _, s, wt = np.linalg.svd(image, full_matrices=False)
-                return s[:rank], wt[:rank] @ basis.T
-            check_at = 1.15 * size  # not at every step: the estimate costs more than the step
-        block = transposed(block_image)[:, : d - size]
+
+        def beyond(q, vt=vt):
+            image = gram(q - vt.T @ (vt @ q))
+            return image - vt.T @ (vt @ image)
+
+        if not beyond(start).any():
+            return s, vt
+        operator = LinearOperator((d, d), beyond, dtype=float)
+        try:
+            more = eigsh(operator, wanted, v0=start, tol=1e-12, rng=0)[1]
+        except ArpackError:  # it does not converge
+            if len(s):
+                return s, vt
+            more = np.eye(d)  # everything, by LAPACK
+        basis = np.linalg.qr(np.hstack([vt.T, more]))[0]
+        size, (_, s, wt) = np.sum(s**2), np.linalg.svd(product(basis), full_matrices=False)
+        s, vt = s[:rank], (wt @ basis.T)[:rank]
+        if np.sum(s**2) <= (1 + 1e-12) * size:
+            return s, vt
+        wanted = 1

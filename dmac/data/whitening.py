@@ -11,13 +11,7 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
-from dmac.data.linalg import (
-    largest_exponent,
-    scaled_rows,
-    shifted,
-    streamed_transposed,
-    top_right_singular,
-)
+from dmac.data.linalg import largest_exponent, leading_directions, scaled_rows, shifted
 
 
 class RowNormalizer:
@@ -164,12 +158,7 @@ class Whitening:
         mean = np.asarray(x.mean(0)).ravel()
         few = rank is not None and 2 * rank < min(n, d)
         if few and (sparse or min(n, d) > 500):
-            s, vt = top_right_singular(
-                lambda q: x @ q - mean @ q,  # centring without forming x - mean
-                lambda q: x.T @ q - np.outer(mean, q.sum(0)),
-                (n, d),
-                rank,
-            )
+            s, vt = self._leading(lambda: [x], mean, rank)
         else:
             centred = (x.toarray() if sparse else x) - mean
             _, s, vt = np.linalg.svd(centred, full_matrices=False)
@@ -178,25 +167,34 @@ class Whitening:
     def fit_blocks(self, blocks, shape):
         """The same from a callable that gives the blocks of rows of a dense view. Returns self.
 
-        Several passes over the blocks; their entries are at most about 1 (unit rows).
+        Two passes over the blocks, or hundreds where more than 2000 columns would make a large
+        triangular factor; their entries are at most about 1 (unit rows).
         """
         rank = self._rank()
         n, d = shape
         mean = sum(x.sum(0) for x in blocks()) / n
-        if rank is not None and 2 * rank < min(n, d) and min(n, d) > 500:
-            s, vt = top_right_singular(
-                lambda q: np.concatenate([x @ q - mean @ q for x in blocks()]),
-                lambda q: streamed_transposed(blocks(), q) - np.outer(mean, q.sum(0)),
-                (n, d),
-                rank,
-            )
+        if rank is not None and 2 * rank < min(n, d) and n > 500 and d > 2000:
+            s, vt = self._leading(blocks, mean, rank)  # hundreds of passes, and little memory
         else:
-            # The triangular factor of all rows has their singular values and right vectors.
+            # In one pass: the triangular factor has the singular values and right vectors of all.
             factor = np.empty((0, d))
             for x in blocks():
                 factor = np.linalg.qr(np.concatenate([factor, x - mean]), mode="r")
             _, s, vt = np.linalg.svd(factor, full_matrices=False)
         return self._keep(s, vt, mean, n, 0)
+
+    @staticmethod
+    def _leading(blocks, mean, rank):
+        """Leading directions of x - mean, which is never formed: it would not be sparse."""
+
+        def product(q):
+            return np.concatenate([x @ q - mean @ q for x in blocks()])
+
+        def gram(q):
+            images = ((x, x @ q - mean @ q) for x in blocks())
+            return sum(x.T @ image - mean * image.sum() for x, image in images)
+
+        return leading_directions(product, gram, len(mean), rank)
 
     def _rank(self):
         rank = self.n_components
@@ -209,7 +207,7 @@ class Whitening:
     def _keep(self, s, vt, mean, n, exponent):
         rank, d = self.n_components, len(mean)
         eps = np.finfo(float).eps
-        tolerance = eps * max(max(n, d) * s[0], np.sqrt(n) * np.linalg.norm(mean))
+        tolerance = eps * max(max(n, d) * s.max(initial=0), np.sqrt(n) * np.linalg.norm(mean))
         keep = np.flatnonzero(s > tolerance)[:rank]
         s, vt = s[keep], vt[keep]
         largest = np.abs(vt).argmax(1)[:, None]

@@ -12,16 +12,14 @@ import fcntl
 import functools
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from dmac import fitting
 from dmac.compute import parallel
 from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
+from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
 from dmac.experiments.provenance import code_identity, processor
@@ -100,10 +98,8 @@ def _load(shelf, network, epochs, progress):
     kept_epochs = sorted((int(path.stem) for path in shelf.glob("*.safetensors")), reverse=True)
     for epoch in (e for e in kept_epochs if e <= epochs):
         try:
-            with safe_open(shelf / f"{epoch}.safetensors", framework="pt") as file:
-                numbers = json.loads(file.metadata()["numbers"])
-                tensors = {key: file.get_tensor(key) for key in file.keys()}
-        except (SafetensorError, KeyError, TypeError, ValueError, OSError):
+            tensors, numbers = read_tensors(shelf / f"{epoch}.safetensors")
+        except ValueError:
             continue  # damaged: it is computed again
         weights = {k: v for k, v in tensors.items() if not k.startswith("optimiser.")}
         network.load_state_dict(network.state_dict() | weights)
@@ -113,12 +109,9 @@ def _load(shelf, network, epochs, progress):
 
 
 def _save(shelf, network, progress, log):
-    tensors = _trained(network) | optimiser_tensors(progress.optimiser)
-    tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
     numbers = {
         "groups": progress.optimiser.state_dict()["param_groups"],
         "records": [dataclasses.astuple(record) for record in log],
     }
-    temporary = shelf / f".{progress.epoch}.{os.getpid()}"
-    save_file(tensors, temporary, {"numbers": json.dumps(numbers)})
-    os.replace(temporary, shelf / f"{progress.epoch}.safetensors")
+    tensors = _trained(network) | optimiser_tensors(progress.optimiser)
+    write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)

@@ -4,9 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 import dmac
 from dmac.compute.checkpoint import NAME
+from dmac.compute.files import write_tensors
 from dmac.recipes import RELEASED, REVISED
 
 
@@ -109,6 +111,9 @@ def test_checkpoint_of_other_data_of_the_same_shape_is_refused(kind, tmp_path, o
 def test_damaged_checkpoint_is_refused(tmp_path):
     (tmp_path / NAME).write_bytes(b"nothing")
     with pytest.raises(ValueError, match="is damaged.*remove it to start anew"):
+        model(RELEASED).fit(views(), checkpoint=tmp_path)
+    write_tensors(tmp_path / NAME, {"a": torch.zeros(1)}, {"format": 3})
+    with pytest.raises(ValueError, match="belongs to another fit"):
         model(RELEASED).fit(views(), checkpoint=tmp_path)
 
 

@@ -161,7 +161,7 @@ def test_errors_before_and_at_fit():
             Whitening(ridge=bad).fit(X)
 
 
-@pytest.mark.parametrize("shape", [(70, 9), (12, 30), (700, 600)])
+@pytest.mark.parametrize("shape", [(70, 9), (12, 30), (700, 600), (510, 2001)])
 def test_whitening_in_blocks_is_that_of_the_whole(shape):
     n, d = shape
     x = normalize_rows(np.random.default_rng(0).normal(size=shape) * np.linspace(1, 0.1, d))

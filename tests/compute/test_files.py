@@ -1,0 +1,86 @@
+"""Tensors on disk: what comes back, what is refused, and what an interruption leaves."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from dmac.compute import files
+from dmac.compute.files import read_tensors, write_tensors
+
+ABOUT = {"epoch": 3, "loss": [0.1, 1e-300, None], "näme": {"a": True}}
+
+
+def tensors():
+    whole = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).requires_grad_()
+    return {
+        "whole": whole,
+        "shares its memory": whole,
+        "columns": whole.T,
+        "part": whole[:, 1:3],
+        "array": np.arange(6, dtype=np.int64)[::2],
+        "state": torch.Generator().manual_seed(1).get_state(),
+        "nothing": torch.zeros(0, 5, dtype=torch.bool),
+        "one": torch.tensor(2.5, dtype=torch.bfloat16),
+    }
+
+
+def test_everything_comes_back(tmp_path):
+    path = tmp_path / "new folder" / "x.safetensors"
+    write_tensors(path, tensors(), ABOUT)
+    read, about = read_tensors(path)
+    assert about == ABOUT and read.keys() == tensors().keys()
+    for name, tensor in tensors().items():
+        tensor = torch.as_tensor(tensor)
+        assert read[name].dtype == tensor.dtype and not read[name].requires_grad
+        assert torch.equal(read[name], tensor)
+
+
+def test_what_was_read_outlives_the_file(tmp_path):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, {"a": torch.ones(1000)}, {})
+    read, _ = read_tensors(path)
+    write_tensors(path, {"a": torch.zeros(1000)}, {})
+    path.write_bytes(bytes(path.stat().st_size))
+    assert torch.equal(read["a"], torch.ones(1000))
+
+
+@pytest.mark.parametrize("step", ["save_file", "fsync", "replace"])
+def test_interruption_leaves_the_old_file_and_nothing_else(step, tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, tensors(), ABOUT)
+    before = path.read_bytes()
+
+    def stop(*args):
+        if step == "save_file":
+            args[1].write_bytes(b"half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files if step == "save_file" else os, step, stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_tensors(path, {"a": torch.zeros(1)}, {})
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_refused_content_leaves_nothing(tmp_path):
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_tensors(tmp_path / "x", {"a": torch.zeros(1)}, {"when": object()})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damaged_and_foreign_files_are_refused_by_name(tmp_path):
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(FileNotFoundError, match="x.safetensors is missing"):
+        read_tensors(path)
+    write_tensors(path, tensors(), ABOUT)
+    whole = path.read_bytes()
+    for content in (b"", b"text", whole[:100], whole[:-1], whole + b" "):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="x.safetensors is damaged"):
+            read_tensors(path)
+    for metadata in (None, {"other": "{}"}, {"about": "{"}):
+        save_file({"a": torch.zeros(1)}, path, metadata)
+        with pytest.raises(ValueError, match="x.safetensors is damaged"):
+            read_tensors(path)
