@@ -4,10 +4,13 @@ r"""Fit views on disk with several processes, on one machine or many.
         --checkpoint run --labels labels.npy
 
 The samples are sharded: a process keeps its part of the prepared views and of every embedding, and
-only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to rounding. When a
-process is lost the others stop with an error, and the same command goes on from the checkpoint. On
-several machines every node runs the command with ``--nnodes``, ``--rdzv-backend c10d`` and
-``--rdzv-endpoint`` of torchrun, and sees the same files.
+only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to
+rounding. When a process is lost the others stop with an error, and the same command goes on from
+the checkpoint. On several machines every node runs the command with ``--nnodes``,
+``--rdzv-backend c10d`` and ``--rdzv-endpoint`` of torchrun, and sees the same files.
+
+Each process takes a GPU of its machine if there is one for each of them, and all take the processor
+otherwise.
 
 Chapter 10 of the book derives why the gradient is the same.
 """
@@ -89,11 +92,12 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     if "RANK" not in os.environ:
         sys.exit("start this with torchrun, as in: torchrun --nproc-per-node 2 -m dmac.distributed")
-    gpu = torch.cuda.is_available()
+    # NCCL refuses two processes on one GPU.
+    gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = f"cuda:{os.environ['LOCAL_RANK']}" if gpu else "cpu"
     if gpu:
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if gpu else "gloo")
+    dist.init_process_group(parallel.GPU_BACKENDS if gpu else "gloo")
     try:
         model = DMAC(
             given.n_clusters,

@@ -9,8 +9,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 
 import dmac
+import dmac.distributed
 from dmac.compute import parallel
 from dmac.compute.checkpoint import NAME
 from dmac.distributed import open_view
@@ -167,6 +169,74 @@ def test_command_line_writes_labels_and_model(folder):
     model = dmac.DMAC.load(folder / "model")
     views = [np.load(folder / f"{a}.npy") for a in range(2)]
     np.testing.assert_array_equal(model.predict(views), labels)
+
+
+@pytest.fixture
+def open_group(tmp_path, monkeypatch):
+    """Opens a process group of this process alone."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+
+    def start(backends):
+        address = f"file://{tmp_path}/group"
+        dist.init_process_group(backends, init_method=address, rank=0, world_size=1)
+
+    yield start
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def test_group_for_gpus_also_adds_up_tensors_on_the_cpu(open_group):
+    open_group(parallel.GPU_BACKENDS.replace("nccl", "gloo"))  # NCCL itself needs a GPU
+    with parallel.sharded(4):
+        assert parallel.count(5) == 5 and parallel.everywhere(True)
+        torch.testing.assert_close(parallel.gather(torch.arange(3.0)), torch.arange(3.0))
+
+
+@pytest.mark.parametrize("processes, gpus, backends", [
+    (1, 1, "cpu:gloo,cuda:nccl"), (2, 4, "cpu:gloo,cuda:nccl"), (2, 1, "gloo"), (1, 0, "gloo"),
+])
+def test_command_line_opens_that_group_where_every_process_has_a_gpu(
+    processes, gpus, backends, monkeypatch
+):
+    def opened(backends):
+        raise InterruptedError(backends)
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(dist, "init_process_group", opened)
+    for name, value in (("RANK", 0), ("LOCAL_RANK", 0), ("LOCAL_WORLD_SIZE", processes)):
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(InterruptedError, match=f"^{backends}$"):
+        dmac.distributed.main(["a.npy", "--n-clusters", "3"])
+
+
+def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
+    open_group("cuda:gloo")
+    with parallel.sharded(4), pytest.raises(RuntimeError) as raised:
+        parallel.count(5)
+    assert 'cannot add up tensors on the cpu: open it with' in str(raised.value)
+    assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
+
+
+@pytest.mark.parametrize("message, lost", [
+    ("[pair.cc:553] Connection closed by peer [127.0.0.1]:38288.", True),
+    ("[unbound_buffer.cc:78] Timed out waiting 8000ms for recv operation to complete", True),
+    ("Application timeout caused pair closure", True),
+    ("NCCL error: ncclRemoteError: A call failed possibly due to a network error", True),
+    ("CUDA out of memory. Tried to allocate 20.00 MiB", False),
+    ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", False),
+    ("op.preamble.length <= op.nbytes. 32 vs 16", False),
+])
+def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeypatch):
+    def fail(*_):
+        raise RuntimeError(message)
+
+    open_group("gloo")
+    monkeypatch.setattr(dist, "all_reduce", fail)
+    with parallel.sharded(4), pytest.raises(RuntimeError) as raised:
+        parallel.count(5)
+    assert ("another process of this fit has ended" in str(raised.value)) is lost
+    assert lost or str(raised.value) == message
 
 
 def test_without_torchrun_it_says_so(folder):
