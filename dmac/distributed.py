@@ -25,6 +25,7 @@ import torch
 import torch.distributed as dist
 
 from dmac.compute import parallel
+from dmac.data.checks import check_views
 from dmac.estimator import DMAC
 
 
@@ -59,11 +60,13 @@ def open_view(path):
 def fit_sharded(model, views, **options):
     """Fit an estimator within a process group that is already initialised.
 
+    With GPUs the group has two backends, ``init_process_group("cpu:gloo,cuda:nccl")``.
+
     Parameters
     ----------
     model : dmac.DMAC
-        The same in every process.
-    views : list of v arrays of shape (n, d_a)
+        The same in every process. Where ``random_state`` is None the first process draws the seed.
+    views : list of v array_likes of shape (n, d_a)
         The whole views in every process, best on disk: each keeps its own samples only.
     **options
         For :meth:`dmac.DMAC.fit`.
@@ -72,9 +75,18 @@ def fit_sharded(model, views, **options):
     -------
     dmac.DMAC
         The model, fitted; the same in every process.
+
+    Raises
+    ------
+    ValueError
+        As :meth:`dmac.DMAC.fit`.
+    RuntimeError
+        If a process is lost, or the group cannot add up tensors on the processor.
     """
-    with parallel.sharded(len(views[0])):
-        return model.fit(views, **options)
+    views = check_views(views, streamed=True)
+    with parallel.sharded(views[0].shape[0]):
+        # An array on disk goes on as it came, to be opened by the fit.
+        return model.fit([getattr(x, "source", x) for x in views], **options)
 
 
 def main(arguments=None):

@@ -16,6 +16,7 @@ from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
+from dmac.compute.parallel import agreed
 from dmac.compute.streaming import block_slices, take
 from dmac.data.checks import check_views
 from dmac.data.whitening import normalize_rows
@@ -134,7 +135,7 @@ class DMAC(ClusterMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = agreed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         generator = torch.Generator().manual_seed(seed)
         fitted = fit_network(
             views,

@@ -21,7 +21,7 @@ N = 130
 # One process of a torchrun: fits on its shard and writes what came out, a line an epoch.
 WORKER = """
 import dataclasses, json, sys, time
-import numpy as np, torch, torch.distributed as dist
+import numpy as np, scipy.sparse, torch, torch.distributed as dist
 import dmac
 from dmac.distributed import fit_sharded, open_view
 folder, recipe, dtype, pause = sys.argv[1:5]
@@ -29,18 +29,22 @@ torch.set_num_threads(1)
 dist.init_process_group("gloo")
 changes = json.loads(recipe)
 base = dmac.recipes.get_recipe(changes.pop("base"))
-model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
+seed = changes.pop("seed", 0)
+model = dmac.DMAC(3, dataclasses.replace(base, **changes), seed, "cpu", dtype)
 def callback(record, embed):
     if dist.get_rank() == 0:
         print("epoch", record.epoch, flush=True)
     time.sleep(float(pause))
 views = [open_view(f"{folder}/{a}.npy") for a in range(2)]
+if sys.argv[5:] == ["csr"]:
+    views = [scipy.sparse.csr_matrix(x) for x in views]
 kept = f"{folder}/run" if float(pause) else None
 fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1)
-if dist.get_rank() == 0:
-    np.savez(f"{folder}/out.npz", labels=model.labels_, embedding=model.embedding_,
+if dist.get_rank() == 0 or seed is None:
+    np.savez(f"{folder}/out{dist.get_rank() or ''}.npz", labels=model.labels_, embedding=model.embedding_,
              anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
-             + model.history_], cosine=[r.mean_cosine for r in model.history_],
+             + model.history_],
+             cosine=[r.mean_cosine for r in model.history_],
              rank=[r.effective_rank for r in model.history_],
              empty=[r.empty_anchors for r in model.history_],
              al=[r.anchor_learning for r in model.history_])
@@ -59,10 +63,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(folder, n, recipe, dtype="float64", pause=0):
+def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += ["--nproc-per-node", str(n), str(folder / "worker.py"), str(folder)]
-    command += [json.dumps(recipe), dtype, str(pause)]
+    command += [json.dumps(recipe), dtype, str(pause), kind]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
@@ -129,6 +133,30 @@ def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch)
     np.testing.assert_array_equal(found["labels"], expected.labels_)
     if dtype == "float64":
         np.testing.assert_allclose(found["embedding"], expected.embedding_, rtol=1e-4, atol=1e-6)
+
+
+def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
+    process = start(folder, 2, RECIPES["revised"] | {"seed": None})
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    first, second = (np.load(folder / f"out{rank}.npz") for rank in ("", 1))
+    for name in ("labels", "embedding", "anchors", "losses"):
+        np.testing.assert_array_equal(first[name], second[name])
+    assert np.ptp(first["losses"]) > 0
+    other = alone(folder, RECIPES["revised"])  # of seed 0, which nobody asked for
+    assert np.abs(first["embedding"] - other.embedding_).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["released", "revised"])
+def test_sparse_views_in_shards_give_the_fit_of_one_process(name, folder):
+    process = start(folder, 2, RECIPES[name], kind="csr")
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    expected = alone(folder, RECIPES[name])
+    losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
+    sharded = np.load(folder / "out.npz")
+    np.testing.assert_allclose(sharded["losses"], losses, rtol=1e-8)
+    np.testing.assert_array_equal(sharded["labels"], expected.labels_)
 
 
 def test_lost_process_ends_the_job_and_the_fit_goes_on_from_its_checkpoint(folder):
