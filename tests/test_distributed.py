@@ -41,7 +41,8 @@ if sys.argv[5:] == ["csr"]:
 kept = f"{folder}/run" if float(pause) else None
 fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1)
 if dist.get_rank() == 0 or seed is None:
-    np.savez(f"{folder}/out{dist.get_rank() or ''}.npz", labels=model.labels_, embedding=model.embedding_,
+    np.savez(f"{folder}/out{dist.get_rank() or ''}.npz",
+             labels=model.labels_, embedding=model.embedding_,
              anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
              + model.history_],
              cosine=[r.mean_cosine for r in model.history_],
