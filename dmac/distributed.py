@@ -4,10 +4,13 @@ r"""Fit views on disk with several processes, on one machine or many.
         --checkpoint run --labels labels.npy
 
 The samples are sharded: a process keeps its part of the prepared views and of every embedding, and
-only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to rounding. When a
-process is lost the others stop with an error, and the same command goes on from the checkpoint. On
-several machines every node runs the command with ``--nnodes``, ``--rdzv-backend c10d`` and
-``--rdzv-endpoint`` of torchrun, and sees the same files.
+only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to
+rounding. When a process is lost the others stop with an error, and the same command goes on from
+the checkpoint. On several machines every node runs the command with ``--nnodes``,
+``--rdzv-backend c10d`` and ``--rdzv-endpoint`` of torchrun, and sees the same files.
+
+Each process takes a GPU of its machine if there is one for each of them, and all take the processor
+otherwise.
 
 Chapter 10 of the book derives why the gradient is the same.
 """
@@ -22,6 +25,7 @@ import torch
 import torch.distributed as dist
 
 from dmac.compute import parallel
+from dmac.data.checks import check_views
 from dmac.estimator import DMAC
 
 
@@ -56,11 +60,13 @@ def open_view(path):
 def fit_sharded(model, views, **options):
     """Fit an estimator within a process group that is already initialised.
 
+    With GPUs the group has two backends, ``init_process_group("cpu:gloo,cuda:nccl")``.
+
     Parameters
     ----------
     model : dmac.DMAC
-        The same in every process.
-    views : list of v arrays of shape (n, d_a)
+        The same in every process. Where ``random_state`` is None the first process draws the seed.
+    views : list of v array_likes of shape (n, d_a)
         The whole views in every process, best on disk: each keeps its own samples only.
     **options
         For :meth:`dmac.DMAC.fit`.
@@ -69,9 +75,18 @@ def fit_sharded(model, views, **options):
     -------
     dmac.DMAC
         The model, fitted; the same in every process.
+
+    Raises
+    ------
+    ValueError
+        As :meth:`dmac.DMAC.fit`.
+    RuntimeError
+        If a process is lost, or the group cannot add up tensors on the processor.
     """
-    with parallel.sharded(len(views[0])):
-        return model.fit(views, **options)
+    views = check_views(views, streamed=True)
+    with parallel.sharded(views[0].shape[0]):
+        # An array on disk goes on as it came, to be opened by the fit.
+        return model.fit([getattr(x, "source", x) for x in views], **options)
 
 
 def main(arguments=None):
@@ -89,11 +104,12 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     if "RANK" not in os.environ:
         sys.exit("start this with torchrun, as in: torchrun --nproc-per-node 2 -m dmac.distributed")
-    gpu = torch.cuda.is_available()
+    # NCCL refuses two processes on one GPU.
+    gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = f"cuda:{os.environ['LOCAL_RANK']}" if gpu else "cpu"
     if gpu:
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if gpu else "gloo")
+    dist.init_process_group(parallel.GPU_BACKENDS if gpu else "gloo")
     try:
         model = DMAC(
             given.n_clusters,

@@ -15,6 +15,7 @@ from dmac import persistence
 from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
 from dmac.compute.layers import view_tensor
+from dmac.compute.parallel import broadcast_seed
 from dmac.compute.streaming import block_slices, take
 from dmac.data.checks import check_views
 from dmac.fitting import final_rows, fit_network
@@ -132,7 +133,7 @@ class DMAC(ClusterMixin, BaseEstimator):
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         fitted = fit_network(
             views,
             self.n_clusters,
@@ -201,6 +202,9 @@ class DMAC(ClusterMixin, BaseEstimator):
     def predict(self, views):
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
+        Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
+        them with most of ``labels_``; rounding would choose otherwise.
+
         Parameters
         ----------
         views : list of v array_likes of shape (n_new, d_a)
@@ -212,7 +216,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         """
         z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
-        return d2.argmin(1).numpy()
+        return _canonical_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
 
     def save(self, path):
         """Write the fitted estimator into the folder ``path`` (made if missing).
@@ -255,14 +259,28 @@ class DMAC(ClusterMixin, BaseEstimator):
         return persistence.load(cls, path, device)
 
 
+def _canonical_centers(centers, labels):
+    """For every centre the one, of those that coincide with it, that most samples have: (c,)."""
+    d2 = ((centers[:, None] - centers[None]) ** 2).sum(2)
+    same = d2 <= 1e-24 * (centers**2).sum(1).max()  # twelve digits
+    sizes = np.bincount(labels, minlength=len(centers))
+    return (same * (1 + sizes)).argmax(1)
+
+
 def _check_sizes(n, c, recipe):
-    """Check c, m and k against n samples; return m."""
+    """Check c, d, m and k against n samples; return m."""
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
         raise ValueError(f"n_clusters is {c!r}, it must be an integer")
     if c < 2:
         raise ValueError(f"n_clusters is {c}, it must be at least 2")
     if n < c:
         raise ValueError(f"n_clusters is {c}, but there are only {n} samples")
+    d = c if recipe.embedding_dim is None else recipe.embedding_dim
+    if recipe.orthonormal and d > n:
+        raise ValueError(
+            f"embedding_dim is {d}, but {n} samples have no {d} orthogonal columns: "
+            f"set it to at most {n} in the recipe, or orthonormal to False"
+        )
     m = recipe.n_anchors
     if m is None:
         m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
@@ -270,8 +288,14 @@ def _check_sizes(n, c, recipe):
         raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
     k = max(neighbors_at(epoch, recipe, m, c) for epoch in range(1, max(recipe.epochs, 1) + 1))
     if m < k + 1:
+        ways = []
+        if m >= 2:
+            ways.append(f"n_neighbors to at most {m - 1}")
+        if k + 1 <= n:
+            ways.append(f"n_anchors to at least {k + 1}")
+        advice = " or ".join(ways) or f"n_anchors to {n} and n_neighbors to at most {n - 1}"
         raise ValueError(
-            f"{m} anchors are too few for {k} neighbours (k + 1 <= m): "
-            f"set n_neighbors to at most {m - 1} or n_anchors to at least {k + 1} in the recipe"
+            f"{m} anchor{'s are' if m > 1 else ' is'} too few for {k} neighbours (k + 1 <= m): "
+            f"set {advice} in the recipe"
         )
     return m

@@ -65,7 +65,8 @@ def scores(true, predicted):
             clusters, so it is never read alone.
         ``f1``
             mean over classes of :math:`2 n_{j, \pi(j)} / (n_{j \cdot} + n_{\cdot \pi(j)})` under
-            the matching of ``acc``; a class without a partner scores 0.
+            the matching of ``acc``, or the largest such mean where several matchings have that
+            accuracy; a class without a partner scores 0.
 
     Raises
     ------
@@ -81,14 +82,15 @@ def scores(true, predicted):
     predicted = check_labels(predicted, name="predicted")
     table = contingency(true, predicted)
     n = table.sum()
-    classes, clusters = linear_sum_assignment(table, maximize=True)
-    matched = table[classes, clusters]
-    f1 = np.zeros(table.shape[0])
-    f1[classes] = 2 * matched / (table.sum(1)[classes] + table.sum(0)[clusters])
+    f1 = 2 * table / (table.sum(1, keepdims=True) + table.sum(0))
+    # One sample weighs more than all of F1 together, which only decides among equal accuracies:
+    # otherwise the names of the clusters would.
+    gain = (1 + min(table.shape)) * table + f1
+    classes, clusters = linear_sum_assignment(gain, maximize=True)
     return {
-        "acc": float(matched.sum() / n),
+        "acc": float(table[classes, clusters].sum() / n),
         "nmi": float(normalized_mutual_info_score(true, predicted, average_method="arithmetic")),
         "ari": float(adjusted_rand_score(true, predicted)),
         "purity": float(table.max(0).sum() / n),
-        "f1": float(f1.mean()),
+        "f1": float(f1[classes, clusters].sum() / len(table)),
     }

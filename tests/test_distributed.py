@@ -9,8 +9,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 
 import dmac
+import dmac.distributed
 from dmac.compute import parallel
 from dmac.compute.checkpoint import NAME
 from dmac.distributed import open_view
@@ -19,7 +21,7 @@ N = 130
 # One process of a torchrun: fits on its shard and writes what came out, a line an epoch.
 WORKER = """
 import dataclasses, json, sys, time
-import numpy as np, torch, torch.distributed as dist
+import numpy as np, scipy.sparse, torch, torch.distributed as dist
 import dmac
 from dmac.distributed import fit_sharded, open_view
 folder, recipe, dtype, pause = sys.argv[1:5]
@@ -27,18 +29,23 @@ torch.set_num_threads(1)
 dist.init_process_group("gloo")
 changes = json.loads(recipe)
 base = dmac.recipes.get_recipe(changes.pop("base"))
-model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
+seed = changes.pop("seed", 0)
+model = dmac.DMAC(3, dataclasses.replace(base, **changes), seed, "cpu", dtype)
 def callback(record, embed):
     if dist.get_rank() == 0:
         print("epoch", record.epoch, flush=True)
     time.sleep(float(pause))
 views = [open_view(f"{folder}/{a}.npy") for a in range(2)]
+if sys.argv[5:] == ["csr"]:
+    views = [scipy.sparse.csr_matrix(x) for x in views]
 kept = f"{folder}/run" if float(pause) else None
 fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1)
-if dist.get_rank() == 0:
-    np.savez(f"{folder}/out.npz", labels=model.labels_, embedding=model.embedding_,
+if dist.get_rank() == 0 or seed is None:
+    np.savez(f"{folder}/out{dist.get_rank() or ''}.npz",
+             labels=model.labels_, embedding=model.embedding_,
              anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
-             + model.history_], cosine=[r.mean_cosine for r in model.history_],
+             + model.history_],
+             cosine=[r.mean_cosine for r in model.history_],
              rank=[r.effective_rank for r in model.history_],
              empty=[r.empty_anchors for r in model.history_],
              al=[r.anchor_learning for r in model.history_])
@@ -57,10 +64,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(folder, n, recipe, dtype="float64", pause=0):
+def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += ["--nproc-per-node", str(n), str(folder / "worker.py"), str(folder)]
-    command += [json.dumps(recipe), dtype, str(pause)]
+    command += [json.dumps(recipe), dtype, str(pause), kind]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
@@ -129,6 +136,30 @@ def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch)
         np.testing.assert_allclose(found["embedding"], expected.embedding_, rtol=1e-4, atol=1e-6)
 
 
+def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
+    process = start(folder, 2, RECIPES["revised"] | {"seed": None})
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    first, second = (np.load(folder / f"out{rank}.npz") for rank in ("", 1))
+    for name in ("labels", "embedding", "anchors", "losses"):
+        np.testing.assert_array_equal(first[name], second[name])
+    assert np.ptp(first["losses"]) > 0
+    other = alone(folder, RECIPES["revised"])  # of seed 0, which nobody asked for
+    assert np.abs(first["embedding"] - other.embedding_).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["released", "revised"])
+def test_sparse_views_in_shards_give_the_fit_of_one_process(name, folder):
+    process = start(folder, 2, RECIPES[name], kind="csr")
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    expected = alone(folder, RECIPES[name])
+    losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
+    sharded = np.load(folder / "out.npz")
+    np.testing.assert_allclose(sharded["losses"], losses, rtol=1e-8)
+    np.testing.assert_array_equal(sharded["labels"], expected.labels_)
+
+
 def test_lost_process_ends_the_job_and_the_fit_goes_on_from_its_checkpoint(folder):
     recipe = dict(base="revised", epochs=12)
     process = start(folder, 2, recipe, pause=0.3)
@@ -167,6 +198,74 @@ def test_command_line_writes_labels_and_model(folder):
     model = dmac.DMAC.load(folder / "model")
     views = [np.load(folder / f"{a}.npy") for a in range(2)]
     np.testing.assert_array_equal(model.predict(views), labels)
+
+
+@pytest.fixture
+def open_group(tmp_path, monkeypatch):
+    """Opens a process group of this process alone."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+
+    def start(backends):
+        address = f"file://{tmp_path}/group"
+        dist.init_process_group(backends, init_method=address, rank=0, world_size=1)
+
+    yield start
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def test_group_for_gpus_also_adds_up_tensors_on_the_cpu(open_group):
+    open_group(parallel.GPU_BACKENDS.replace("nccl", "gloo"))  # NCCL itself needs a GPU
+    with parallel.sharded(4):
+        assert parallel.count(5) == 5 and parallel.everywhere(True)
+        torch.testing.assert_close(parallel.gather(torch.arange(3.0)), torch.arange(3.0))
+
+
+@pytest.mark.parametrize("processes, gpus, backends", [
+    (1, 1, "cpu:gloo,cuda:nccl"), (2, 4, "cpu:gloo,cuda:nccl"), (2, 1, "gloo"), (1, 0, "gloo"),
+])
+def test_command_line_opens_that_group_where_every_process_has_a_gpu(
+    processes, gpus, backends, monkeypatch
+):
+    def opened(backends):
+        raise InterruptedError(backends)
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(dist, "init_process_group", opened)
+    for name, value in (("RANK", 0), ("LOCAL_RANK", 0), ("LOCAL_WORLD_SIZE", processes)):
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(InterruptedError, match=f"^{backends}$"):
+        dmac.distributed.main(["a.npy", "--n-clusters", "3"])
+
+
+def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
+    open_group("cuda:gloo")
+    with parallel.sharded(4), pytest.raises(RuntimeError) as raised:
+        parallel.count(5)
+    assert 'cannot add up tensors on the cpu: open it with' in str(raised.value)
+    assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
+
+
+@pytest.mark.parametrize("message, lost", [
+    ("[pair.cc:553] Connection closed by peer [127.0.0.1]:38288.", True),
+    ("[unbound_buffer.cc:78] Timed out waiting 8000ms for recv operation to complete", True),
+    ("Application timeout caused pair closure", True),
+    ("NCCL error: ncclRemoteError: A call failed possibly due to a network error", True),
+    ("CUDA out of memory. Tried to allocate 20.00 MiB", False),
+    ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", False),
+    ("op.preamble.length <= op.nbytes. 32 vs 16", False),
+])
+def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeypatch):
+    def fail(*_):
+        raise RuntimeError(message)
+
+    open_group("gloo")
+    monkeypatch.setattr(dist, "all_reduce", fail)
+    with parallel.sharded(4), pytest.raises(RuntimeError) as raised:
+        parallel.count(5)
+    assert ("another process of this fit has ended" in str(raised.value)) is lost
+    assert lost or str(raised.value) == message
 
 
 def test_without_torchrun_it_says_so(folder):

@@ -1,6 +1,8 @@
 """The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
 
+import contextlib
 import dataclasses
+import re
 import sys
 
 import numpy as np
@@ -333,6 +335,16 @@ X = np.random.default_rng(0).normal(size=(40, 4))
         ({"n_clusters": 41}, [X], "41.*40 samples"),
         ({"n_clusters": 2.0}, [X], "integer"),
         ({"n_clusters": True}, [X], "integer"),
+        (
+            {"n_clusters": 2, "recipe": dmac.recipes.REVISED},
+            [X[:3]],
+            "1 anchor is too few .* set n_anchors to 3 and n_neighbors to at most 2 in",
+        ),
+        (
+            {"recipe": dataclasses.replace(dmac.recipes.REVISED, embedding_dim=41)},
+            [X],
+            "embedding_dim is 41, but 40 samples",
+        ),
         ({"n_clusters": 2}, [X[:10]], "4 anchors are too few for 5 neighbours"),
         ({"recipe": dataclasses.replace(QUICK, n_anchors=5)}, [X], "at least 6"),
         ({"recipe": dataclasses.replace(QUICK, n_anchors=41)}, [X], "41.*40 samples"),
@@ -369,6 +381,45 @@ def test_zero_rows_constant_columns_and_duplicates_are_harmless(module_views):
     assert np.isfinite(model.embedding_).all()
     assert set(model.labels_) <= {0, 1, 2}
     assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
+
+
+@pytest.mark.parametrize("seed, d, c", [(2, 2, 5), (3, 3, 3), (7, 3, 4), (11, 3, 5)])
+def test_prediction_where_centres_coincide(seed, d, c):
+    rng = np.random.default_rng(seed)
+    x = np.sign(rng.normal(size=(90, 1))) * np.abs(rng.normal(size=(1, d)))  # two distinct rows
+    model = quick_model(n_clusters=c, random_state=seed).fit([x])
+    assert len(set(model.labels_)) == 2
+    np.testing.assert_array_equal(model.predict([x]), model.labels_)
+
+
+def test_a_view_of_one_column_is_clustered_by_its_size():
+    classes = np.arange(90) % 3
+    x = np.array([1.0, 4.0, 9.0])[classes] + 0.1 * np.random.default_rng(0).normal(size=90)
+    model = revised_model()
+    with pytest.warns(UserWarning, match="a view has one feature"):
+        model.fit([x[:, None]])
+    assert dmac.scores(classes, model.labels_)["acc"] == 1
+    np.testing.assert_array_equal(model.predict([x[:, None]]), model.labels_)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
+@pytest.mark.parametrize("name", ["released", "revised"])
+def test_advice_on_sizes_leads_to_a_fit(n, name):
+    recipe = dataclasses.replace(
+        dmac.recipes.get_recipe(name), pretrain_epochs=0, epochs=1, embedding_dim=2, n_neighbors=9
+    )
+    for _ in range(3):
+        try:
+            quick_model(n_clusters=2, recipe=recipe).fit([X[:n]])
+            break
+        except ValueError as error:
+            advice = re.findall(r"(n_\w+) to (?:at most |at least )?(\d+)", str(error))
+            assert advice
+            # one way is enough, but "and" asks for both
+            advice = advice if " and n_" in str(error) else advice[:1]
+            recipe = dataclasses.replace(recipe, **{field: int(value) for field, value in advice})
+    else:
+        raise AssertionError(f"the advice leads nowhere: {recipe}")
 
 
 def test_as_many_clusters_as_samples(module_views):
@@ -506,7 +557,9 @@ def awkward(kind, views):
 )
 def test_revised_fits_awkward_views(kind, module_views):
     views = awkward(kind, module_views[0])
-    model = revised_model().fit(views)
+    one = pytest.warns(UserWarning, match="one feature")
+    with one if kind == "single column" else contextlib.nullcontext():
+        model = revised_model().fit(views)
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
     assert model.labels_.shape == (90,) and set(model.labels_) <= {0, 1, 2}
     assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)

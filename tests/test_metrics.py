@@ -6,38 +6,65 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import f1_score, normalized_mutual_info_score
 
 import dmac
+from dmac.metrics import contingency
 
 labellings = st.integers(1, 30).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(-3, 2), min_size=n, max_size=n) for _ in "ab"))
 )
 
 
-def brute_force_accuracy(true, predicted):
-    """Best share of agreement over every injective matching."""
+def brute_force(true, predicted):
+    """Best accuracy over every injective matching, and the best macro F1 among those."""
     classes, clusters = sorted(set(true)), sorted(set(predicted))
     padded = clusters + [None] * max(0, len(classes) - len(clusters))
-    return max(
-        sum(t == dict(zip(chosen, classes)).get(p) for t, p in zip(true, predicted)) / len(true)
-        for chosen in itertools.permutations(padded, len(classes))
-    )
+    best = []
+    for chosen in itertools.permutations(padded, len(classes)):
+        hits = [
+            sum(t == j and p == k for t, p in zip(true, predicted))
+            for j, k in zip(classes, chosen)
+        ]
+        f1 = [
+            2 * hit / (true.count(j) + predicted.count(k))
+            for hit, j, k in zip(hits, classes, chosen)
+        ]
+        best.append((sum(hits) / len(true), round(sum(f1) / len(classes), 12)))
+    return max(best)
 
 
 @given(labellings)
-def test_accuracy_is_the_best_matching(pair):
-    true, predicted = pair
-    assert dmac.scores(true, predicted)["acc"] == pytest.approx(brute_force_accuracy(*pair))
+def test_accuracy_and_f1_are_those_of_the_best_matching(pair):
+    result = dmac.scores(*pair)
+    assert (result["acc"], result["f1"]) == pytest.approx(brute_force(*pair))
 
 
-@given(labellings, st.permutations(range(6)))
-def test_renaming_the_clusters_changes_nothing(pair, names):
+@given(labellings, st.permutations(range(6)), st.permutations(range(6)))
+def test_renaming_clusters_and_classes_changes_nothing(pair, names, class_names):
     true, predicted = pair
     renamed = [f"cluster {names[p + 3]}" for p in predicted]
-    before, after = dmac.scores(true, predicted), dmac.scores(true, renamed)
-    for key in ("acc", "nmi", "ari", "purity"):
-        assert before[key] == pytest.approx(after[key])
+    renamed_true = [f"class {class_names[t + 3]}" for t in true]
+    assert dmac.scores(renamed_true, renamed) == pytest.approx(dmac.scores(true, predicted))
+
+
+def test_f1_of_equal_accuracies_is_the_larger_one():
+    # Classes in clusters as [[1, 3], [2, 4]]: 1 + 4 = 3 + 2 samples match either way.
+    true, predicted = [0] * 4 + [1] * 6, [0] + [1] * 3 + [0] * 2 + [1] * 4
+    for names in ((0, 1), (1, 0)):
+        result = dmac.scores(true, [names[p] for p in predicted])
+        assert result["acc"] == pytest.approx(5 / 10)
+        assert result["f1"] == pytest.approx((2 * 3 / (4 + 7) + 2 * 2 / (6 + 3)) / 2)
+
+
+@given(st.integers(1, 2000), st.integers(0, 10**6))
+def test_one_sample_outweighs_f1_in_tables_of_many_classes(n, seed):
+    rng = np.random.default_rng(seed)
+    true, predicted = rng.integers(0, 150, n), rng.integers(0, 150, n)
+    table = contingency(true, predicted)
+    optimum = table[linear_sum_assignment(table, maximize=True)].sum()
+    assert dmac.scores(true, predicted)["acc"] == optimum / n
 
 
 def test_perfect_clustering_scores_one():

@@ -12,6 +12,7 @@ Chapter 10 of the book shows the command line; :mod:`dmac.distributed` is behind
 """
 
 import contextlib
+import re
 from dataclasses import dataclass
 
 import torch
@@ -42,6 +43,15 @@ class Shards:
 
 
 _active = None
+
+#: What a process group needs on a machine with GPUs: the embeddings are there, but the numbers of
+#: samples and the losses of the pre-training are added up on the CPU.
+GPU_BACKENDS = "cpu:gloo,cuda:nccl"
+
+# How gloo and NCCL say that a process cannot be reached. They have no exception class for it.
+_LOST = re.compile(
+    "connection|timed out|timeout|pair closure|broken pipe|remote ?(error|process)", re.IGNORECASE
+)
 
 
 def shards():
@@ -75,10 +85,17 @@ def _reduce(x, op=dist.ReduceOp.SUM):
     try:
         dist.all_reduce(x, op)
     except RuntimeError as error:
-        raise RuntimeError(
-            "another process of this fit has ended or cannot be reached, so the sums over its "
-            "samples are missing: start the same command again, it resumes from its checkpoint"
-        ) from error
+        if _LOST.search(str(error)):
+            raise RuntimeError(
+                "another process of this fit has ended or cannot be reached, so the sums over its "
+                "samples are missing: start the same command again, it resumes from its checkpoint"
+            ) from error
+        if "No backend" in str(error):
+            raise RuntimeError(
+                f"the process group cannot add up tensors on the {x.device.type}: open it with "
+                f'torch.distributed.init_process_group("{GPU_BACKENDS}")'
+            ) from error
+        raise
     return x
 
 
@@ -105,6 +122,13 @@ def count(n):
 def largest(x):
     """The maximum of a tensor of shape () over the processes."""
     return x if _active is None else _reduce(x.clone(), dist.ReduceOp.MAX)
+
+
+def broadcast_seed(n):
+    """The first process's seed, in all of them."""
+    if _active is None:
+        return n
+    return int(_reduce(torch.tensor(n if _active.rank == 0 else 0)))
 
 
 def everywhere(flag):

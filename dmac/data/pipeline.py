@@ -3,10 +3,18 @@
 Chapter 11 of the book says why each step is there.
 """
 
+import warnings
+
 import numpy as np
 import scipy.sparse
 
 from dmac.data.whitening import RowNormalizer, Whitening
+
+# In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
+# negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
+_NEGLIGIBLE = 1e-6
+# One negative entry in so many, or one alone, looks like a mistake and not like a signed view.
+_FEW = 200
 
 
 class ViewPipeline:
@@ -14,11 +22,17 @@ class ViewPipeline:
 
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
-       Euclidean into Hellinger distance between histograms. A view with negative entries stays.
-    2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`).
+       Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
+       a `UserWarning` says so where one entry alone or at most one in 200 is negative. Entries
+       below 0 by at most a millionth of the typical magnitude (the geometric mean of those that
+       are not 0) are rounding errors and count as 0.
+    2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). That would leave a view of
+       one column nothing but signs: its entries are divided by the largest magnitude instead, which
+       a `UserWarning` says.
     3. With ``n_components``, the r leading principal directions, divided by
        :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (:eq:`eq:whitening` with a ridge,
-       :class:`dmac.data.whitening.Whitening`), then rows to unit length again.
+       :class:`dmac.data.whitening.Whitening`), then rows to unit length again, or for r = 1
+       entries divided by the largest magnitude.
 
     Parameters
     ----------
@@ -46,17 +60,17 @@ class ViewPipeline:
         -------
         numpy.ndarray of shape (n, r), or (n, d_a) and CSR where a sparse view is not whitened
         """
-        stored = x.data if scipy.sparse.issparse(x) else x
-        self.root_ = bool(self.root and (stored.size == 0 or stored.min() >= 0))
-        self.rows_ = RowNormalizer()
-        x = self.rows_.fit_transform(self._rooted(x))
+        self._decide_on_root(lambda: [x], x.shape)
+        x = self._rooted(x)
+        self.rows_ = self._fit_rows([x], x.shape[1])
+        x = self.rows_.transform(x)
         self.whitening_ = self.whitened_rows_ = None
         if self.n_components is not None:
             self.whitening_ = Whitening(self.n_components, self.ridge)
             x = self.whitening_.fit_transform(x)
-            self.whitened_rows_ = RowNormalizer()
             x = self._padded(x)
-            x = self.whitened_rows_.fit_transform(x)
+            self.whitened_rows_ = _row_normalizer([x], x.shape[1])
+            x = self.whitened_rows_.transform(x)
         self.n_features_out_ = x.shape[1]
         return x
 
@@ -73,9 +87,8 @@ class ViewPipeline:
             The whitened view, which is small; without ``n_components`` it stays on disk, and
             `transform` gives its blocks.
         """
-        self.root_ = self.root and all(x.min() >= 0 for x in array.blocks())
-        self.rows_ = RowNormalizer()
-        self.rows_.fit_blocks(self._rooted(x) for x in array.blocks())
+        self._decide_on_root(array.blocks, array.shape)
+        self.rows_ = self._fit_rows((self._rooted(x) for x in array.blocks()), array.shape[1])
         self.whitening_ = self.whitened_rows_ = None
         self.n_features_out_ = array.shape[1]
         if self.n_components is None:
@@ -85,10 +98,10 @@ class ViewPipeline:
             return (self.rows_.transform(self._rooted(x)) for x in array.blocks())
 
         self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
-        self.whitened_rows_ = RowNormalizer()
         x = self._padded(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
         self.n_features_out_ = x.shape[1]
-        return self.whitened_rows_.fit_transform(x)
+        self.whitened_rows_ = _row_normalizer([x], x.shape[1])
+        return self.whitened_rows_.transform(x)
 
     def transform(self, x):
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
@@ -97,15 +110,57 @@ class ViewPipeline:
             x = self.whitened_rows_.transform(self._padded(self.whitening_.transform(x)))
         return x
 
+    def _decide_on_root(self, blocks, shape):
+        """Set whether the root is taken, and the size up to which a negative entry counts as 0."""
+        self.root_, self.negligible_ = self.root, 0.0
+        if not self.root:
+            return
+        logs, n_nonzero, lowest = 0.0, 0, 0.0
+        for x in blocks():
+            values = _stored(x)
+            lowest = min(lowest, values.min(initial=0.0))
+            values = np.abs(values[values != 0])
+            logs, n_nonzero = logs + np.log(values).sum(), n_nonzero + values.size
+        if n_nonzero:
+            self.negligible_ = float(_NEGLIGIBLE * np.exp(logs / n_nonzero))
+        if lowest >= -self.negligible_:
+            return
+        self.root_ = False
+        size = shape[0] * shape[1]
+        n_negative = sum(int((_stored(x) < -self.negligible_).sum()) for x in blocks())
+        if n_negative <= max(1, size // _FEW):
+            warnings.warn(
+                f"{n_negative} of the {size} entries of a view with {shape[1]} features are "
+                f"negative, the lowest is {lowest:g}: so the square root that the recipe takes of "
+                "counts and intensities is not taken of this view. If they are mistakes, set them "
+                "to 0",
+                stacklevel=3,
+            )
+
     def _rooted(self, x):
         """The root of the entries; a new sample's negative entries keep their sign."""
         if not self.root_:
             return x
         if scipy.sparse.issparse(x):
             x = x.copy()
-            x.data = np.sign(x.data) * np.sqrt(np.abs(x.data))
+            x.data = self._signed_roots(x.data)
             return x
-        return np.sign(x) * np.sqrt(np.abs(x))
+        return self._signed_roots(x)
+
+    def _signed_roots(self, values):
+        roots = np.sign(values) * np.sqrt(np.abs(values))
+        roots[(values < 0) & (values >= -self.negligible_)] = 0
+        return roots
+
+    @staticmethod
+    def _fit_rows(blocks, width):
+        if width == 1:
+            warnings.warn(
+                "a view has one feature: its entries are divided by the largest magnitude, since "
+                "rows of unit length would keep nothing but their signs",
+                stacklevel=3,
+            )
+        return _row_normalizer(blocks, width)
 
     @staticmethod
     def _padded(x):
@@ -116,6 +171,7 @@ class ViewPipeline:
         numbers = {
             "root": self.root,
             "rooted": self.root_,
+            "negligible": self.negligible_,
             "n_components": self.n_components,
             "ridge": self.ridge,
             "floor": self.rows_.floor_,
@@ -133,6 +189,7 @@ class ViewPipeline:
         """Rebuild a fitted pipeline from its `state`."""
         pipeline = cls(numbers["root"], numbers["n_components"], numbers["ridge"])
         pipeline.root_, pipeline.n_features_out_ = numbers["rooted"], numbers["width"]
+        pipeline.negligible_ = numbers.get("negligible", 0.0)  # older saves took no entry for 0
         pipeline.rows_ = RowNormalizer()
         pipeline.rows_.floor_ = numbers["floor"]
         pipeline.whitening_ = pipeline.whitened_rows_ = None
@@ -143,3 +200,17 @@ class ViewPipeline:
             pipeline.whitened_rows_ = RowNormalizer()
             pipeline.whitened_rows_.floor_ = numbers["whitened_floor"]
         return pipeline
+
+
+def _stored(x):
+    """The entries of a block, of a sparse one those that are stored."""
+    return x.data if scipy.sparse.issparse(x) else x
+
+
+def _row_normalizer(blocks, width):
+    """Fitted; for one column with the largest magnitude as the floor, by which all are divided."""
+    rows = RowNormalizer()
+    if width > 1:
+        return rows.fit_blocks(blocks)
+    rows.floor_ = max(float(abs(x).max()) for x in blocks) or 1.0
+    return rows

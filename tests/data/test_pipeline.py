@@ -1,11 +1,14 @@
 """The way of a view to the network: each step in closed form, new samples, and restoring."""
 
+import contextlib
 import json
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+import dmac
+from dmac.data.disk import StreamedArray
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -64,12 +67,108 @@ def test_root_is_entrywise_and_only_for_views_without_negative_entries():
     sparse = scipy.sparse.csr_matrix(x)
     np.testing.assert_allclose(pipeline.fit_transform(sparse).toarray(), unit(np.sqrt(x)))
     np.testing.assert_array_equal(sparse.toarray(), before)
-    x[3, 3] = -1e-9  # one negative entry says that these are no counts
-    for view in (x, scipy.sparse.csr_matrix(x)):
-        out = pipeline.fit_transform(view)
-        assert not pipeline.root_
-        out = out.toarray() if scipy.sparse.issparse(out) else out
-        np.testing.assert_allclose(out, unit(x))
+    np.testing.assert_allclose(ViewPipeline(root=True).fit_transform(signed()), unit(signed()))
+
+
+def streamed(x, folder):
+    np.save(folder / "view.npy", x)
+    return StreamedArray(np.load(folder / "view.npy", mmap_mode="r"))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "streamed"])
+@pytest.mark.parametrize("factor", [1.0, 1e-8, 1e8])
+def test_negative_rounding_errors_count_as_zero(kind, factor, tmp_path):
+    clean = factor * counts()
+    dirty = clean.copy()
+    dirty[clean == 0] = -1e-9 * factor  # many of them: they are what a subtraction leaves
+    dirty[0, 0] = -1e-12 * factor
+    clean[0, 0] = 0
+    expected = ViewPipeline(root=True, n_components=3).fit_transform(clean)
+    pipeline = ViewPipeline(root=True, n_components=3)
+    if kind == "streamed":
+        out = pipeline.fit_streamed(streamed(dirty, tmp_path))
+    else:
+        out = pipeline.fit_transform(scipy.sparse.csr_matrix(dirty) if kind == "sparse" else dirty)
+    assert pipeline.root_
+    assert_same_up_to_sign(out, expected)
+    # new samples as well, also after a save, and other negative entries keep their sign
+    for p in (pipeline, ViewPipeline.restore(*pipeline.state())):
+        np.testing.assert_array_equal(p.transform(dirty), p.transform(clean))
+        dirty[1, 1] = -factor
+        assert np.abs(p.transform(dirty) - p.transform(clean)).max() > 0.1
+        dirty[1, 1] = clean[1, 1]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "streamed"])
+@pytest.mark.parametrize("n_negative, warns", [(1, True), (5, True), (8, False), (100, False)])
+def test_a_few_negative_entries_are_reported(kind, n_negative, warns, tmp_path):
+    x = counts(100, 12)
+    x.ravel()[:: x.size // n_negative][:n_negative] = -0.5
+    x.ravel()[1] = -1e-12  # a rounding error counts on neither side
+    assert (x < -0.1).sum() == n_negative
+    pipeline = ViewPipeline(root=True)
+    said = f"{n_negative} of the 1200 entries of a view with 12 features .* lowest is -0.5"
+    with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext():
+        if kind == "streamed":
+            pipeline.fit_streamed(streamed(x, tmp_path))
+        else:
+            pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
+    assert not pipeline.root_
+    np.testing.assert_allclose(pipeline.transform(x), unit(x))
+
+
+def test_one_negative_entry_of_a_small_view_is_reported():
+    x = counts(10, 3)
+    x[2, 1] = -1
+    with pytest.warns(UserWarning, match="1 of the 30 entries"):
+        ViewPipeline(root=True).fit_transform(x)
+    ViewPipeline(root=False).fit_transform(x)  # no root was asked for
+
+
+#: The views of the registered data sets that have negative entries: by name, counted from 1.
+SIGNED = {("mfeat", 3), ("HandWritten", 5), ("ALOI-10", 4), ("Yale-3view", 1)} | {
+    ("CCV-20d", a) for a in (1, 2, 3)
+}
+
+
+@pytest.mark.parametrize("name", [
+    *("mfeat", "PIE", "BBC", "CCV-20d", "ALOI-10"),
+    *("Yale-3view", "BBCSport", "NGs", "HandWritten", "100Leaves"),
+])
+def test_root_of_the_registered_views_is_refused_to_signed_ones_without_a_warning(
+    name, data_folder
+):
+    for a, x in enumerate(dmac.load(name).views, 1):
+        pipeline = ViewPipeline(root=True)
+        pipeline.fit_transform(x)
+        assert pipeline.root_ == ((name, a) not in SIGNED)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "streamed"])
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("r", [None, 4])
+def test_view_of_one_column_keeps_its_order(kind, root, r, tmp_path):
+    x = np.random.default_rng(0).uniform(1, 9, size=(30, 1))
+    pipeline = ViewPipeline(root=root, n_components=r, ridge=0.03)
+    with pytest.warns(UserWarning, match="one feature"):
+        if kind == "streamed":
+            out = pipeline.fit_streamed(streamed(x, tmp_path))
+            out = pipeline.transform(x) if r is None else out
+        else:
+            out = pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
+            out = out.toarray() if scipy.sparse.issparse(out) else out
+    assert out.shape == x.shape and abs(out).max() == pytest.approx(1)
+    rooted = np.sqrt(x) if root else x
+    line = np.polyfit(rooted[:, 0], out[:, 0], 1)  # an affine image of the (rooted) column
+    np.testing.assert_allclose(np.polyval(line, rooted), out, atol=1e-12)
+    assert line[0] > 0.05
+    np.testing.assert_allclose(pipeline.transform(x), out, atol=1e-12)
+
+
+def test_one_whitened_direction_keeps_its_order():
+    x = np.linspace(1, 2, 30)[:, None] * [1.0, -2.0] + [0.0, 3.0]  # unit rows on an arc
+    h = ViewPipeline(n_components=1).fit_transform(x)
+    assert len(np.unique(h.round(9))) == 30
 
 
 def test_distances_of_rooted_histograms_are_hellingers():
