@@ -22,7 +22,7 @@ from dmac.recipes import Recipe
 from dmac.training import EpochRecord
 
 TENSORS, MODEL = "tensors.safetensors", "model.json"
-FORMAT = 2
+FORMAT = 3
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 

@@ -475,7 +475,7 @@ def test_saved_revised_model_predicts_new_samples_alike(dtype, module_views, tmp
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
     assert loaded.recipe_ == REVISED
-    assert json.loads((tmp_path / "model.json").read_text())["format"] == 2
+    assert json.loads((tmp_path / "model.json").read_text())["format"] == 3
 
 
 def awkward(kind, views):
