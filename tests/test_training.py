@@ -311,7 +311,7 @@ def revised_run(dtype=torch.float64, **changes):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_revised_loop_lowers_its_loss_and_cannot_collapse(dtype):
+def test_revised_loop_lowers_its_loss_and_keeps_the_constraint(dtype):
     records, _, model, _ = revised_run(dtype, epochs=40)
     assert [r.epoch for r in records] == list(range(1, 41))
     assert {r.n_neighbors for r in records} == {5}
