@@ -82,7 +82,7 @@ class SpreadPerturbation(nn.Module):
         :math:`e^\theta` at the start.
     """
 
-    def __init__(self, scale):
+    def __init__(self, scale=0.5):
         super().__init__()
         self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
 

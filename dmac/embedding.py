@@ -186,7 +186,7 @@ def orthonormalize(z, factor=None):
     r"""Fusion with an orthonormality constraint, :math:`Z \leftarrow Z L^{-T}`.
 
     With the factor of the same Z, :math:`Z^T Z = n I` holds up to the ridge at every step, so
-    samples cannot move together, unless they agree to the root of the ridge before the fusion.
+    samples cannot all move together, unless they agree to the root of the ridge before the fusion.
     With a stored factor it embeds new samples one by one.
 
     Parameters

@@ -73,7 +73,7 @@ class Network(nn.Module):
         self.decoders = nn.ModuleList(ViewDecoder(dim, hidden, d, **shared) for dim in dims)
         self.perturbation = None
         if recipe.perturbation and recipe.sigma == "spread":
-            self.perturbation = SpreadPerturbation(recipe.spread)
+            self.perturbation = SpreadPerturbation()
         elif recipe.perturbation:
             width = d if recipe.anchor_space == "embedding" else sum(dims)
             self.perturbation = PerturbationGenerator(width, recipe.sigma, generator=generator)

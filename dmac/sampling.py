@@ -218,7 +218,7 @@ class ViewAnchors:
     def draws(self, zs, z, n_neighbors):
         """The draws of an epoch: the next anchor set, then one in the views and Z."""
         recipe = self.recipe
-        share = recipe.self_share if recipe.self_weight else 0.0
+        share = recipe.vote_share if recipe.vote_weight else 0.0
         draws = []
         if share < 1:
             at = self._visits % len(self.sets)
@@ -231,23 +231,25 @@ class ViewAnchors:
                 graphs = self._graphs_of(self.x, u, n_neighbors, recipe.joint_graph)
             draws.append(ViewDraw(graphs, 1 - share))
         if share > 0:
-            draws.append(ViewDraw(self.self_graphs(z, n_neighbors), share))
+            draws.append(ViewDraw(self.vote_graphs(z, n_neighbors), share))
         return draws
 
-    def self_graphs(self, z, n_neighbors):
-        """Graphs on fresh anchors of the views with the unit rows of Z as one more view."""
+    def vote_graphs(self, z, n_neighbors):
+        """Graphs on fresh samples of the views with the unit rows of Z beside: :eq:`eq:vote-graph`.
+
+        (n, d) -> one graph, or one a view. Samples as they are: no step of Lloyd's moves them.
+        """
         recipe = self.recipe
-        rows = recipe.self_weight * F.normalize(z.detach(), dim=1)
-        alone = not recipe.self_views and recipe.self_weight > 0
-        x = rows if alone else torch.cat([self.x, rows], 1) if recipe.self_weight else self.x
-        u = sampled_anchors(x, self.n_anchors, self.generator, recipe.self_iterations)
+        rows = recipe.vote_weight * F.normalize(z.detach(), dim=1)
+        x = torch.cat([self.x, rows], 1) if recipe.vote_weight else self.x
+        u = sampled_anchors(x, self.n_anchors, self.generator, iterations=0)
         if isinstance(self.network.perturbation, SpreadPerturbation):
             u = self.network.perturb(u, _noise(u, self.generator), x)
-        return self._graphs_of(x, u, n_neighbors, recipe.joint_graph or alone)
+        return self._graphs_of(x, u, n_neighbors, recipe.joint_graph)
 
     def anchors(self, z):
         """Anchors in the embedding, for a fitted model: means of a fresh draw's samples, (m, d)."""
-        graphs = self.self_graphs(z, self.recipe.n_neighbors)
+        graphs = self.vote_graphs(z, self.recipe.n_neighbors)
         return torch.stack([anchor_means(graph, z) for graph in graphs]).mean(0)
 
     def _graph(self, i, n_neighbors, joint):

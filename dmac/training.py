@@ -117,18 +117,22 @@ def losses_on(network, zs, z, draws, recipe, *, idle=True):
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
 
 
+#: By how much k grows, in the authors' implementation.
+_NEIGHBOR_STEP = 5
+
+
 def neighbors_at(epoch, recipe, n_anchors, n_clusters):
     """Return k in a given epoch (counted from 1) under the recipe's schedule.
 
-    After every ``neighbor_period`` epochs k becomes min(k + ``neighbor_step``, floor(m / c)). With
-    few anchors a cluster that is *below* the first k: 3 from epoch 21 on for m = 215, c = 68.
+    After every ``neighbor_period`` epochs k becomes min(k + 5, floor(m / c)). With few anchors a
+    cluster that is *below* the first k: 3 from epoch 21 on for m = 215, c = 68.
     Source: the authors' implementation; the paper does not give k.
     """
     k = recipe.n_neighbors
     if recipe.neighbor_period:
         ceiling = max(1, n_anchors // n_clusters)
         for _ in range((epoch - 1) // recipe.neighbor_period):
-            k = min(k + recipe.neighbor_step, ceiling)
+            k = min(k + _NEIGHBOR_STEP, ceiling)
     return k
 
 

@@ -35,23 +35,25 @@ def repeat(record, **options):
     """The largest difference of ACC and NMI in points, between a stored run and its repetition."""
     names = ("dataset", "method", "settings", "seed")
     spec = Spec(*(record[name] for name in names), file="repeated")
-    found = spec.identity(**options)["data"]
-    if found != record["data"]:
-        raise ValueError(OTHER_DATA.format(record["dataset"], found))
+    data_hash = spec.identity(**options)["data"]
+    if data_hash != record["data"]:
+        raise ValueError(OTHER_DATA.format(record["dataset"], data_hash))
     scores = make_run(spec, threads=record["threads"], **options)["scores"]
     return max(100 * abs(scores[name] - record["scores"][name]) for name in ("acc", "nmi"))
 
 
 def draw(store, given):
     """Repeat some runs, and return the largest difference."""
-    stored = [
+    candidates = [
         record
         for record in store.records()
-        if "scores" in record and record["dataset"] in (given.datasets or [record["dataset"]])
+        if "scores" in record
+        and record["dataset"] in (given.datasets or [record["dataset"]])
+        and "retired" not in record["settings"]  # the code cannot make those any more
     ]
-    stored.sort(key=lambda record: record["key"])
+    candidates.sort(key=lambda record: record["key"])
     worst = 0.0
-    for record in random.Random(given.draw).sample(stored, min(given.count, len(stored))):
+    for record in random.Random(given.draw).sample(candidates, min(given.count, len(candidates))):
         far = repeat(record)
         worst = max(worst, far)
         name = f"{record['dataset']}, {record['method']}, seed {record['seed']}"
@@ -60,7 +62,7 @@ def draw(store, given):
 
 
 def save(store, given, variants=plan.COMPARISON, **options):
-    """Make the comparison's runs again into a store of their own, and return the largest difference.
+    """Make the comparison's runs again in a store of their own; return the largest difference.
 
     Without the cache of pre-trained weights: those were computed with the other arithmetic.
     """
@@ -70,10 +72,10 @@ def save(store, given, variants=plan.COMPARISON, **options):
     first = experiments.index(store)
     for spec in specs:
         identity = spec.identity(**options)
-        found = identity.pop("data")
+        data_hash = identity.pop("data")
         record = first.get(experiments.run_name(**identity))
-        if record is not None and record["data"] != found:
-            raise ValueError(OTHER_DATA.format(spec.dataset, found))
+        if record is not None and record["data"] != data_hash:
+            raise ValueError(OTHER_DATA.format(spec.dataset, data_hash))
     for record in experiments.complete(specs, again, n_jobs=given.jobs, **options):
         print(f"{record['dataset']}, {record['method']}, seed {record['seed']}", flush=True)
     frames = [

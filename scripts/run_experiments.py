@@ -1,13 +1,14 @@
-"""Make the runs behind the experiment pages: lines of JSON in notebooks/results/runs/.
+"""Make the runs behind the experiment pages and chapter 11: JSON in notebooks/results/runs/.
 
     python scripts/run_experiments.py --dry-run
     python scripts/run_experiments.py --jobs 2
     python scripts/run_experiments.py --stages comparison grid --datasets PIE mfeat
 
 A run that is stored is not made again, so this can be stopped at any moment (also by kill -9) and
-started again; several of them can work on one store. Each run takes one thread. Pre-trained weights
-are kept in a cache folder, since many runs share them. DMAC_DATA names the folder of data files;
-`--datasets` also takes paths of files with labels.
+started again; several of them can work on one store. Each run takes one thread, but for the stage
+"seconds": it times whole fits with two, one after the other, on a machine that does nothing else.
+Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
+folder of data files; `--datasets` also takes paths of files with labels.
 """
 
 import argparse
@@ -68,19 +69,19 @@ def show(record):
     base = plan.RECIPES["released"]
     what = record["method"]
     if what == "DMAC":
-        named = [n for n, r in plan.RECIPES.items() if plan.settings_of(r) == settings]
+        recipes = [n for n, r in plan.RECIPES.items() if plan.settings_of(r) == settings]
         released = plan.settings_of(base)
-        changed = {k: v for k, v in settings.items() if released.get(k) != v}
-        what = named[0] if named else " ".join(f"{k}={v}" for k, v in changed.items())
+        changes = {k: v for k, v in settings.items() if released.get(k) != v}
+        what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())
     scores = record.get("scores")
-    found = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}" if scores else record["error"]
-    return f"{record['dataset']} seed {record['seed']}, {what}: {found}"
+    result = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}" if scores else record["error"]
+    return f"{record['dataset']} seed {record['seed']}, {what}: {result}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
-    parser.add_argument("--datasets", nargs="+", help="by default the nine that are at hand")
+    parser.add_argument("--datasets", nargs="+", help="by default all that are at hand")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
     parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
@@ -90,28 +91,31 @@ def main():
     if unknown := set(given.stages or ()) - set(stages):
         parser.error(f"no stage {sorted(unknown)}; there are {', '.join(stages)}")
     store = experiments.open_store(given.results).refresh()
-    paid, total, listed = {}, 0.0, set()
+    paid, total, planned = {}, 0.0, set()
     for stage, specs in stages.items():
         if given.stages and stage not in given.stages:
             continue
         lacking = {}
         for spec in experiments.missing(specs, store):
             lacking[store.key(spec.identity())] = spec
-        lacking = {key: spec for key, spec in lacking.items() if key not in listed}
-        listed |= set(lacking)
+        lacking = {key: spec for key, spec in lacking.items() if key not in planned}
+        planned |= set(lacking)
         hours = estimate(lacking.values(), paid) / 3600
         total += hours
         say(stage, lacking, hours)
-    say("total", listed, total)
+    say("total", planned, total)
     if given.dry_run:
         return
-    with tqdm(total=len(listed), unit="run", smoothing=0, dynamic_ncols=True) as bar:
+    with tqdm(total=len(planned), unit="run", smoothing=0, dynamic_ncols=True) as bar:
         for stage, specs in stages.items():
             if given.stages and stage not in given.stages:
                 continue
             bar.set_description(stage)
             for record in experiments.complete(
-                specs, store, n_jobs=given.jobs, pretrained=given.cache
+                specs,
+                store,
+                n_jobs=1 if stage == "seconds" else given.jobs,
+                pretrained=given.cache,
             ):
                 bar.update()
                 bar.write(f"{stage}: {show(record)}")

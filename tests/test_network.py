@@ -116,7 +116,7 @@ def test_perturbation_of_the_recipe(changes, kind, width):
     if width is not None:
         assert made.perturbation.slope.shape == (width,)
         return
-    assert float(made.perturbation.log_scale.exp().detach()) == pytest.approx(SMALL.spread)
+    assert float(made.perturbation.log_scale.exp().detach()) == pytest.approx(0.5)
 
 
 def test_anchors_get_unit_rows_when_asked_for():

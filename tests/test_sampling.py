@@ -32,7 +32,7 @@ def embedding(seed=2):
 
 
 def source(network=STILL, seed=0, **changes):
-    settings = dict(n_neighbors=K, anchor_sets=3, self_iterations=1) | changes
+    settings = dict(n_neighbors=K, anchor_sets=3) | changes
     recipe = dataclasses.replace(REVISED, **settings)
     return ViewAnchors(network, views(), M, recipe, torch.Generator().manual_seed(seed))
 
@@ -55,7 +55,7 @@ def test_joint_graph_is_that_of_the_mean_squared_distance():
 
 
 def test_graphs_a_view_are_those_of_each_view_by_itself():
-    made = source(joint_graph=False, self_share=0.0, self_weight=0.0)
+    made = source(joint_graph=False, vote_share=0.0, vote_weight=0.0)
     (draw,) = made.draws(None, embedding(), K)
     assert len(draw.graphs) == V
     for graph, x, u in zip(draw.graphs, views(), anchors_of(made, 0)):
@@ -63,7 +63,7 @@ def test_graphs_a_view_are_those_of_each_view_by_itself():
 
 
 def test_draws_visit_the_anchor_sets_in_turn():
-    made = source(self_share=0.0)
+    made = source(vote_share=0.0)
     graphs = [graph.to_dense() for graph in made.graphs()]
     assert not torch.allclose(graphs[0], graphs[1])
     for epoch in range(7):
@@ -72,22 +72,22 @@ def test_draws_visit_the_anchor_sets_in_turn():
 
 
 def test_draws_use_the_neighbours_of_the_epoch():
-    made = source(anchor_sets=1, self_share=0.0)
+    made = source(anchor_sets=1, vote_share=0.0)
     for k in (2, 4, 2):
         assert made.draws(None, embedding(), k)[0].graphs[0].indices.shape == (N, k)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_shares_sum_to_one(share):
-    draws = source(self_share=share).draws(None, embedding(), K)
+    draws = source(vote_share=share).draws(None, embedding(), K)
     shares = [draw.share for draw in draws]
     assert shares == {0.0: [1.0], 0.3: [0.7, 0.3], 1.0: [1.0]}[share]
     # The graph with Z comes last, and without a weight for Z there is none.
-    assert len(source(self_share=share, self_weight=0.0).draws(None, embedding(), K)) == 1
+    assert len(source(vote_share=share, vote_weight=0.0).draws(None, embedding(), K)) == 1
 
 
 def test_graph_with_z_is_in_the_last_draw_alone():
-    first, last = (source(self_share=0.3).draws(None, embedding(s), K) for s in (2, 3))
+    first, last = (source(vote_share=0.3).draws(None, embedding(s), K) for s in (2, 3))
     same = [
         torch.equal(a.graphs[0].to_dense(), b.graphs[0].to_dense()) for a, b in zip(first, last)
     ]
@@ -95,21 +95,21 @@ def test_graph_with_z_is_in_the_last_draw_alone():
 
 
 @pytest.mark.parametrize("weight", [0.5, 2.0])
-@pytest.mark.parametrize("with_views", [True, False])
-def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight, with_views):
-    made = source(self_weight=weight, self_views=with_views)
+def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
+    made = source(vote_weight=weight)
     made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.self_graphs(10 * embedding(), K)
+    (graph,) = made.vote_graphs(10 * embedding(), K)
     rows = weight * F.normalize(embedding(), dim=1)
-    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1) if with_views else rows
-    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 1)
+    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
+    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 0)
+    assert squared_distances(u, x).min(1).values.max() < 1e-12  # anchors are samples
     assert_graph(graph, reference.squared_distances(x, u))
 
 
 def test_without_weight_the_graph_ignores_z():
     dense = []
     for seed in (2, 3):
-        (graph,) = source(self_weight=0.0).self_graphs(embedding(seed), K)
+        (graph,) = source(vote_weight=0.0).vote_graphs(embedding(seed), K)
         dense.append(graph.to_dense())
     torch.testing.assert_close(*dense)
 
@@ -117,10 +117,10 @@ def test_without_weight_the_graph_ignores_z():
 def test_graphs_a_view_with_z_add_the_distances_in_z():
     made = source(joint_graph=False)
     made.generator = torch.Generator().manual_seed(5)
-    graphs = made.self_graphs(embedding(), K)
+    graphs = made.vote_graphs(embedding(), K)
     rows = F.normalize(embedding(), dim=1)
     x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
-    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 1).split([4, 2, 5, 3], 1)
+    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 0).split([4, 2, 5, 3], 1)
     for graph, own, part in zip(graphs, views(), u):
         d2 = reference.squared_distances(own, V**0.5 * part)
         assert_graph(graph, d2 + reference.squared_distances(rows, u[-1]))
@@ -128,7 +128,7 @@ def test_graphs_a_view_with_z_add_the_distances_in_z():
 
 def test_graph_with_z_is_drawn_anew_and_carries_no_gradient():
     made, z = source(), embedding().requires_grad_()
-    first, second = (made.self_graphs(z, K)[0] for _ in range(2))
+    first, second = (made.vote_graphs(z, K)[0] for _ in range(2))
     assert not torch.allclose(first.to_dense(), second.to_dense())
     assert not first.weights.requires_grad
 
@@ -190,7 +190,7 @@ def test_means_of_the_anchors_are_weighted_means_of_their_samples():
 
 @pytest.mark.parametrize("form", ["entropy", "balanced"])
 def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(form):
-    (draw,) = source(self_share=0.0).draws(None, None, K)
+    (draw,) = source(vote_share=0.0).draws(None, None, K)
     recipe = dataclasses.replace(REVISED, al_weight=1.0, al_form=form, n_neighbors=K)
     z = embedding().requires_grad_()
     (loss,) = draw.anchor_learning(z, recipe)
@@ -205,7 +205,7 @@ def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(form):
 
 
 def test_convolution_starts_from_the_means_in_every_view():
-    (draw,) = source(self_share=0.0).draws(None, None, K)
+    (draw,) = source(vote_share=0.0).draws(None, None, K)
     zs = [embedding(seed) for seed in (2, 3, 4)]
     graphs, means = draw.convolved(zs)
     assert graphs == draw.graphs * 3
@@ -218,6 +218,6 @@ def test_anchors_of_a_fitted_model_are_means_in_z():
     made.generator = torch.Generator().manual_seed(5)
     u = made.anchors(embedding())
     made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.self_graphs(embedding(), K)
+    (graph,) = made.vote_graphs(embedding(), K)
     torch.testing.assert_close(u, anchor_means(graph, embedding()))
     assert u.shape == (M, 3)

@@ -312,7 +312,7 @@ def revised_run(dtype=torch.float64, **changes):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_revised_loop_lowers_its_loss_and_cannot_collapse(dtype):
+def test_revised_loop_lowers_its_loss_and_keeps_the_constraint(dtype):
     records, _, model, _ = revised_run(dtype, epochs=40)
     assert [r.epoch for r in records] == list(range(1, 41))
     assert {r.n_neighbors for r in records} == {5}
@@ -328,7 +328,7 @@ def test_revised_loop_lowers_its_loss_and_cannot_collapse(dtype):
 
 @pytest.mark.parametrize("encoder", ["residual", "linear"])
 def test_first_loss_is_that_of_the_closed_form(encoder):
-    records, _, _, source = revised_run(epochs=1, encoder=encoder, anchor_sets=1, self_share=0.0)
+    records, _, _, source = revised_run(epochs=1, encoder=encoder, anchor_sets=1, vote_share=0.0)
     h = torch.cat(clustered(), 1)
     weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
     z = h @ weight + bias
@@ -384,7 +384,7 @@ def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_ter
     recipe = dataclasses.replace(
         REVISED,
         hidden_dim=16,
-        self_share=0.3,
+        vote_share=0.3,
         sp_weight=2.0,
         al_weight=0.7,
         al_form="balanced",
@@ -444,7 +444,7 @@ def test_anchor_learning_counts_every_sample_unless_it_is_only_measured(generato
 
 
 def test_noise_is_learned_only_through_the_graph():
-    start = float(torch.tensor(math.log(REVISED.spread)))
+    start = float(torch.tensor(math.log(0.5)))
     ends = {}
     for detach in (True, False):
         model = revised_run(epochs=3, perturbation=True, detach_graph=detach)[2]

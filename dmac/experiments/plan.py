@@ -5,6 +5,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 import dataclasses
 
+from dmac.experiments import switches
 from dmac.experiments.run import METHODS, Spec, settings_of
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 
@@ -125,8 +126,8 @@ def line_variants(lines=LINES):
     return changed(
         {
             f"{what} = {value}": fields
-            for what, some in lines.items()
-            for value, fields in some.items()
+            for what, values in lines.items()
+            for value, fields in values.items()
         }
     )
 
@@ -134,7 +135,8 @@ def line_variants(lines=LINES):
 #: Table 3 as a table has it.
 ABLATED = changed(ABLATION | {"DMAC": {}})
 
-#: What was tried to come closer to the paper, as arguments of :meth:`dmac.experiments.page.Page.fetch`.
+#: What was tried to come closer to the paper, as arguments of
+#: :meth:`dmac.experiments.page.Page.fetch`.
 ATTEMPTS = (
     dict(variants=changed({"RELEASED": {}} | TRIALS), datasets=("PIE", "BBC")),
     dict(variants=changed(PAIRED_TRIALS), datasets=("PIE", "BBC"), seeds=FEW),
@@ -207,13 +209,14 @@ def full(datasets=None):
     Parameters
     ----------
     datasets : list of str, optional
-        Only these; further ones (paths of files with labels) join `OTHERS`.
+        Only these; further ones (paths of files with labels) join `OTHERS`. The groups of chapter
+        11 come last, on their own data sets.
 
     Returns
     -------
     dict of str to list of Spec
     """
-    ten, few = range(1, SEEDS + 1), range(1, FEW + 1)
+    ten, three = range(1, SEEDS + 1), range(1, FEW + 1)
     chosen = [*MAIN, *OTHERS] if datasets is None else list(datasets)
     main = [d for d in MAIN if d in chosen]
     quick, text = [d for d in main if d != "BBC"], [d for d in main if d == "BBC"]
@@ -223,22 +226,28 @@ def full(datasets=None):
     # The pre-training of BBC takes as long as that of all others together: few seeds first. Runs
     # that share a pre-training do not stand side by side, or one worker would wait for the other.
     early = [spec for seed in ten for spec in comparison(main if seed <= FEW else quick, [seed])]
-    return {
+    stages = {
         "comparison": early,
-        "ablation": ablation(quick, ten) + ablation(text, few),
-        "grid": variants(GRID, main, few, "grid"),
-        "lines": variants(dict(enumerate(lines)), main, few, "lines"),
-        "trials": variants(TRIALS | PAIRED_TRIALS, gap, few, "trials"),
+        "ablation": ablation(quick, ten) + ablation(text, three),
+        "grid": variants(GRID, main, three, "grid"),
+        "lines": variants(dict(enumerate(lines)), main, three, "lines"),
+        "trials": variants(TRIALS | PAIRED_TRIALS, gap, three, "trials"),
         "BBC": comparison(text, ten) + ablation(text, ten),
         "trials, 10 seeds": variants(TRIALS, gap, ten, "trials"),
         "others": comparison(others, ten) + ablation(others, ten),
         "tf-idf": [
             spec
             for change in WEIGHTED_TRIALS.items()
-            for spec in variants(dict([change]), text, few, "trials", weighting="tf-idf")
+            for spec in variants(dict([change]), text, three, "trials", weighting="tf-idf")
         ],
-        "beyond": variants(BEYOND, quick, few, "beyond"),
-        "beyond, BBC": variants(dict(beyond[:-OWN_PRETRAINING]), text, few, "beyond"),
+        "beyond": variants(BEYOND, quick, three, "beyond"),
+        "beyond, BBC": variants(dict(beyond[:-OWN_PRETRAINING]), text, three, "beyond"),
         "long": variants(LONG_TRIALS, [d for d in gap if d == "PIE"], ten, "trials"),
-        "own pre-training": variants(dict(beyond[-OWN_PRETRAINING:]), text, few, "beyond"),
+        "own pre-training": variants(dict(beyond[-OWN_PRETRAINING:]), text, three, "beyond"),
     }
+    for group, asked in switches.GROUPS.items():
+        wanted = [d for d in asked["datasets"] if datasets is None or d in datasets]
+        # What the code no longer has is in the store, but cannot be made.
+        runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}
+        stages[group] = specs(runs, wanted, asked["seeds"], group)
+    return stages

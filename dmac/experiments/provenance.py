@@ -31,8 +31,8 @@ def essence(source):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
-    kept = (line.rstrip() for i, line in enumerate(lines, 1) if i not in drop)
-    return "\n".join(line for line in kept if line)
+    code = (line.rstrip() for i, line in enumerate(lines, 1) if i not in drop)
+    return "\n".join(line for line in code if line)
 
 
 def _imports(path):
@@ -56,15 +56,15 @@ def code_identity(modules=("estimator", "baselines", "metrics"), package=_PACKAG
     Comments, docstrings and blank lines do not count, so that explaining the code better does not
     make stored results look foreign.
     """
-    found, waiting = set(), list(modules)
+    reached, waiting = set(), list(modules)
     while waiting:
         name = waiting.pop()
         path = package / f"{name.replace('.', '/')}.py"
-        if name not in found and path.exists():
-            found.add(name)
+        if name not in reached and path.exists():
+            reached.add(name)
             waiting += _imports(path)
     digest = hashlib.sha256()
-    for name in sorted(found):
+    for name in sorted(reached):
         path = package / f"{name.replace('.', '/')}.py"
         digest.update(f"{name}\n{essence(path.read_text(encoding='utf-8'))}\n".encode())
     return digest.hexdigest()[:16]
@@ -94,8 +94,8 @@ def versions():
     import torch
 
     modules = {"numpy": np, "scipy": scipy, "sklearn": sklearn, "torch": torch}
-    found = {name: module.__version__.split("+")[0] for name, module in modules.items()}
-    return {"python": platform.python_version()} | found
+    numbers = {name: module.__version__.split("+")[0] for name, module in modules.items()}
+    return {"python": platform.python_version()} | numbers
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """Experiments: the store of runs opened, filled, and read as tables.
 
-What is run is listed in :mod:`dmac.experiments.plan`, one run is made by :mod:`dmac.experiments.run`, and a notebook asks
-for its runs through :class:`dmac.experiments.page.Page`.
+What is run is listed in :mod:`dmac.experiments.plan`, one run is made by
+:mod:`dmac.experiments.run`, and a notebook asks for its runs through
+:class:`dmac.experiments.page.Page`.
 """
 
 import functools
@@ -53,7 +54,9 @@ def missing(specs, store, load=dmac.load):
 
 
 def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac.load):
-    """Make the runs that the store lacks, in the order of the list; see :func:`dmac.experiments.sweep.fill`.
+    """Make the runs that the store lacks, in the order of the list.
+
+    It is :func:`dmac.experiments.sweep.fill`, with the arrays of runs that figures need.
 
     Parameters
     ----------
@@ -82,15 +85,15 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         runs.append((identity, key, spec))
     runs = [(i, f"{i['dataset']}/{spec.file}", by_key[key]) for i, key, spec in runs]
 
-    def before(key, made):
-        arrays = made.pop("arrays", None)
+    def keep_arrays(key, record):
+        arrays = record.pop("arrays", None)
         if arrays is not None:
             path = arrays_path(store, key)
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{key[:32]}.{os.getpid()}.npz")
             np.savez_compressed(temporary, **arrays)
             os.replace(temporary, path)
-        return made
+        return record
 
     make = functools.partial(
         make_run, device=device, pretrained=pretrained, pretrained_at=plan.PRETRAINED_AT, load=load
@@ -100,7 +103,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         runs,
         make,
         n_jobs=n_jobs,
-        before=before,
+        before=keep_arrays,
         done=lambda key: _is_done(store.refresh(), by_key[key], key),
     )
 
@@ -118,17 +121,17 @@ def index(store):
     ValueError
         If two records differ in nothing but the data that went under one name.
     """
-    found = {}
+    by_name = {}
     for record in store.records():
         settings = complete_settings(record["method"], record["settings"])
         name = run_name(record["dataset"], record["method"], settings, record["seed"])
-        other = found.setdefault(name, record)
+        other = by_name.setdefault(name, record)
         if other["data"] != record["data"]:
             raise ValueError(
                 f"{store.folder} has runs of two different data sets named {record['dataset']!r}: "
                 "remove the lines of one, or keep it in another results folder"
             )
-    return found
+    return by_name
 
 
 def _row(variant, record):
@@ -139,20 +142,22 @@ def _row(variant, record):
     for name in ("acc", "nmi"):
         row[f"oracle_{name}"] = 100 * oracle[name] if oracle else np.nan
         row[f"start_{name}"] = 100 * (record.get("start") or {}).get(name, np.nan)
+    row |= {f"fitted_{name}": 100 * value for name, value in record.get("fitted", {}).items()}
     row |= record.get("embedding") or {}
     seconds = record.get("seconds")
-    if isinstance(seconds, dict):  # of the epochs alone, without what stands between them
-        seconds = seconds["pretraining"] + seconds["training"]
-    row["seconds"] = seconds
+    row["seconds"] = row["fit_seconds"] = seconds
+    if isinstance(seconds, dict):
+        row["fit_seconds"] = seconds["fit"]
+        row["seconds"] = seconds.get("pretraining", np.nan) + seconds.get("training", np.nan)
     names = ("method", "settings", "error", "key", "n_anchors")
     return row | {name: record.get(name) for name in names} | {"epochs": epochs}
 
 
 _COLUMNS = (
     *("variant", "dataset", "seed", "acc", "nmi", "ari", "purity", "f1"),
-    *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi"),
+    *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi", "fitted_acc", "fitted_nmi"),
     *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
-    *("seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
+    *("seconds", "fit_seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
 )
 
 
@@ -171,11 +176,13 @@ def runs(records, variants, datasets, seeds):
     Returns
     -------
     pandas.DataFrame
-        A row a run that is stored, by variant, data set and seed in the given order: scores of the
+        One row per stored run, by variant, data set and seed in the given order: scores of the
         returned labels in % (``acc``, ``nmi``, ``ari``, ``purity``, ``f1``), the best over epochs
         (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
-        ``start_nmi``), measures of the final embedding, and ``epochs``, the curves as a dict of
-        lists. A failed run has an ``error`` and no scores.
+        ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
+        ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and
+        ``fit_seconds`` of all, and ``epochs``, the curves as a dict of lists. A failed run has an
+        ``error`` and no scores.
     """
     import pandas as pd  # only the book needs tables
 
@@ -209,22 +216,22 @@ def curves(frame):
     Returns
     -------
     pandas.DataFrame
-        A row an epoch of a run: ``variant``, ``dataset``, ``seed``, ``epoch`` from 1, the losses
+        One row per epoch of a run: ``variant``, ``dataset``, ``seed``, ``epoch`` from 1, the losses
         (means over the views, without their weights), ``one_minus_cosine``, ``effective_rank``,
         ``empty_anchors``, and ``acc`` and ``nmi`` in %, of k-means with one start on the embedding
-        after the epoch.
+        after the epoch. Some of the oldest runs have every tenth epoch, and no scores on the way.
     """
     import pandas as pd
 
     parts = []
     for run in frame.itertuples():
         if run.epochs:
-            part = pd.DataFrame(run.epochs)
-            part[["acc", "nmi"]] *= 100
-            for place, name in enumerate(("variant", "dataset", "seed")):
-                part.insert(place, name, getattr(run, name))
-            part.insert(3, "epoch", np.arange(1, len(part) + 1))
-            parts.append(part)
+            length = len(next(iter(run.epochs.values())))
+            columns = {"epoch": np.arange(1, length + 1)} | run.epochs
+            for name in ("acc", "nmi"):
+                columns[name] = 100 * np.array(columns[name]) if name in columns else np.nan
+            who = {name: getattr(run, name) for name in ("variant", "dataset", "seed")}
+            parts.append(pd.DataFrame(who | columns))
     if not parts:
         return pd.DataFrame(columns=["variant", "dataset", "seed", "epoch", "acc", "nmi"])
     joined = pd.concat(parts, ignore_index=True)

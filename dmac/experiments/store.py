@@ -28,8 +28,8 @@ def key_of(identity):
     identity : dict
         With the fields `IDENTITY`; others are not looked at. A changed parameter is another key.
     """
-    named = {name: identity[name] for name in IDENTITY}
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    fields = {name: identity[name] for name in IDENTITY}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -121,9 +121,9 @@ class Store:
         """
         with self._lock:
             paths = sorted(self.folder.rglob("*.jsonl")) if self.folder.is_dir() else []
-            found = {str(path): path.stat() for path in paths}
+            sizes = {str(path): path.stat() for path in paths}
             for name, read in self._read.items():
-                now = found.get(name)
+                now = sizes.get(name)
                 if now is None or now.st_ino != read.inode or now.st_size < read.stop:
                     self._forget()
                     break
@@ -150,14 +150,14 @@ class Store:
             return
         try:
             record = json.loads(line)
-            key, stored = key_of(record), record["key"]
+            key, written = key_of(record), record["key"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{where} is not a record ({error!r}): remove the line, and its run is made again"
             ) from error
-        if key != stored:
+        if key != written:
             raise ValueError(
-                f"{where} was changed: its key is {str(stored)[:12]}…, its contents have "
+                f"{where} was changed: its key is {str(written)[:12]}…, its contents have "
                 f"{key[:12]}…; remove the line, and its run is made again"
             )
         settings = self._complete(record["method"], record["settings"])
@@ -190,7 +190,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                os.lseek(descriptor, _mended(descriptor), os.SEEK_SET)
+                os.lseek(descriptor, _mend(descriptor), os.SEEK_SET)
                 data = line.encode() + b"\n"
                 while data:
                     data = data[os.write(descriptor, data) :]
@@ -242,7 +242,7 @@ def _whole(line):
         return False
 
 
-def _mended(descriptor):
+def _mend(descriptor):
     """Remove a line that was cut off, end one that only lacks its end, and return the size."""
     size = os.fstat(descriptor).st_size
     with open(os.dup(descriptor), "rb") as file:

@@ -42,7 +42,7 @@ def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
     def is_done(key):
         return key in store.refresh() if done is None else done(key)
 
-    def claimed(keys, busy):
+    def claim_all(keys, busy):
         for key in keys:
             claim = store.claim(key)
             if claim is None:
@@ -57,7 +57,7 @@ def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
     try:
         while open_keys := [key for key in open_keys if not is_done(key)]:
             busy = []
-            for key, made in _made(claimed(open_keys, busy), by_key, make, n_jobs):
+            for key, made in _make_all(claim_all(open_keys, busy), by_key, make, n_jobs):
                 identity, file, _ = by_key[key]
                 store.append(identity | before(key, made), file)
                 claims.pop(key).release()
@@ -70,7 +70,7 @@ def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
             claim.release()
 
 
-def _made(keys, by_key, make, n_jobs):
+def _make_all(keys, by_key, make, n_jobs):
     if n_jobs == 1:
         return ((key, make(by_key[key][2])) for key in keys)
     from joblib import Parallel, delayed
@@ -79,8 +79,8 @@ def _made(keys, by_key, make, n_jobs):
     parallel = Parallel(
         n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
     )
-    return parallel(delayed(_keyed)(key, make, by_key[key][2]) for key in keys)
+    return parallel(delayed(_make_one)(key, make, by_key[key][2]) for key in keys)
 
 
-def _keyed(key, make, what):
+def _make_one(key, make, what):
     return key, make(what)

@@ -1,13 +1,13 @@
 """The runs behind REVISED: the way there, each switch by itself, its ideas, and its robustness.
 
-Every variant is a set of recipe fields, so that all of them are points in the same space.
-``scripts/run_recipes.py`` makes the stored runs; chapter 11 shows those that are complete.
+Every variant is a set of recipe fields, so that all of them are points in the same space. Chapter
+11 shows their runs, which :func:`dmac.experiments.plan.full` lists with all others.
 """
 
 import dataclasses
-import json
-from pathlib import Path
 
+from dmac.experiments import search
+from dmac.experiments.run import BASELINES, settings_of
 from dmac.recipes import RELEASED, REVISED, Recipe
 
 #: The data sets of chapter 11, in the order of its tables.
@@ -22,6 +22,8 @@ DATASETS = (
     "HandWritten",
     "100Leaves",
 )
+#: Those whose labels were used to develop REVISED.
+DEVELOPMENT = ("PIE", "BBC", "HandWritten", "100Leaves")
 
 #: Where the search began: whitening, the orthonormal network and anchors resampled every epoch.
 START = dict(
@@ -31,8 +33,8 @@ START = dict(
     anchor_share=1.0,
     anchor_sets=200,
     anchor_iterations=5,
-    self_weight=0.0,
-    self_share=0.0,
+    vote_weight=0.0,
+    vote_share=0.0,
     epochs=200,
     lr=1e-2,
 )
@@ -41,7 +43,7 @@ _STEPS = {
     "twice the anchors, at most half of the samples": dict(anchor_factor=2.0, anchor_share=0.5),
     "square root": dict(root=True),
     "ridge": dict(whitening_ridge=0.03),
-    "graph with Z as one more view": dict(self_weight=1.0, self_share=0.5),
+    "graph with Z as one more view": dict(vote_weight=1.0, vote_share=0.5),
     "60 anchor sets, 2 iterations": dict(anchor_sets=60, anchor_iterations=2),
     "120 epochs, a step larger by a quarter": dict(epochs=120, lr=1.25e-2),
 }
@@ -76,7 +78,7 @@ _FROM_RELEASED = {
         *("anchor_space", "anchor_start", "anchor_iterations", "anchor_sets"),
     ),
     "closed-form start": ("closed_form_start",),
-    "graph with Z": ("self_weight", "self_share", "self_iterations"),
+    "graph with Z": ("vote_weight", "vote_share"),
     "unit rows, 10 starts": ("final_unit_rows", "final_n_init"),
 }
 
@@ -94,14 +96,14 @@ def _from_released():
 #: From RELEASED to REVISED, one switch a row; the first *is* RELEASED, the last *is* REVISED.
 FROM_RELEASED = _from_released()
 
-#: The paper's three ideas, each in a form that could work here, switched on in REVISED.
+#: The paper's three ideas, each in a form that could work here, switched on in REVISED. In none of
+#: these forms are anchors learned: no gradient reaches the size of the noise, since REVISED holds
+#: the graph constant, and the anchor learning loss takes its anchors as constants.
 IDEAS = {
-    "perturbation": dict(perturbation=True, spread=0.5),
+    "perturbation": dict(perturbation=True),
     "anchor learning": dict(al_weight=0.1, al_form="balanced"),
     "consistency": dict(cm_weight=0.1),
-    "all three": dict(
-        perturbation=True, spread=0.5, al_weight=0.1, al_form="balanced", cm_weight=0.1
-    ),
+    "all three": dict(perturbation=True, al_weight=0.1, al_form="balanced", cm_weight=0.1),
 }
 
 #: REVISED with one switch set otherwise: what each part is worth, and dead ends.
@@ -113,9 +115,9 @@ SWITCHES = {
     "no whitening": dict(whitening_ridge=1e6),
     "no ridge": dict(whitening_ridge=0.0),
     "one anchor set": dict(anchor_sets=1),
-    "no graph with Z": dict(self_share=0.0, self_weight=0.0),
-    "graph of Z alone beside": dict(self_views=False),
-    "graph with Z only": dict(self_share=1.0),
+    "no graph with Z": dict(vote_share=0.0, vote_weight=0.0),
+    "graph of Z alone beside": dict(retired="graph of Z alone"),  # in place of the vote
+    "graph with Z only": dict(vote_share=1.0),
     "a graph a view": dict(joint_graph=False),
     "not orthonormal, unit rows": dict(orthonormal=False, normalize_embedding=True),
     "perturbation learned through the graph": dict(perturbation=True, detach_graph=False),
@@ -131,15 +133,6 @@ ROBUSTNESS = {
     for factor in (0.5, 2.0)
 }
 
-#: Group of stored runs: its variants by name, and the number of seeds.
-GROUPS = {
-    "revised": ({"revised": {}}, 10),
-    "ideas": (IDEAS, 10),
-    "robustness": (ROBUSTNESS, 3),
-    "switches": (SWITCHES, 3),
-    "walk": (dict(list(WALK.items())[:-1]), 3),
-    "released": (dict(list(FROM_RELEASED.items())[:-1]), 3),
-}
 
 
 def variant(changes, name="variant") -> Recipe:
@@ -158,68 +151,79 @@ def variant(changes, name="variant") -> Recipe:
     return dataclasses.replace(REVISED, name=name, **changes)
 
 
-def stored(group, folder):
-    """Read a group of stored runs.
+def _runs_of(variants, **beside):
+    """Name to method and settings of the variants of REVISED; ``retired`` is no field."""
+    runs = {}
+    for name, changes in variants.items():
+        fields, retired = dict(changes), {}
+        if "retired" in fields:
+            retired["retired"] = fields.pop("retired")
+        runs[name] = "DMAC", settings_of(variant(fields), **retired, **beside)
+    return runs
+
+
+def _group(variants, seeds, datasets=DATASETS):
+    return dict(variants=variants, datasets=datasets, seeds=range(1, seeds + 1))
+
+
+_SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
+_SEARCHED = {name: (search.METHOD, search.BASE | c) for name, c in search.VARIANTS.items()}
+#: The groups of stored runs: ``variants`` (name to method and settings), ``datasets`` and
+#: ``seeds``, as :func:`dmac.experiments.records.runs` takes them. Walks leave out their last row,
+#: which is REVISED.
+GROUPS = {
+    "revised": _group(_runs_of({"revised": {}}), 10),
+    "baselines": _group(_SHALLOW, 10),
+    "unseen": _group(
+        _runs_of({"revised": {}}, held_out=0.3), 10, ("CCV-20d", "HandWritten", "100Leaves")
+    ),
+    "ideas": _group(_runs_of(IDEAS), 10),
+    "switches": _group(_runs_of(SWITCHES), 3),
+    "robustness": _group(_runs_of(ROBUSTNESS), 3),
+    "search": _group(_SEARCHED, 3, DEVELOPMENT),
+    "walk": _group(_runs_of(dict(list(WALK.items())[:-1])), 3, DEVELOPMENT),
+    "released": _group(_runs_of(dict(list(FROM_RELEASED.items())[:-1])), 3, ("PIE", "100Leaves")),
+    "seconds": _group(_runs_of({"revised": {}}, threads=2), 3),
+}
+
+
+def _check_complete(runs):
+    """Means over sets and seeds compare only where every variant has all of them."""
+    counts = runs.groupby(["variant", "dataset"], observed=False).acc.count()
+    if lacking := int((runs.attrs["seeds"] - counts).sum()):
+        raise ValueError(
+            f"{lacking} of {runs.attrs['seeds'] * len(counts)} runs are not stored: make them with "
+            "scripts/run_experiments.py"
+        )
+
+
+def changes(runs, revised):
+    """The differences between runs and REVISED's at the same data set and seed.
 
     Parameters
     ----------
-    group : str
-        A name in `GROUPS`, or "baselines", "unseen", "seconds", "search".
-    folder : str or path
-        ``notebooks/results/recipes``.
+    runs, revised : pandas.DataFrame
+        Of :func:`dmac.experiments.records.runs`: a group, and the group "revised".
 
     Returns
     -------
     pandas.DataFrame
-        A row a run, by variant, data set (in the order of `DATASETS`) and seed: ``acc`` and ``nmi``
-        in %, and whatever else the group keeps.
-    """
-    import pandas as pd  # only the book needs tables
-
-    lines = (Path(folder) / f"{group}.jsonl").read_text().splitlines()
-    runs = pd.DataFrame([json.loads(line) for line in lines])
-    # Runs are stored as they finish; the order must not depend on that.
-    variants = list(GROUPS[group][0]) if group in GROUPS else list(dict.fromkeys(runs.variant))
-    runs["variant"] = pd.Categorical(runs.variant, variants, ordered=True)
-    runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)
-    return runs.sort_values(["variant", "dataset", "seed"], ignore_index=True)
-
-
-def changes(group, folder):
-    """Stored runs less REVISED's at the same data set and seed.
-
-    Parameters
-    ----------
-    group, folder
-        As in `stored`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a run: ``variant``, ``dataset``, ``seed``, and the changes of ``acc`` and ``nmi``.
+        One row per run: ``variant``, ``dataset``, ``seed``, and the changes of ``acc`` and ``nmi``.
     """
     keys, scores = ["dataset", "seed"], ["acc", "nmi"]
-    reference = stored("revised", folder)[[*keys, *scores]]
-    both = stored(group, folder).merge(reference, on=keys, suffixes=("", "_revised"))
+    both = runs.merge(revised[[*keys, *scores]], on=keys, suffixes=("", "_revised"))
     for key in scores:
         both[key] -= both[f"{key}_revised"]
     return both[["variant", *keys, *scores]]
 
 
-def _check_complete(runs, group):
-    """Means over sets and seeds compare only where every variant has all of them."""
-    seeds = runs.groupby(["variant", "dataset"], observed=True).seed.nunique().unstack()
-    if seeds.isna().any(axis=None) or len(set(seeds.to_numpy().ravel())) != 1:
-        raise ValueError(f"the stored runs of {group!r} are not complete: make the missing ones")
-
-
-def by_variant(group, folder):
-    """Mean changes against REVISED, a row a variant.
+def by_variant(runs, revised):
+    """Mean changes against REVISED, one row per variant.
 
     Parameters
     ----------
-    group, folder
-        As in `stored`.
+    runs, revised
+        As in `changes`.
 
     Returns
     -------
@@ -234,40 +238,44 @@ def by_variant(group, folder):
     """
     from scipy import stats
 
-    runs, grouped = changes(group, folder), dict(observed=True)
-    _check_complete(runs, group)
-    table = runs.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
+    _check_complete(runs)
+    differences, grouped = changes(runs, revised), dict(observed=True)
+    table = differences.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
     for key in ("acc", "nmi"):
-        seeds = runs.groupby(["variant", "seed"], **grouped)[key].mean().unstack()
+        seeds = differences.groupby(["variant", "seed"], **grouped)[key].mean().unstack()
         quantile = stats.t.ppf(0.975, seeds.shape[1] - 1)
         table[f"mean {key.upper()}"] = seeds.mean(axis=1)
         table[f"± ({key})"] = quantile * seeds.sem(axis=1)
     return table
 
 
-def steps(group, walk, folder):
-    """Scores along a walk that ends at REVISED, on the data sets and seeds of the stored runs.
+def steps(runs, walk, revised):
+    """Scores along a walk that ends at REVISED, on the data sets and seeds of its runs.
 
     Parameters
     ----------
-    group, folder
-        As in `stored`.
+    runs, revised
+        As in `changes`.
     walk : dict
         `WALK` or `FROM_RELEASED`, whose last row is REVISED.
 
     Returns
     -------
     pandas.DataFrame
-        A row a step: ACC by data set, and the means of ACC and NMI, in %.
-    """
-    import pandas as pd
+        One row per step: ACC by data set, and the means of ACC and NMI, in %.
 
-    runs, arrived = stored(group, folder), stored("revised", folder)
-    _check_complete(runs, group)
-    arrived = arrived[arrived.seed.isin(runs.seed) & arrived.dataset.isin(runs.dataset)]
-    runs = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
-    runs["dataset"] = pd.Categorical(runs.dataset, DATASETS, ordered=True)
-    means = runs.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
+    Raises
+    ------
+    ValueError
+        If runs are missing.
+    """
+    import pandas as pd  # only the book needs tables
+
+    _check_complete(runs)
+    arrived = revised[revised.seed.isin(runs.seed) & revised.dataset.isin(runs.dataset)]
+    both = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
+    both["dataset"] = pd.Categorical(both.dataset, DATASETS, ordered=True)
+    means = both.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
     table = means.acc.loc[list(walk)]
     table["mean ACC"], table["mean NMI"] = means.acc.mean(axis=1), means.nmi.mean(axis=1)
     return table

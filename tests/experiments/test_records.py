@@ -53,8 +53,9 @@ def test_stored_runs_are_found_without_the_data(folder, made):
     assert row.acc == 100 * record["scores"]["acc"] and row.oracle_nmi >= row.nmi - 1e-9
     assert row.neighbors == record["embedding"]["neighbors"]
     assert row.seconds == record["seconds"]["pretraining"] + record["seconds"]["training"]
+    assert row.fit_seconds == record["seconds"]["fit"] and np.isnan(row.fitted_acc)
     baseline = frame[frame.variant == METHOD].iloc[0]
-    assert np.isnan(baseline.oracle_acc) and baseline.seconds > 0
+    assert np.isnan(baseline.oracle_acc) and baseline.seconds == baseline.fit_seconds > 0
     assert frame.attrs["seeds"] == 10
     nothing = experiments.stored(VARIANTS, ["absent"], [1], folder)
     assert nothing.empty and list(nothing.columns) == list(frame.columns)

@@ -7,9 +7,10 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 import dmac
-from dmac.experiments import plan
+from dmac.experiments import measure, plan, search
 from dmac.experiments import records as experiments
 from dmac.experiments import run as runs
 from dmac.recipes import RELEASED, REVISED, Recipe
@@ -92,7 +93,7 @@ def test_a_fit_that_fails_is_a_record(tmp_path):
 
 
 def test_arrays_are_kept_where_a_figure_needs_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "plane", lambda z: z[:, :2])  # UMAP compiles for half a minute
+    monkeypatch.setattr(measure, "plane", lambda z: z[:, :2])  # UMAP compiles for half a minute
     plain = specs()[0]
     store, (record,) = complete([plain], tmp_path)
     path = experiments.arrays_path(store, record["key"])
@@ -123,6 +124,51 @@ def test_counts_are_weighted_by_term(tmp_path):
     np.testing.assert_allclose(runs.tf_idf(counts).toarray(), [[2, rare], [3, 0]])
 
 
+def test_a_share_of_the_samples_is_held_out(tmp_path):
+    settings = runs.settings_of(SHORT, held_out=0.25)
+    (record,) = complete([runs.Spec("toy", "DMAC", settings, 1, "some")], tmp_path)[1]
+    data, order = load("toy"), np.random.default_rng(1).permutation(60)
+    seen, unseen = order[:45], order[45:]
+    model = dmac.DMAC(3, runs.recipe_of(settings), random_state=1)
+    model.fit([x[seen] for x in data.views])
+    predicted = model.predict([x[unseen] for x in data.views])
+    assert record["scores"] == pytest.approx(dmac.scores(data.labels[unseen], predicted), abs=1e-5)
+    expected = dmac.scores(data.labels[seen], model.labels_)
+    assert record["fitted"] == pytest.approx(expected, abs=1e-5)
+    assert record["seconds"]["fit"] > 0
+
+
+def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
+    used = []
+
+    def function(views, n_clusters, seed, threads):
+        used.append(torch.get_num_threads())
+        return load("toy").labels
+
+    monkeypatch.setitem(runs.METHODS, "timed", (function, {}))
+    before = torch.get_num_threads()
+    record = runs.make_run(runs.Spec("toy", "timed", {"threads": 2}, 1, "some"), load=load)
+    assert record["threads"] == 2 and used == [2] and record["scores"]["acc"] == 1
+    assert torch.get_num_threads() == before
+
+
+def test_a_run_of_the_search_is_made(tmp_path):
+    settings = search.BASE | {"sets": 3, "components": 1.0}
+    (record,) = complete([runs.Spec("toy", search.METHOD, settings, 1, "some")], tmp_path)[1]
+    labels = search.spectral_search(load("toy").views, 3, 1, **settings)
+    assert record["scores"]["nmi"] == pytest.approx(dmac.scores(load("toy").labels, labels)["nmi"])
+
+
+def test_a_retired_choice_is_found_and_not_made(tmp_path):
+    settings = runs.settings_of(SHORT, retired="graph of Z alone")
+    spec = runs.Spec("toy", "DMAC", settings, 1, "some")
+    with pytest.raises(ValueError, match="cannot be made any more.*'graph of Z alone'"):
+        complete([spec], tmp_path)
+    store = experiments.open_store(tmp_path)
+    store.append(spec.identity(load) | {"scores": {"acc": 1.0, "nmi": 1.0}}, "toy/some")
+    assert complete([spec], tmp_path)[1] == []
+
+
 def test_data_without_labels_are_refused(tmp_path):
     def unlabelled(name):
         return dataclasses.replace(load(name), labels=None)
@@ -136,7 +182,7 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
         settings = runs.settings_of(recipe)
         assert len(settings) == len(dataclasses.fields(Recipe)) - 1
         assert dataclasses.replace(runs.recipe_of(settings), name=recipe.name) == recipe
-    old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "spread"}
+    old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
 
@@ -146,10 +192,11 @@ def test_every_listed_run_can_be_made():
     listed = [spec for stage in stages.values() for spec in stage]
     assert len(listed) > 2000
     sizes = {"PIE": (680, 68), "Yale-3view": (165, 15), "mfeat": (2000, 10), "BBC": (685, 5)}
+    assert not any("retired" in spec.settings for spec in listed)
     seen = set()
     for spec in listed:
         if spec.method != "DMAC":
-            assert spec.method in runs.BASELINES
+            assert spec.method in (*runs.BASELINES, search.METHOD)
             continue
         text = json.dumps(spec.settings, sort_keys=True, allow_nan=False)
         if spec.dataset in sizes and (spec.dataset, text) not in seen:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import dmac
+from dmac.experiments import records, search
+from dmac.experiments.run import recipe_of, settings_of
 from dmac.experiments.switches import (
     FROM_RELEASED,
     GROUPS,
@@ -28,10 +30,14 @@ FAMILIES = {
     "robustness": ROBUSTNESS,
 }
 ALL = {f"{family}: {name}": c for family, vs in FAMILIES.items() for name, c in vs.items()}
+MADE = {name: changes for name, changes in ALL.items() if "retired" not in changes}
 
 
 def fields(changes):
-    return tuple(dataclasses.asdict(variant(changes, "x")).items())
+    """What tells variants apart; one that is retired is told by that."""
+    changes = dict(changes)
+    retired = changes.pop("retired", None)
+    return (retired, *dataclasses.asdict(variant(changes, "x")).items())
 
 
 def test_walk_ends_at_revised_and_every_step_changes_something():
@@ -50,7 +56,7 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
         {"anchor_factor", "anchor_share"},
         {"root"},
         {"whitening_ridge"},
-        {"self_weight", "self_share"},
+        {"vote_weight", "vote_share"},
         {"anchor_sets", "anchor_iterations"},
         {"epochs", "lr"},
     ]
@@ -87,10 +93,28 @@ def test_robustness_halves_and_doubles():
 
 
 def test_groups_hold_every_variant_once_and_revised_in_its_own():
-    assert GROUPS["revised"][0] == {"revised": {}}
-    held = [fields(c) for variants, _ in GROUPS.values() for c in variants.values()]
-    assert len(held) == len(set(held))
-    assert set(held) == {fields(changes) for changes in ALL.values()} | {fields({})}
+    families = ("revised", "ideas", "switches", "robustness", "walk", "released")
+    texts = [
+        json.dumps(settings, sort_keys=True)
+        for group in families
+        for _, settings in GROUPS[group]["variants"].values()
+    ]
+    assert len(texts) == len(set(texts)) == len({fields(c) for c in ALL.values()} | {fields({})})
+    for group, family in FAMILIES.items():
+        for name, (_, settings) in GROUPS[group]["variants"].items():
+            changes = dict(family[name])
+            assert settings.get("retired") == changes.pop("retired", None)
+            assert recipe_of(settings) == variant(changes)
+    assert GROUPS["revised"]["variants"] == {"revised": ("DMAC", settings_of(REVISED))}
+
+
+def test_groups_beside_the_families_are_revised_and_the_search():
+    for group, beside in (("unseen", {"held_out": 0.3}), ("seconds", {"threads": 2})):
+        (run,) = GROUPS[group]["variants"].values()
+        assert run == ("DMAC", settings_of(REVISED, **beside))
+    for name, (method, settings) in GROUPS["search"]["variants"].items():
+        assert method == search.METHOD and settings.keys() == search.BASE.keys()
+        assert settings == search.BASE | search.VARIANTS[name]
 
 
 def test_variant_is_revised_with_a_name_of_its_own():
@@ -100,9 +124,9 @@ def test_variant_is_revised_with_a_name_of_its_own():
         variant({"n_neighbors": 0})
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@pytest.mark.parametrize("name", list(MADE))
 def test_every_variant_runs(name):
-    recipe = variant(ALL[name])
+    recipe = variant(MADE[name])
     short = {key: min(getattr(recipe, key), 2) for key in ("pretrain_epochs", "epochs")}
     recipe = dataclasses.replace(recipe, **short)
     rng = np.random.default_rng(0)
@@ -116,46 +140,59 @@ def test_every_variant_runs(name):
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
+SETS = {"PIE": 0.9, "BBC": 0.6}
+
+
+def frame(group, accuracies, lacking=()):
+    """Runs of some variants on two sets and three seeds, as the store's reader returns them."""
+    variants = {name: GROUPS[group]["variants"][name] for name in accuracies}
+    by_name = {
+        records.run_name(dataset, method, settings, seed): dict(
+            dataset=dataset,
+            method=method,
+            settings=settings,
+            seed=seed,
+            scores={"acc": start + accuracies[name](dataset, seed) / 100, "nmi": start},
+        )
+        for name, (method, settings) in variants.items()
+        for dataset, start in SETS.items()
+        for seed in (1, 2, 3)
+        if (name, dataset, seed) not in lacking
+    }
+    return records.runs(by_name, variants, list(SETS), (1, 2, 3))
+
+
 @pytest.fixture
-def folder(tmp_path):
-    """REVISED at 90 and 60 on two data sets, three seeds, with variants at known distances."""
-    sets = {"PIE": 90.0, "BBC": 60.0}
-
-    def write(group, offsets):
-        lines = [
-            {"variant": name, "dataset": d, "seed": seed, "acc": acc + of(d, seed), "nmi": acc}
-            for name, of in offsets.items()
-            for d, acc in sets.items()
-            for seed in (1, 2, 3)
-        ]
-        (tmp_path / f"{group}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-
-    write("revised", {"revised": lambda d, seed: seed})
-    write("ideas", {"consistency": lambda d, seed: 2 * seed + (d == "PIE")})
-    write("walk", {name: lambda d, seed, i=i: i for i, name in enumerate(list(WALK)[:-1])})
-    return tmp_path
+def revised():
+    """REVISED at 90 and 60, and a point more with each seed."""
+    return frame("revised", {"revised": lambda dataset, seed: seed})
 
 
-def test_changes_are_paired_by_set_and_seed(folder):
-    table = by_variant("ideas", folder)
+WALKED = {name: lambda dataset, seed, i=i: i for i, name in enumerate(list(WALK)[:-1])}
+CONSISTENCY = {"consistency": lambda dataset, seed: 2 * seed + (dataset == "PIE")}
+
+
+def test_changes_are_paired_by_set_and_seed(revised):
+    table = by_variant(frame("ideas", CONSISTENCY), revised)
     assert list(table.index) == ["consistency"]
     row = table.loc["consistency"]
-    assert (row["PIE"], row["BBC"], row["mean ACC"]) == (3.0, 2.0, 2.5)
-    assert row["± (acc)"] == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # of 1.5, 2.5, 3.5
+    expected = (3.0, 2.0, 2.5, 4.303 / 3**0.5)  # the last of 1.5, 2.5, 3.5
+    columns = ["PIE", "BBC", "mean ACC", "± (acc)"]
+    assert list(row[columns]) == pytest.approx(expected, rel=1e-3)
     assert row["mean NMI"] == row["± (nmi)"] == 0
 
 
-@pytest.mark.parametrize("group, table", [("ideas", by_variant), ("walk", steps)])
-def test_groups_with_a_missing_run_are_refused(group, table, folder):
-    path = folder / f"{group}.jsonl"
-    path.write_text("\n".join(path.read_text().splitlines()[:-1]))
-    arguments = (WALK,) if table is steps else ()
-    with pytest.raises(ValueError, match=f"runs of '{group}' are not complete"):
-        table(group, *arguments, folder)
+@pytest.mark.parametrize("lacking", [1, 3, 6])
+def test_groups_with_missing_runs_are_refused(revised, lacking):
+    absent = [(name, "BBC", seed) for name in ("start", "+ ridge") for seed in (1, 2, 3)][:lacking]
+    runs = frame("walk", WALKED, absent)
+    for table in (lambda: steps(runs, WALK, revised), lambda: by_variant(runs, revised)):
+        with pytest.raises(ValueError, match=f"{lacking} of 36 runs are not stored"):
+            table()
 
 
-def test_steps_end_at_revised(folder):
-    table = steps("walk", WALK, folder)
+def test_steps_end_at_revised(revised):
+    table = steps(frame("walk", WALKED), WALK, revised)
     assert list(table.index) == list(WALK)
     assert list(table["mean ACC"]) == pytest.approx([75, 76, 77, 78, 79, 80, 77])
     assert list(table.columns) == ["PIE", "BBC", "mean ACC", "mean NMI"]

@@ -1,0 +1,103 @@
+"""A measured fit: its clock, the scores on the way, and what is said of an embedding."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from toy_runs import SHORT, load
+
+import dmac
+from dmac.experiments import measure
+from dmac.training import EpochRecord
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time in seconds, which only moves when it is told to."""
+    clock = [0.0]
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
+    return clock
+
+
+def test_clock_does_not_count_what_is_paused(now):
+    clock = measure._Clock()
+    now[0] = 3
+    with clock.paused():
+        now[0] = 10
+    now[0] = 12
+    assert clock.seconds() == 5
+    with clock.paused():
+        now[0] = 20
+        clock.restart()
+        now[0] = 21
+    now[0] = 25
+    assert clock.seconds() == 4  # from 21: what came before the restart is gone, 20 to 21 is paused
+
+
+def test_pause_ends_with_an_error(now):
+    clock = measure._Clock()
+    with pytest.raises(FloatingPointError), clock.paused():
+        now[0] = 7
+        raise FloatingPointError
+    now[0] = 9
+    assert clock.seconds() == 2
+
+
+def test_epochs_are_scored_as_k_means_with_the_seed_finds_them():
+    data, z = load("toy"), {}
+    model = dmac.DMAC(3, SHORT, random_state=2)
+    model.fit(data.views, callback=lambda r, embed: z.update({(type(r), r.epoch): embed()}))
+    record = measure.measure(data, SHORT, 2)
+    for epoch in (1, 2, 3):
+        labels = dmac.compute.kmeans.kmeans(z[EpochRecord, epoch].astype(float), 3, 2).labels_
+        expected = dmac.scores(data.labels, labels)
+        for name in ("acc", "nmi"):
+            assert record["epochs"][name][epoch - 1] == pytest.approx(expected[name], abs=1e-5)
+    assert record["scores"] == pytest.approx(dmac.scores(data.labels, model.labels_), abs=1e-5)
+    assert "arrays" not in record and record["n_anchors"] == model.n_anchors_
+
+
+def test_what_the_scores_take_is_not_counted(monkeypatch):
+    slow = 0.2
+
+    def slowly(*arguments):
+        measure.time.sleep(slow)
+        return dmac.scores(*arguments)
+
+    monkeypatch.setattr(measure, "scores", slowly)
+    record = measure.measure(load("toy"), dataclasses.replace(SHORT, epochs=5), 1)
+    assert record["seconds"]["training"] < record["seconds"]["fit"] < 5 * slow
+
+
+def test_oracle_is_the_best_epoch_of_each_metric_or_the_end():
+    epochs = [{"acc": 0.5, "nmi": 0.9}, {"acc": 0.7, "nmi": 0.1}]
+    best = measure._oracle(epochs, {"acc": 0.6, "nmi": 0.95})
+    assert best == {"acc": 0.7, "acc_epoch": 2, "nmi": 0.95, "nmi_epoch": 2}
+
+
+def test_agreement_of_separated_and_of_mixed_labels():
+    z = np.repeat(np.eye(2), 10, axis=0) + 1e-3 * np.random.default_rng(0).normal(size=(20, 2))
+    apart = measure._agreement(z, np.arange(20) // 10)
+    mixed = measure._agreement(z, np.arange(20) % 2)
+    assert apart["neighbors"] == 1 and apart["silhouette"] > 0.99
+    assert mixed["neighbors"] < 0.7 and mixed["silhouette"] < 0
+
+
+def test_anchors_have_the_class_of_their_samples_or_of_the_nearest():
+    model = dmac.DMAC(3, SHORT, random_state=0)
+    model.embedding_ = np.array([[0, 0], [0.1, 0], [0.2, 0], [5, 0]], dtype=np.float32)
+    # The first has three samples, two of class 1; the third has none and is near the last sample.
+    model.anchors_ = np.array([[0.1, 0], [5, 0], [9, 0]], dtype=np.float32)
+    labels = np.array([1, 0, 1, 2])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "plane", lambda z: z)  # UMAP compiles for half a minute
+        arrays = measure._arrays(model, labels)
+    assert list(arrays["anchor_classes"]) == [1, 2, 2]
+    assert arrays["anchors"].dtype == np.float32 and list(arrays["classes"]) == list(labels)
+
+
+def test_shape_of_a_collapsed_and_of_an_orthonormal_embedding():
+    point = measure._shape(np.ones((9, 2)))
+    assert point["one_minus_cosine"] == pytest.approx(0, abs=1e-12)
+    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
+    assert measure._shape(signs)["effective_rank"] == pytest.approx(2)
