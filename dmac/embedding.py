@@ -46,7 +46,7 @@ class ViewEncoder(nn.Module):
         self.normalize = normalize
 
     def forward(self, x):
-        """(n, d_a) dense tensor or `SparseView` -> (n, d)."""
+        """(n, d_a) dense tensor or `dmac.compute.layers.SparseView` -> (n, d)."""
         h = F.leaky_relu(linear(self.first, x), self.negative_slope)
         z = F.leaky_relu(self.second(h), self.negative_slope)
         return F.normalize(z, dim=1) if self.normalize else z
@@ -97,7 +97,7 @@ class ResidualEncoder(nn.Module):
         self.normalize = normalize
 
     def forward(self, x):
-        """(n, n_features) dense tensor or `SparseView` -> (n, d)."""
+        """(n, n_features) dense tensor or `dmac.compute.layers.SparseView` -> (n, d)."""
         z = linear(self.linear, x)
         if self.first is not None:
             z = z + self.second(F.leaky_relu(linear(self.first, x), self.negative_slope))

@@ -4,7 +4,7 @@ That reader trusts what the file says of its own structure: a damaged type code,
 crash the interpreter or keep it busy for hours. Here the structure is walked first, following
 "MAT-File Format" (The MathWorks), and anything impossible is a ``ValueError``.
 
-Chapter 1 of the book loads such files through :func:`dmac.views.load`.
+Chapter 1 of the book loads such files through :func:`dmac.load`.
 """
 
 import io

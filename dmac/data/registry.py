@@ -3,7 +3,7 @@
 None of these files states a licence, so none is part of the package: each is named by its public
 repository, commit, path and SHA-256, and read from the reader's own copy or downloaded.
 
-Chapter 1 of the book loads them through :func:`dmac.views.load`.
+Chapter 1 of the book loads them through :func:`dmac.load`.
 """
 
 import hashlib

@@ -1,0 +1,109 @@
+"""What the start page, the errata and the README say of data in general, computed.
+
+Another data set is another draw of data sets, so the intervals are over the data sets: those over
+seeds only say how far a result holds on the sets at hand. The errata and the start page of the book
+call these functions.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from dmac.experiments import paper, switches
+from dmac.experiments.compare import interval
+
+#: Where the runs of chapter 11 are stored.
+FOLDER = Path(__file__).parents[2] / "notebooks" / "results" / "recipes"
+
+
+def beside_shallow(folder=FOLDER):
+    """REVISED against the one of four shallow pipelines with the best mean over the data sets.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where the runs are stored.
+
+    Returns
+    -------
+    pandas.Series
+        The difference of the mean ACC over the seeds, by data set, in points.
+    """
+    revised = switches.stored("revised", folder).groupby("dataset", observed=True).acc.mean()
+    names = ["variant", "dataset"]
+    shallow = switches.stored("baselines", folder).groupby(names, observed=True).acc.mean()
+    best = shallow.groupby("variant", observed=True).mean().idxmax()
+    return revised - shallow[best]
+
+
+def of_training(folder=FOLDER):
+    """REVISED against its own start in closed form, which no epoch has trained.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where the runs are stored.
+
+    Returns
+    -------
+    pandas.Series
+        The mean difference of ACC at equal seeds, by data set, in points.
+    """
+    changes = switches.changes("switches", folder)
+    untrained = changes[changes.variant == "nothing trained (0 epochs)"]
+    return -untrained.groupby("dataset", observed=True).acc.mean()
+
+
+def over_datasets(differences, developed):
+    """Means with Student's 95 % interval over data sets: of all, and of two parts.
+
+    Parameters
+    ----------
+    differences : pandas.Series
+        By data set, in points.
+    developed : collection of str
+        The data sets that REVISED was developed on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``mean`` and ``half`` width; rows "all", "developed on" and "others".
+    """
+    seen = differences.index.isin(list(developed))
+    parts = {"all": seen | True, "developed on": seen, "others": ~seen}
+    rows = {name: interval(differences[part]) for name, part in parts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half"])
+
+
+def whole_samples(datasets=("Yale", "PIE", "BBC")):
+    """Which accuracies of Table 2 are those of a whole number of samples.
+
+    Of n samples a single run gets a whole number right. The mean of ten runs is a multiple of
+    1 / (10 n), and one in ten of those is a multiple of 1 / n.
+
+    Parameters
+    ----------
+    datasets : tuple of str
+        Of the paper, small enough that the two decimals of the table tell.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method and data set: ``method``, ``dataset``, ``acc`` as printed, in %, the
+        nearest number of samples ``hits`` of ``n``, whether that is the accuracy as printed
+        (``whole``), and the ``chance`` of this for a mean of ten runs, all multiples of
+        1 / (10 n) being equally likely.
+    """
+    rows = []
+    for dataset in datasets:
+        n = paper.DATASETS[dataset][0]
+        printed = {f"{100 * hits / n:.2f}" for hits in range(n + 1)}
+        means = [f"{10 * hits / n:.2f}" for hits in range(10 * n + 1)]
+        chance = sum(mean in printed for mean in means) / len(means)
+        for method in paper.TABLE_2:
+            acc = paper.value(dataset, "acc", method)
+            hits = round(acc * n / 100)
+            whole = f"{100 * hits / n:.2f}" == f"{acc:.2f}"
+            rows.append((method, dataset, acc, hits, n, whole, chance))
+    columns = ["method", "dataset", "acc", "hits", "n", "whole", "chance"]
+    return pd.DataFrame(rows, columns=columns)
