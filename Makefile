@@ -37,7 +37,7 @@ help:
 	@echo "make test   set up if needed, run every test, every chapter and every experiment"
 	@echo "make html   render the book again without running the experiments again"
 	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
-	@echo "make figures  draw every figure and table from the stored runs to _build/figures"
+	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
@@ -79,8 +79,12 @@ else
 	@echo "PROFILE is $(PROFILE); it must be quick or full"; exit 1
 endif
 
+# The pages of `make book`, two at a time, but for the one that times this machine: it runs alone.
 figures: $(READY)
-	$(BIN)/python scripts/make_figures.py
+	@$(MAKE) --no-print-directory -j2 $(filter-out %runtime.ipynb,$(EXPERIMENTS))
+	@$(MAKE) --no-print-directory $(filter %runtime.ipynb,$(EXPERIMENTS))
+	@rm -rf _build/figures
+	@$(BIN)/python -m dmac.experiments.export book/experiments _build/figures
 
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile

@@ -82,7 +82,7 @@ def save(store, given, variants=plan.COMPARISON, **options):
         experiments.runs(records, variants, names, seeds)
         for records in (first, experiments.index(again))
     ]
-    tables = [comparisons.repeated(*frames, metric) for metric in ("acc", "nmi")]
+    tables = [comparisons.compare_repeats(*frames, metric) for metric in ("acc", "nmi")]
     print(tables[0].round(2).to_string())
     return max((table.largest.max() for table in tables if len(table)), default=0.0)
 

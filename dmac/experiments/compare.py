@@ -6,16 +6,18 @@ Functions without text in their cells return numbers, in points.
 import numpy as np
 import pandas as pd
 
+from dmac.experiments import plan
+
 #: What a table has where nothing is stored.
 NOTHING = "–"
 
 
-def present(runs):
+def list_datasets(runs):
     """Data sets that have a run, in order."""
     return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
 
 
-def repeated(runs, again, metric="acc"):
+def compare_repeats(runs, again, metric="acc"):
     """How far runs made a second time are from the first, with the same data, settings and seed.
 
     Parameters
@@ -27,7 +29,7 @@ def repeated(runs, again, metric="acc"):
     Returns
     -------
     pandas.DataFrame
-        A row a variant and data set that both have, in points: the ``mean`` and the ``largest``
+        One row per variant and data set that both have, in points: the ``mean`` and the ``largest``
         distance of two runs, the distance of the two means over the seeds (``of means``), the
         standard deviation over the seeds of the first (``sd``), and the number of ``seeds``.
     """
@@ -53,8 +55,8 @@ def repeated(runs, again, metric="acc"):
 
 def best_of(runs, variants, metric="acc"):
     """By data set, which of some variants has the highest mean."""
-    some = runs[runs.variant.isin(variants)].dropna(subset=[metric])
-    means = some.groupby(["dataset", "variant"], observed=True)[metric].mean()
+    candidates = runs[runs.variant.isin(variants)].dropna(subset=[metric])
+    means = candidates.groupby(["dataset", "variant"], observed=True)[metric].mean()
     return {dataset: part.idxmax()[1] for dataset, part in means.groupby(level=0, observed=True)}
 
 
@@ -69,7 +71,7 @@ def interval(values):
     return values.mean(), stats.t.ppf(0.975, len(values) - 1) * error
 
 
-def paired(runs, variant, reference, metric="acc"):
+def paired_differences(runs, variant, reference, metric="acc"):
     """Differences of a metric between two variants, at the same data set and seed.
 
     Parameters
@@ -83,31 +85,82 @@ def paired(runs, variant, reference, metric="acc"):
     Returns
     -------
     pandas.DataFrame
-        A row a data set: the ``mean`` difference, the ``half`` width of Student's 95 % interval,
-        ``p`` of the paired t-test, and the number of ``seeds``. With one seed there is only the
-        mean; where all differences are 0, p is 1.
+        One row per data set: the ``mean`` difference, the ``half`` width of Student's 95 %
+        interval, ``p`` of the paired t-test, and the number of ``seeds``. With one seed there is
+        only the mean; where all differences are 0, p is 1.
     """
-    from scipy import stats
-
     rows = {}
     for dataset, part in runs.groupby("dataset", observed=True):
         other = reference if isinstance(reference, str) else reference.get(dataset)
         values = part.set_index(["variant", "seed"])[metric].dropna()
         known = values.index.get_level_values(0)
-        if variant not in known or other not in known:
+        if variant in known and other in known:
+            rows[dataset] = values[variant] - values[other]
+    return _tested(rows)
+
+
+def training_changes(runs):
+    """What the main training adds to the accuracy that the pre-training has, seed by seed.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Of one variant with a pre-training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per data set: the mean accuracies ``before`` and ``after`` the main training, then
+        the columns of `paired_differences`, with p adjusted over the table by Holm's method.
+    """
+    both = runs.dropna(subset=["start_acc", "acc"])
+    groups = dict(list(both.groupby("dataset", observed=True)))
+    table = _tested({dataset: part.acc - part.start_acc for dataset, part in groups.items()})
+    table.insert(0, "before", [groups[dataset].start_acc.mean() for dataset in table.index])
+    table.insert(1, "after", [groups[dataset].acc.mean() for dataset in table.index])
+    return table.assign(p=holm(table.p))
+
+
+def _tested(differences):
+    """By data set, some seeds' differences as a row with a mean, an interval and a t-test."""
+    from scipy import stats
+
+    rows = {}
+    for dataset, values in differences.items():
+        x = values.dropna().to_numpy()
+        if not len(x):
             continue
-        change = (values[variant] - values[other]).dropna().to_numpy()
-        if not len(change):
-            continue
-        mean, half = interval(change)
-        row = {"mean": mean, "half": half, "p": np.nan, "seeds": len(change)}
-        if len(change) > 1:
-            error = change.std(ddof=1) / len(change) ** 0.5
-            constant = 0.0 if change.any() else 1.0
-            t = change.mean() / error if error else None
-            row["p"] = constant if t is None else 2 * stats.t.sf(abs(t), len(change) - 1)
-        rows[dataset] = row
+        mean, half = interval(x)
+        rows[dataset] = row = {"mean": mean, "half": half, "p": np.nan, "seeds": len(x)}
+        if len(x) > 1:
+            error = x.std(ddof=1) / len(x) ** 0.5
+            constant = 0.0 if x.any() else 1.0
+            row["p"] = 2 * stats.t.sf(abs(mean / error), len(x) - 1) if error else constant
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
+
+
+def over_datasets(means):
+    """The mean of several data sets' means, with Student's 95 % interval over the data sets.
+
+    Seeds say how far a result holds on one data set; this says how far it holds on another one.
+
+    Parameters
+    ----------
+    means : pandas.Series
+        By data set, in points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``mean``, ``half`` width and the number of ``sets``: one row for all data sets, one for
+        those that REVISED was developed on (:data:`dmac.experiments.plan.DEVELOPMENT`), and one
+        for the others.
+    """
+    means = means.dropna()
+    developed = means.index.isin(plan.DEVELOPMENT)
+    groups = {"all": means, "developed on": means[developed], "others": means[~developed]}
+    rows = {name: (*interval(x), len(x)) for name, x in groups.items() if len(x)}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "sets"])
 
 
 def holm(p):
@@ -122,7 +175,7 @@ def holm(p):
 
 
 def significance(runs, variants, references, metric="acc"):
-    """Variants less the best of some references on every data set, tested over the seeds.
+    """Differences between variants and the best of some references, tested over the seeds.
 
     The reference is the one with the highest mean: the labels pick it, and that favours it.
 
@@ -135,7 +188,7 @@ def significance(runs, variants, references, metric="acc"):
     best = best_of(runs, references, metric)
     parts = []
     for variant in variants:
-        part = paired(runs, variant, best, metric).rename_axis("dataset").reset_index()
+        part = paired_differences(runs, variant, best, metric).rename_axis("dataset").reset_index()
         part.insert(1, "variant", variant)
         part.insert(2, "reference", part.dataset.map(best))
         parts.append(part)
@@ -148,44 +201,65 @@ def significance(runs, variants, references, metric="acc"):
     )
 
 
-def differences(table):
-    """The table of `significance` or `paired` as text."""
-    shown = pd.DataFrame(index=table.index)
+def format_differences(table):
+    """The table of `significance`, `paired_differences` or `training_changes` as text."""
+    text = pd.DataFrame(index=table.index)
+    for column in [name for name in ("before", "after") if name in table]:
+        text[f"{column}, %"] = table[column].map("{:.1f}".format)
     if "reference" in table:
-        shown["best baseline"] = table["reference"]
-    shown["difference"] = [change(m, h) for m, h in zip(table["mean"], table["half"])]
-    shown["p"] = [p_text(p) for p in table.p]
-    shown["seeds"] = table.seeds.astype(int) if len(table) else []
-    return shown.rename_axis(index=[None] * table.index.nlevels)
+        text["best baseline"] = table["reference"]
+    text["difference"] = [format_change(m, h) for m, h in zip(table["mean"], table["half"])]
+    text["p"] = [format_p(p) for p in table.p]
+    text["seeds"] = table.seeds.astype(int) if len(table) else []
+    return text.rename_axis(index=[None] * table.index.nlevels)
 
 
-def change(mean, half=np.nan):
+def format_over_datasets(table):
+    """The means of a table of `significance` over data sets, as text; see `over_datasets`.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        One row per variant: mean and half width over all data sets, over those that REVISED was
+        developed on, and over the others, with their numbers in brackets.
+    """
+    rows = {}
+    for variant in dict.fromkeys(table.index.get_level_values("variant")):
+        groups = over_datasets(table["mean"].xs(variant, level="variant"))
+        rows[variant] = {
+            f"{group} ({row.sets:.0f})": format_change(row["mean"], row.half)
+            for group, row in groups.iterrows()
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def format_change(mean, half=np.nan):
     """A difference with its sign, and the half width of its interval if that is known."""
     text = f"{mean:+.1f}".replace("-", "−")
     text = "0.0" if text in ("+0.0", "−0.0") else text
     return text if np.isnan(half) else f"{text} ± {half:.1f}"
 
 
-def p_text(p):
+def format_p(p):
     """A p value for a table."""
     return NOTHING if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def changes(runs, reference="RELEASED", metric="acc"):
-    """Every variant less RELEASED at the same seed: means by data set, then their mean.
+    """Differences between every variant and RELEASED at the same seed, in points.
 
     Returns
     -------
     pandas.DataFrame
-        A row a variant, in points. The mean is over the data sets where every variant that is
-        stored at all has runs.
+        One row per variant: the mean over the seeds on every data set, then the ``mean`` over the
+        data sets where every variant that is stored at all has runs.
     """
-    found = {}
+    means = {}
     for variant in [v for v in runs.variant.cat.categories if v != reference]:
-        part = paired(runs, variant, reference, metric)
+        part = paired_differences(runs, variant, reference, metric)
         if len(part):
-            found[variant] = part["mean"]
-    table = pd.DataFrame(found).T
+            means[variant] = part["mean"]
+    table = pd.DataFrame(means).T
     table = table[[d for d in runs.dataset.cat.categories if d in table]]
     if table.empty:
         return table
@@ -194,13 +268,13 @@ def changes(runs, reference="RELEASED", metric="acc"):
     return table
 
 
-def changes_shown(runs, reference="RELEASED", metric="acc"):
+def format_changes(runs, reference="RELEASED", metric="acc"):
     """The table of `changes` with the half widths of Student's 95 % intervals, as text."""
     numbers = changes(runs, reference, metric)
-    shown = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
+    text = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
     for variant in numbers.index:
-        for dataset, row in paired(runs, variant, reference, metric).iterrows():
-            shown.loc[variant, dataset] = change(row["mean"], row["half"])
+        for dataset, row in paired_differences(runs, variant, reference, metric).iterrows():
+            text.loc[variant, dataset] = format_change(row["mean"], row["half"])
         if "mean" in numbers and not np.isnan(numbers.loc[variant, "mean"]):
-            shown.loc[variant, "mean"] = change(numbers.loc[variant, "mean"])
-    return shown
+            text.loc[variant, "mean"] = format_change(numbers.loc[variant, "mean"])
+    return text

@@ -1,4 +1,4 @@
-"""Drawings of the experiment pages, from frames of runs (:func:`dmac.experiments.records.runs`).
+"""Figures of the experiment pages, from frames of runs (:func:`dmac.experiments.records.runs`).
 
 Each function returns a matplotlib figure; the style is that of whoever calls. Colours are told
 apart by markers or line styles too. A figure of which nothing is stored says so.
@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dmac.experiments import paper
-from dmac.experiments.compare import present
+from dmac.experiments.compare import list_datasets
 from dmac.experiments.records import curves
 from dmac.experiments.sensitivity import grid_means
 from dmac.recipes import RELEASED
@@ -20,7 +20,7 @@ STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _GREY = "0.35"
 
 
-def nothing(text="no runs of this are stored yet"):
+def plot_nothing(text="no runs of this are stored yet"):
     """A figure that says only that it has nothing to show."""
     figure, axes = plt.subplots(figsize=(4, 1))
     axes.text(0.5, 0.5, text, ha="center", va="center")
@@ -50,11 +50,11 @@ def _paper_line(axis, dataset, value, along="y"):
     line(value, color="black", linewidth=1, linestyle="-" if same else ":", label=label)
 
 
-def accuracy(runs, metric="acc"):
+def plot_accuracy(runs, metric="acc"):
     """Every method's mean and standard deviation on every data set; the paper's DMAC as a line."""
-    names = present(runs)
+    names = list_datasets(runs)
     if not names:
-        return nothing()
+        return plot_nothing()
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
     columns = min(3, len(names))
     figure, axes = _panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
@@ -87,7 +87,7 @@ def _band(axis, part, column, label, number):
     axis.fill_between(mean.index, mean - sd, mean + sd, color=color, alpha=0.15, linewidth=0)
 
 
-def epochs(runs, baselines=None):
+def plot_epochs(runs, baselines=None):
     """ACC after every epoch, mean and sd over seeds, with lines for baseline and paper.
 
     Parameters
@@ -98,9 +98,9 @@ def epochs(runs, baselines=None):
         By data set, the mean ACC of the best pipeline without training.
     """
     lines = curves(runs)
-    names = [d for d in present(runs) if d in set(lines.dataset)]
+    names = [d for d in list_datasets(runs) if d in set(lines.dataset)]
     if not names:
-        return nothing()
+        return plot_nothing()
     figure, axes = _panels(names)
     for name, axis in zip(names, axes):
         part = lines[lines.dataset == name]
@@ -118,21 +118,21 @@ def epochs(runs, baselines=None):
 
 def _common_legend(figure, axes):
     """One legend above all panels, of what any of them shows."""
-    found = {}
+    entries = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
-        found = dict(zip(labels, handles)) | found
-    figure.legend(found.values(), found, loc="outside upper center", ncols=5, fontsize=8)
+        entries = dict(zip(labels, handles)) | entries
+    figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
 
 
-def collapse(runs):
-    """Structure loss, anchor learning loss, distance from one point, effective rank: a line a set.
+def plot_collapse(runs):
+    """Structure loss, anchor learning loss, distance from one point, effective rank, by data set.
 
     The anchor learning loss is drawn as its share of log m, which is its maximum.
     """
     lines = curves(runs)
     if lines.empty:
-        return nothing()
+        return plot_nothing()
     lines = lines.merge(runs[["dataset", "seed", "variant", "n_anchors"]])
     lines["share"] = lines.anchor_learning / np.log(lines.n_anchors.astype(float))
     panels = {
@@ -143,7 +143,7 @@ def collapse(runs):
     }
     figure, axes = _panels(list(panels))
     for (column, title), axis in zip(panels.items(), axes):
-        for number, name in enumerate(present(runs)):
+        for number, name in enumerate(list_datasets(runs)):
             part = lines[lines.dataset == name].groupby("epoch")[column].median()
             if column in ("structure_preservation", "one_minus_cosine"):
                 part = part.clip(lower=1e-9)
@@ -154,10 +154,10 @@ def collapse(runs):
     return figure
 
 
-def changes(table):
-    """Changes against RELEASED by variant: a marker a data set and a bar for their mean."""
+def plot_changes(table):
+    """Changes against RELEASED by variant: one marker per data set, and a bar for their mean."""
     if table.empty:
-        return nothing()
+        return plot_nothing()
     order = table["mean"].sort_values(na_position="first").index
     figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.21 * len(order)), layout="constrained")
     axis.axvline(0, color="black", linewidth=0.8)
@@ -174,13 +174,14 @@ def changes(table):
     return figure
 
 
-def grids(grid, metric="oracle_acc"):
-    """Figure 5: means over the grid of the two weights, a panel a data set; RELEASED is circled,
-    and stars are at the best points, several where they are equal.
+def plot_grids(grid, metric="oracle_acc"):
+    """Figure 5: means over the grid of the two weights, one panel per data set.
+
+    RELEASED is circled, and stars are at the best points, several where they are equal.
     """
-    names = present(grid)
+    names = list_datasets(grid)
     if not names:
-        return nothing()
+        return plot_nothing()
     figure, axes = _panels(names, height=2.7)
     for name, axis in zip(names, axes):
         means = grid_means(grid, name, metric)
@@ -207,8 +208,8 @@ def _power(x):
     return str(round(math.log10(x))).replace("-", "−")
 
 
-def lines(runs, groups, metric="acc"):
-    """A score over one number of the recipe at a time, a panel a number and a line a data set.
+def plot_lines(runs, groups, metric="acc"):
+    """A score over one number of the recipe at a time: a panel for each, one line per data set.
 
     Parameters
     ----------
@@ -219,16 +220,16 @@ def lines(runs, groups, metric="acc"):
     metric : str
     """
     if runs.empty:
-        return nothing()
+        return plot_nothing()
     figure, axes = _panels(list(groups))
     for (what, values), axis in zip(groups.items(), axes):
-        for number, name in enumerate(present(runs)):
+        for number, name in enumerate(list_datasets(runs)):
             part = runs[runs.dataset == name]
-            found = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
-            place = [i for i, x in enumerate(found) if len(x)]
+            scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
+            place = [i for i, x in enumerate(scores) if len(x)]
             axis.errorbar(
-                place, [found[i].mean() for i in place],
-                yerr=[found[i].std() if len(found[i]) > 1 else 0 for i in place],
+                place, [scores[i].mean() for i in place],
+                yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
                 linestyle=STYLES[number], marker=MARKERS[number], capsize=2, label=name,
             )  # fmt: skip
         axis.set_xticks(range(len(values)), [f"{v:g}" for v in values])
@@ -237,11 +238,11 @@ def lines(runs, groups, metric="acc"):
     return figure
 
 
-def protocols(frame):
-    """ACC of the same runs under the three protocols, a panel a data set, the paper as a line."""
-    names = present(frame)
+def plot_protocols(frame):
+    """ACC of the same runs under three protocols, one panel per data set, the paper as a line."""
+    names = list_datasets(frame)
     if not names:
-        return nothing()
+        return plot_nothing()
     kinds = {"last epoch": "(a) last epoch", "epoch": "(b) oracle epoch", "grid": "(c) and grid"}
     figure, axes = _panels(names, height=1.5)
     for name, axis in zip(names, axes):

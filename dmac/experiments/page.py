@@ -1,8 +1,8 @@
 """What an experiment notebook starts with: its parameters checked, its runs found or made.
 
-A notebook names variants (:mod:`dmac.experiments.plan`), a `Page` finds their runs in the store, makes those
-that are missing where it was asked to, and :mod:`dmac.experiments.tables`, :mod:`dmac.experiments.figures` and
-:mod:`dmac.experiments.findings` show them.
+A notebook names variants (:mod:`dmac.experiments.plan`), a `Page` finds their runs in the store and
+makes those that are missing where it was asked to. :mod:`dmac.experiments.tables` and
+:mod:`dmac.experiments.figures` show them; the notebook's author writes what they mean.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ import weakref
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import dmac
 from dmac.data.registry import DownloadError
@@ -23,7 +24,7 @@ _QUICK = {"pretrain_epochs": 5, "epochs": 3}
 _SAMPLES = 500  # of the quick profile
 
 
-def few(name):
+def load_subset(name):
     """A data set with every k-th of its samples, at most some hundreds: for a first look."""
     data = dmac.load(name)
     step = -(-data.n_samples // _SAMPLES)
@@ -61,7 +62,7 @@ class Page:
     Attributes
     ----------
     profile : str
-        "stored" draws what the store has; "full" makes the missing runs first; "quick" makes short
+        "stored" shows what the store has; "full" makes the missing runs first; "quick" makes short
         ones of a few hundred samples.
     seeds : int
     datasets : list of str
@@ -87,10 +88,11 @@ class Page:
         self._bounds = {name: given[name] for name in _QUICK}
         self.seeds, self._n_jobs, self._device = given["seeds"], given["n_jobs"], given["device"]
         names = [name.strip() for name in given["dataset"].split(",") if name.strip()]
-        results, self._load, self._pretrained = given["results"] or experiments.RESULTS, dmac.load, None
+        results = given["results"] or experiments.RESULTS
+        self._load, self._pretrained = dmac.load, None
         if self.profile == "quick":
             self._bounds |= {k: v for k, v in _QUICK.items() if self._bounds[k] is None}
-            self.seeds, self._n_jobs, self._load = min(self.seeds, quick_seeds), 1, few
+            self.seeds, self._n_jobs, self._load = min(self.seeds, quick_seeds), 1, load_subset
             names = names or ["mfeat"]
             temporary = tempfile.mkdtemp(prefix="dmac-")
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
@@ -162,7 +164,7 @@ class Page:
                 self.absent[dataset] = str(error)  # what is stored of it is still shown
                 continue
             here = plan.specs(variants, [source], seeds, file, keep=self.profile == "full")
-            specs += [self._kept(spec) for spec in here] if keep else here
+            specs += [self._with_arrays(spec) for spec in here] if keep else here
         lacking = experiments.missing(specs, self.store, self._load)
         made = experiments.complete(
             lacking,
@@ -177,7 +179,7 @@ class Page:
         self._records = experiments.index(self.store.refresh())
 
     @staticmethod
-    def _kept(spec):
+    def _with_arrays(spec):
         return dataclasses.replace(spec, keep=spec.seed == 1 and spec.method == "DMAC")
 
     def arrays(self, frame):
@@ -193,30 +195,49 @@ class Page:
         dict of (str, str) to dict of str to array
             By data set and variant.
         """
-        found, first = {}, frame[frame.seed == 1]
+        by_run, first = {}, frame[frame.seed == 1]
         for run in first.sort_values(["dataset", "variant"]).itertuples():
             path = experiments.arrays_path(self.store, run.key)
             if path.exists():
                 with np.load(path) as arrays:
-                    found[run.dataset, run.variant] = dict(arrays)
-        return found
+                    by_run[run.dataset, run.variant] = dict(arrays)
+        return by_run
+
+    @property
+    def is_whole(self):
+        """Whether the page shows what its author wrote about: all runs of the full profile.
+
+        Its own data sets, all seeds, no bound on the epochs, and nothing missing of what was
+        fetched so far. Cells that glue numbers into the text and assert what it claims ask this
+        first: a quick or partial page has other numbers, and shows only tables and figures.
+        """
+        return (
+            self.profile != "quick"
+            and not self.datasets
+            and self.seeds == plan.SEEDS
+            and not any(bound is not None for bound in self._bounds.values())
+            and all(name in self._records for name in self._asked)
+        )
 
     def status(self):
-        """How many of the runs that the page asks for it shows, and what is missing."""
-        lacking = [dataset for name, dataset in self._asked.items() if name not in self._records]
-        asked = len(self._asked)
-        if self.profile == "quick":
-            return (
-                f"Quick profile: {asked} short runs of at most {_SAMPLES} samples, to see it run."
-            )
-        if not lacking:
-            return f"This page is drawn from {asked} stored runs, all that it asks for."
-        counts = ", ".join(f"{d} {lacking.count(d)}" for d in dict.fromkeys(lacking))
-        absent = f" No data here for: {', '.join(self.absent)}." if self.absent else ""
-        return (
-            f"This page is drawn from {asked - len(lacking)} of the {asked} runs that it asks for; "
-            f"not stored yet are {len(lacking)} ({counts}).{absent}"
-        )
+        """How many runs the page asks for, and how many of them it has.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per data set and a last one for "all" of them: the runs ``asked for`` and those
+            ``stored``; and the ``data``, "not here" where runs could not be made for want of them.
+        """
+        names = [*dict.fromkeys(self._asked.values())]
+        asked, stored = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+        for name, dataset in self._asked.items():
+            asked[dataset] += 1
+            stored[dataset] += name in self._records
+        table = pd.DataFrame({"asked for": asked, "stored": stored}, index=names, dtype=int)
+        table.loc["all"] = table.sum()
+        if self.absent:
+            table["data"] = ["not here" if name in self.absent else "" for name in table.index]
+        return table
 
 
 def _resolved(name):

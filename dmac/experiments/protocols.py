@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from dmac.experiments import paper, wording
-from dmac.experiments.compare import NOTHING, change, interval, present
-from dmac.experiments.tables import spread
+from dmac.experiments import paper
+from dmac.experiments.compare import NOTHING, format_change, interval, list_datasets
+from dmac.experiments.tables import format_spread
 from dmac.recipes import RELEASED
 
 #: The ways of scoring the same runs, from what a user can have to what the labels can pick.
@@ -18,7 +18,7 @@ PROTOCOLS = {
 }
 
 
-def scored(grid):
+def score_runs(grid):
     """The runs of a grid scored in five ways, by seed.
 
     A point of the grid is chosen by its mean over the seeds, and only where all seeds are stored;
@@ -36,7 +36,7 @@ def scored(grid):
         ``points``, the number of points chosen from. Nothing for a data set without RELEASED's own.
     """
     fixed, rows = {"cm_weight": RELEASED.cm_weight, "sp_weight": RELEASED.sp_weight}, []
-    for dataset in present(grid):
+    for dataset in list_datasets(grid):
         part = grid[(grid.dataset == dataset) & grid.oracle_acc.notna()]
         is_fixed = [all(s[k] == v for k, v in fixed.items()) for s in part.settings]
         own = part[is_fixed]
@@ -73,13 +73,13 @@ def _nmi_there(run):
     return run.nmi if run.acc > 100 * acc.max() + 1e-3 else 100 * nmi[acc.argmax()]
 
 
-def shown(frame):
-    """The table of `scored` as text, a row a data set and metric, the paper's value at its end."""
+def format_protocols(frame):
+    """The table of `score_runs` as text: by data set and metric, the paper's value at the end."""
     rows = {}
-    for dataset in present(frame):
+    for dataset in list_datasets(frame):
         for metric in ("acc", "nmi"):
             part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
-            row = {PROTOCOLS[name]: text for name, text in part.agg(spread).items()}
+            row = {PROTOCOLS[name]: text for name, text in part.agg(format_spread).items()}
             known = paper.value(dataset, metric)
             mark = "" if dataset in paper.SAME else "°"
             row["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
@@ -99,13 +99,13 @@ CHOICES = {
 }
 
 
-def added(frame):
+def gains(frame):
     """What each choice by the labels adds, in points, by seed.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Of `scored`.
+        Of `score_runs`.
 
     Returns
     -------
@@ -120,48 +120,15 @@ def added(frame):
     return pd.DataFrame(columns, index=table.index).reset_index()
 
 
-def gains(frame):
-    """The table of `added` as text: means over the seeds with Student's 95 % intervals."""
-    table = added(frame)
+def format_gains(frame):
+    """The table of `gains` as text: means over the seeds with Student's 95 % intervals."""
+    table = gains(frame)
     rows = {}
-    for dataset in present(table) if len(table) else ():
+    for dataset in list_datasets(table) if len(table) else ():
         part = table[table.dataset == dataset].drop(columns=["dataset", "seed"])
         rows[dataset] = {
-            name: change(*interval(x.dropna())) for name, x in part.items() if x.notna().any()
+            choice: format_change(*interval(x.dropna()))
+            for choice, x in part.items()
+            if x.notna().any()
         }
     return pd.DataFrame.from_dict(rows, orient="index").fillna(NOTHING)
-
-
-def finding(frame):
-    """What the choices by the labels add."""
-    table = added(frame)
-    if not len(table):
-        return wording.NOTHING
-    sentences = []
-    for dataset in present(table):
-        part, row = frame[frame.dataset == dataset], table[table.dataset == dataset]
-        text = f"On {dataset} the choice of the epoch adds {_amount(row['epoch, ACC'])} of accuracy"
-        last = "epoch"
-        if "grid, ACC" in row and row["grid, ACC"].notna().any():
-            last = "grid"
-            text += f", the choice among {int(part.points.max())} pairs of weights another "
-            text += _amount(row["grid, ACC"])
-        known = paper.value(dataset, "acc")
-        if known is not None and dataset in paper.SAME:
-            mean = part[part.protocol == last].acc.mean()
-            text += f", which leaves {wording.than(mean - known)} than the paper's {known:.2f} %"
-        sentences.append(f"{text}.")
-    name = "own place, NMI" if "own place, NMI" in table else "own epoch, NMI"
-    own = table.groupby("dataset", observed=True)[name].mean()
-    where = "weights and an epoch" if name == "own place, NMI" else "an epoch"
-    sentences.append(
-        f"Reading NMI at {where} of its own, instead of where the accuracy is best, adds up to "
-        f"{wording.points(own.max())} (on {own.idxmax()})."
-    )
-    return wording.lines(sentences)
-
-
-def _amount(values):
-    """A gain, which is not negative, with its interval over the seeds."""
-    mean, half = interval(values.dropna())
-    return wording.points(mean) if np.isnan(half) else f"{mean:.1f} ± {half:.1f} points"

@@ -1,17 +1,17 @@
 """The run-time page: the paper's Figure 2 beside our seconds, and their growth.
 
-`table` and the drawings read stored numbers; :mod:`dmac.experiments.bench` measures them.
+`run_times` and the figures read stored numbers; :mod:`dmac.experiments.bench` measures them.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from dmac.experiments import paper, wording
+from dmac.experiments import paper
 from dmac.experiments.figures import MARKERS, STYLES
 
 
-def table(runs, timings=(), variant="DMAC, released"):
+def run_times(runs, timings=(), variant="DMAC, released"):
     """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
 
     Parameters
@@ -19,25 +19,26 @@ def table(runs, timings=(), variant="DMAC, released"):
     runs : pandas.DataFrame
         Whole runs with their 1000 epochs of pre-training, one thread each: their median.
     timings : list of dict
-        Of :func:`dmac.experiments.bench.measure`: 100 epochs of the main training, the paper's upper limit.
+        Of :func:`dmac.experiments.bench.measure`: 100 epochs of the main training, the paper's
+        upper limit.
     variant : str
 
     Returns
     -------
     pandas.DataFrame
-        A row a system, a column a data set of the paper's; NaN where there is none.
+        One row per system, one column per data set of the paper; NaN where there is none.
     """
     names = list(paper.RUN_TIMES_OF)
-    found = pd.DataFrame(paper.RUN_TIMES, index=names).T
+    table = pd.DataFrame(paper.RUN_TIMES, index=names).T
     epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
-    found.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
+    table.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
     mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
     own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
-    found.loc["with pre-training here"] = own
-    return found
+    table.loc["with pre-training here"] = own
+    return table
 
 
-def drawn(table):
+def plot_run_times(table):
     """Figure 2: seconds of a whole run on a logarithmic axis, the paper's and ours."""
     figure, axis = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
     for number, (name, row) in enumerate(table.iterrows()):
@@ -52,8 +53,8 @@ def drawn(table):
     return figure
 
 
-def seconds(timings):
-    """Seconds of an epoch by system and shape, of the stored runs of :mod:`dmac.experiments.bench`."""
+def plot_seconds(timings):
+    """Seconds of an epoch by system and shape, as :mod:`dmac.experiments.bench` measured them."""
     from dmac.experiments.bench import SYSTEMS
 
     frame = pd.DataFrame([r for r in timings if r["name"] != "growth" and "median" in r])
@@ -70,7 +71,7 @@ def seconds(timings):
     return figure
 
 
-def growth(timings):
+def plot_growth(timings):
     """Seconds of an epoch over the number of samples, with fitted powers, and their table."""
     from dmac.experiments.bench import growth_exponent
 
@@ -90,18 +91,3 @@ def growth(timings):
     axis.set(xlabel="samples n", ylabel="seconds an epoch")
     axis.legend()
     return figure, pd.DataFrame(fits).T
-
-
-def finding(table):
-    """How our seconds compare with the paper's for DMAC."""
-    sentences = []
-    for row, what in (
-        ("100 epochs here", "A hundred epochs of the main training"),
-        ("with pre-training here", "A whole run with its 1000 epochs of pre-training, on one thread,"),
-    ):
-        ratio = (table.loc[row] / table.loc["DMAC"]).dropna()
-        if len(ratio):
-            shares = [wording.percent(x) if x < 2 else f"{x:.0f} times as long" for x in ratio]
-            parts = [f"{share} on {name}" for share, name in zip(shares, ratio.index)]
-            sentences.append(f"{what} took, relative to the paper's DMAC: {wording.listed(parts)}.")
-    return wording.lines(sentences)

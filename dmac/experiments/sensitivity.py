@@ -1,19 +1,18 @@
 """What the numbers of RELEASED do: the grid of the two weights (Figure 5), then one at a time.
 
-Reads frames of runs (:func:`dmac.experiments.records.runs`). Functions without text in their cells return
-numbers.
+Reads frames of runs (:func:`dmac.experiments.records.runs`). Functions without text in their cells
+return numbers.
 """
 
 import numpy as np
 import pandas as pd
 
-from dmac.experiments import wording
-from dmac.experiments.compare import NOTHING, holm, p_text, present
+from dmac.experiments.compare import NOTHING, format_p, holm, list_datasets
 from dmac.recipes import RELEASED
 
 
 def grid_means(grid, dataset, metric="oracle_acc"):
-    """Means over seeds on the grid: a row a weight of CM, a column one of the structure."""
+    """Means over seeds on the grid: one row per weight of CM, one column per structure weight."""
     part = grid[grid.dataset == dataset]
     weights = {name: part.settings.str.get(name) for name in ("cm_weight", "sp_weight")}
     return part.assign(**weights).pivot_table(metric, "cm_weight", "sp_weight", aggfunc="mean")
@@ -29,10 +28,10 @@ def shares(means):
     return rows, columns, max(0.0, 1 - rows - columns)
 
 
-def weights(grid, metric="oracle_acc"):
+def format_weights(grid, metric="oracle_acc"):
     """What the two weights do on every data set, as text; ties of the best are all named."""
     rows = {}
-    for dataset in present(grid):
+    for dataset in list_datasets(grid):
         means = grid_means(grid, dataset, metric)
         cm, sp, rest = shares(means)
         best = means.columns[(means == means.max(axis=None)).any()]
@@ -52,37 +51,50 @@ def weights(grid, metric="oracle_acc"):
 
 
 def _percent(x):
-    return NOTHING if np.isnan(x) else wording.percent(x)
+    return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
 
 
-def finding(grid, metric="oracle_acc"):
-    """Whether the structure's weight matters more, and large ones are good, as in the paper."""
-    sentences = []
-    for dataset in present(grid):
-        means = grid_means(grid, dataset, metric)
-        cm, sp, _ = shares(means)
-        if np.isnan(cm):
-            continue
-        column = means.mean()
-        best, largest = column.idxmax(), column.index[-1]
-        agrees = "as in the paper" if sp > cm else "unlike in the paper"
-        text = (
-            f"On {dataset} the weight of the structure accounts for {wording.percent(sp)} of the "
-            f"variance over the grid and that of CM for {wording.percent(cm)}, {agrees}. "
-            "In the mean over the weights of CM "
-        )
-        if best == largest:
-            text += f"the largest structure weight, {best:g}, is the best, as in the paper."
-        else:
-            text += (
-                f"the best structure weight is {best:g}, and the largest, {largest:g}, is "
-                f"{wording.points(column[best] - column[largest])} below; the paper finds large "
-                "weights good."
-            )
-        sentences.append(text)
-    if not sentences:
-        return wording.NOTHING if not len(grid) else "No data set has the whole grid yet."
-    return wording.lines(sentences)
+def blocked_f_test(scores):
+    r"""Whether the columns of a table have the same mean, with its rows as blocks.
+
+    The two-way additive model :math:`y_{ij} = \mu + \beta_i + \tau_j + \varepsilon_{ij}` has b
+    blocks and t treatments, with one value each. What the blocks differ by is taken out first, and
+
+    .. math::
+
+        F = \frac{b \sum_j (\bar y_{\cdot j} - \bar y)^2 / (t - 1)}
+                 {\sum_{ij} (y_{ij} - \bar y_{i \cdot} - \bar y_{\cdot j} + \bar y)^2
+                  / ((b - 1)(t - 1))}
+
+    has the F distribution with t − 1 and (b − 1)(t − 1) degrees of freedom where all
+    :math:`\tau_j` are 0.
+
+    Parameters
+    ----------
+    scores : array of shape (b, t)
+        One row per block, here a seed, and one column per treatment, here a value of a number.
+
+    Returns
+    -------
+    f, p : float
+        NaN with fewer than two blocks or treatments, or where all values are equal. F is 0 where
+        the treatments' means are equal, and infinite where only the residuals vanish.
+    """
+    from scipy import stats
+
+    y = np.asarray(scores, dtype=float)
+    b, t = y.shape
+    if min(b, t) < 2 or np.ptp(y) == 0:
+        return np.nan, np.nan
+    treatments = y.mean(axis=0) - y.mean()
+    residuals = y - y.mean(axis=1, keepdims=True) - treatments
+    freedom = (b - 1) * (t - 1)
+    between, within = b * (treatments**2).sum() / (t - 1), (residuals**2).sum() / freedom
+    rounding = 1e-24 * (y**2).mean()
+    if between < rounding:
+        return 0.0, 1.0
+    f = between / within if within > rounding else np.inf
+    return f, stats.f.sf(f, t - 1, freedom)
 
 
 def spreads(runs, groups, metric="acc"):
@@ -99,55 +111,31 @@ def spreads(runs, groups, metric="acc"):
     Returns
     -------
     pandas.DataFrame
-        A row a number and data set: the ``spread`` of the means over the seeds in points, the
-        value with the ``best`` one (text), and ``p`` of a one-way analysis of variance, that all
-        values have the same mean, as adjusted by Holm's method over the table.
+        One row per number and data set: the ``spread`` of the means over the seeds in points, the
+        value with the ``best`` one (text), and ``p`` of `blocked_f_test`, as adjusted by Holm's
+        method over the table. The runs of one seed start from the same weights, so the seed is a
+        block; only seeds that all values have are tested.
     """
-    from scipy import stats
-
     rows = {}
     for what, values in groups.items():
-        for dataset in present(runs):
-            part = runs[runs.dataset == dataset]
-            found = {v: part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values}
-            found = {v: x for v, x in found.items() if len(x)}
-            if len(found) < 2:
+        names = [f"{what} = {value}" for value in values]
+        for dataset in list_datasets(runs):
+            part = runs[(runs.dataset == dataset) & runs.variant.isin(names)]
+            scores = part.astype({"variant": str}).pivot_table(metric, "seed", "variant")
+            scores = scores[[name for name in names if name in scores]]
+            if scores.shape[1] < 2:
                 continue
-            means = {v: x.mean() for v, x in found.items()}
-            best = max(means, key=means.get)
-            tested = min(map(len, found.values())) > 1 and any(np.ptp(x) for x in found.values())
+            means = scores.mean()
             rows[what, dataset] = {
-                "spread": means[best] - min(means.values()),
-                "best": f"{best:g}",
-                "p": stats.f_oneway(*found.values()).pvalue if tested else np.nan,
+                "spread": means.max() - means.min(),
+                "best": f"{list(values)[names.index(means.idxmax())]:g}",
+                "p": blocked_f_test(scores.dropna())[1],
             }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["spread", "best", "p"])
     return table.assign(p=holm(table.p))
 
 
-def spreads_shown(table):
+def format_spreads(table):
     """The table of `spreads` as text."""
-    p = [p_text(value) for value in table.p]
+    p = [format_p(value) for value in table.p]
     return table.assign(spread=table.spread.map("{:.1f}".format), p=p)
-
-
-def lines_finding(table, level=0.05):
-    """By number of the recipe, its largest spread, and where the seeds' scatter is smaller."""
-    sentences = []
-    for what in dict.fromkeys(table.index.get_level_values(0)) if len(table) else ():
-        part = table.loc[what]
-        where = part.spread.idxmax()
-        text = (
-            f"The choice of the {what if len(what) > 1 else f'number {what}'} moves the mean "
-            f"accuracy by up to {wording.points(part.spread[where])} (on {where}, best at "
-            f"{part.best[where]}); "
-        )
-        clear, tested = list(part.index[part.p < level]), part.p.notna()
-        if not tested.any():
-            text += "one seed cannot tell that from chance."
-        elif clear:
-            text += f"that is more than the scatter of the seeds on {wording.listed(clear)}."
-        else:
-            text += "these seeds cannot tell that from their scatter on any data set."
-        sentences.append(text)
-    return wording.lines(sentences)

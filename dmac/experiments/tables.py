@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from dmac.experiments import paper
-from dmac.experiments.compare import NOTHING, best_of, present
+from dmac.experiments.compare import NOTHING, best_of, list_datasets
 from dmac.recipes import RELEASED
 
 
-def spread(values, of=0, digits=1, failed=0):
+def format_spread(values, of=0, digits=1, failed=0):
     """Mean ± sd as text, and the number of values behind it where it is less than ``of``."""
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
@@ -24,11 +24,11 @@ def spread(values, of=0, digits=1, failed=0):
 
 
 def _cell(runs, metric, of=0, digits=1):
-    return spread(runs[metric], of, digits, failed=int(runs.error.notna().sum()))
+    return format_spread(runs[metric], of, digits, failed=int(runs.error.notna().sum()))
 
 
-def cells(runs, metric, rows="dataset", columns="variant", digits=1):
-    """A metric of some runs, a row a data set and a column a variant, or the other way round.
+def format_scores(runs, metric, rows="dataset", columns="variant", digits=1):
+    """A metric of runs: one row per data set, one column per variant, or the other way round.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def cells(runs, metric, rows="dataset", columns="variant", digits=1):
         [value for value in runs[axis].cat.categories if value in set(runs[axis])]
         for axis in (rows, columns)
     )
-    found = [[text.get((line, name), NOTHING) for name in names] for line in lines]
-    return pd.DataFrame(found, index=lines, columns=names, dtype=object)
+    values = [[text.get((line, name), NOTHING) for name in names] for line in lines]
+    return pd.DataFrame(values, index=lines, columns=names, dtype=object)
 
 
-def joined(frames):
+def join_runs(frames):
     """Frames of runs as one, with the variants and data sets of all."""
     frame = pd.concat(
         [f.astype({"variant": str, "dataset": str}) for f in frames], ignore_index=True
@@ -65,8 +65,8 @@ def joined(frames):
     return frame
 
 
-def paper_scores(table=paper.TABLE_2):
-    """A table of the paper: a row a metric and method, a column a data set, a star at the best."""
+def format_paper_scores(table=paper.TABLE_2):
+    """A table of the paper: one row per metric and method, one column per data set, best with *."""
     frames = {}
     for i, metric in enumerate(("ACC", "NMI")):
         values = np.array([row[i::2] for row in table.values()])
@@ -79,14 +79,14 @@ def paper_scores(table=paper.TABLE_2):
     return pd.concat(frames)
 
 
-def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
+def compare_with_paper(runs, variant="DMAC, released", names=paper.SAME):
     """A variant under both ways of scoring, beside what the paper reports on the same data.
 
     Returns
     -------
     pandas.DataFrame of str
-        A row a data set and metric: the paper, mean ± sd of the best epoch, the best epoch of the
-        best seed, the last epoch, the number of seeds.
+        One row per data set and metric: the paper, mean ± sd of the best epoch, the best epoch of
+        the best seed, the last epoch, the number of seeds.
     """
     rows = {}
     for dataset in names:
@@ -94,16 +94,16 @@ def beside_paper(runs, variant="DMAC, released", names=paper.SAME):
         for metric in ("acc", "nmi") if len(part) else ():
             rows[dataset, metric.upper()] = {
                 "paper": f"{paper.value(dataset, metric):.2f}",
-                "oracle epoch": spread(part[f"oracle_{metric}"]),
+                "oracle epoch": format_spread(part[f"oracle_{metric}"]),
                 "its best seed": f"{part[f'oracle_{metric}'].max():.1f}",
-                "last epoch": spread(part[metric]),
+                "last epoch": format_spread(part[metric]),
                 "seeds": len(part),
             }
     columns = ["paper", "oracle epoch", "its best seed", "last epoch", "seeds"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def trials(runs, grid):
+def format_trials(runs, grid):
     """What was tried to come closer to the paper, at the oracle epoch and at the last.
 
     Metrics stand beside each other and data sets below each other: twice as many columns would be
@@ -120,14 +120,14 @@ def trials(runs, grid):
     -------
     pandas.DataFrame of str
     """
-    joined, shown = _with_best_of_grid(runs, grid), {}
+    both, text = _with_best_of_grid(runs, grid), {}
     metrics = {"ACC": "oracle_acc", "NMI": "oracle_nmi", "ACC, last epoch": "acc"}
-    for dataset in present(joined):
-        part = joined[joined.dataset == dataset]
-        columns = [cells(part, metric, "variant", "dataset") for metric in metrics.values()]
-        shown[dataset] = pd.concat(columns, axis=1)
-        shown[dataset].columns = list(metrics)
-    return pd.concat(shown) if shown else pd.DataFrame(columns=list(metrics))
+    for dataset in list_datasets(both):
+        part = both[both.dataset == dataset]
+        columns = [format_scores(part, metric, "variant", "dataset") for metric in metrics.values()]
+        text[dataset] = pd.concat(columns, axis=1)
+        text[dataset].columns = list(metrics)
+    return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
 
 
 def _with_best_of_grid(runs, grid):
@@ -146,10 +146,10 @@ def _with_best_of_grid(runs, grid):
     for i, part in enumerate(parts):
         variants = order if i else runs.variant.cat.categories
         parts[i] = part.assign(variant=pd.Categorical(part.variant, list(variants), ordered=True))
-    return joined(parts)
+    return join_runs(parts)
 
 
-def closest(runs, grid, metric="acc", names=paper.SAME):
+def find_closest(runs, grid, metric="acc", names=paper.SAME):
     """By data set: the paper's value, RELEASED, and the trial with the highest mean, oracle epochs.
 
     Returns
@@ -159,9 +159,9 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
         highest single run (``top``) and what it is a run of (``of``), the trial's means on the
         other data sets (``elsewhere``, a dict), and the number of ``others`` that were tried.
     """
-    joined, rows = _with_best_of_grid(runs, grid), {}
-    for dataset in [d for d in names if d in set(joined.dataset)]:
-        part = joined[joined.dataset == dataset]
+    both, rows = _with_best_of_grid(runs, grid), {}
+    for dataset in [d for d in names if d in set(both.dataset)]:
+        part = both[both.dataset == dataset]
         groups = part.groupby("variant", observed=True)[f"oracle_{metric}"]
         means = groups.mean().dropna()
         rows[dataset] = {
@@ -172,7 +172,7 @@ def closest(runs, grid, metric="acc", names=paper.SAME):
             "seeds": groups.count()[means.idxmax()],
             "top": groups.max().max(),
             "of": groups.max().idxmax(),
-            "elsewhere": _means_elsewhere(joined, means.idxmax(), f"oracle_{metric}", dataset),
+            "elsewhere": _means_elsewhere(both, means.idxmax(), f"oracle_{metric}", dataset),
             "others": len(means) - ("RELEASED" in means),
         }
     columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "elsewhere", "others"]
@@ -184,11 +184,11 @@ def _means_elsewhere(runs, variant, column, dataset):
     return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
 
 
-def ablation(runs):
+def format_ablation(runs):
     """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
     names = [v for v in runs.variant.cat.categories if v in paper.TABLE_3]
     rows = {}
-    for dataset in present(runs):
+    for dataset in list_datasets(runs):
         part = runs[runs.dataset == dataset]
         of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
         known = "paper" if dataset in paper.SAME else "paper°"
@@ -208,7 +208,7 @@ def ablation(runs):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def choices(changes):
+def format_choices(changes):
     """What variants of RELEASED change: fields of :class:`dmac.recipes.Recipe`, before and after.
 
     Parameters
@@ -224,5 +224,5 @@ def choices(changes):
     for name, fields in changes.items():
         before = [getattr(RELEASED, field) for field in fields]
         columns = {"field": fields, "RELEASED": before, "here": fields.values()}
-        rows[name] = {column: ", ".join(map(str, some)) for column, some in columns.items()}
+        rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

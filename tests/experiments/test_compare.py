@@ -1,12 +1,12 @@
 """Paired comparisons over seeds, against scipy and on runs whose answers are known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from toy_frames import frame, several, three_variants
 
 from dmac.experiments import compare as comparisons
-from dmac.experiments import findings, wording
 
 
 @pytest.fixture
@@ -15,16 +15,16 @@ def runs():
 
 
 def test_paired_is_the_paired_t_test(runs):
-    found = comparisons.paired(runs, "DMAC", "closed").loc["PIE"]
+    row = comparisons.paired_differences(runs, "DMAC", "closed").loc["PIE"]
     expected = stats.ttest_rel([30, 35, 34], [70, 71, 75])
-    assert found["mean"] == pytest.approx(-39) and found.p == pytest.approx(expected.pvalue)
+    assert row["mean"] == pytest.approx(-39) and row.p == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval()
-    assert (found["mean"] - found.half, found["mean"] + found.half) == pytest.approx((low, high))
-    assert comparisons.paired(runs, "DMAC", "closed").loc["BBC"].seeds == 2
-    one = comparisons.paired(runs[runs.seed == 1], "DMAC", "closed").loc["PIE"]
+    assert (row["mean"] - row.half, row["mean"] + row.half) == pytest.approx((low, high))
+    assert comparisons.paired_differences(runs, "DMAC", "closed").loc["BBC"].seeds == 2
+    one = comparisons.paired_differences(runs[runs.seed == 1], "DMAC", "closed").loc["PIE"]
     assert one["mean"] == -40 and np.isnan(one.p) and np.isnan(one.half)
-    assert comparisons.paired(runs, "closed", "closed").p.tolist() == [1.0, 1.0]
-    assert comparisons.paired(runs, "DMAC", "absent").empty
+    assert comparisons.paired_differences(runs, "closed", "closed").p.tolist() == [1.0, 1.0]
+    assert comparisons.paired_differences(runs, "DMAC", "absent").empty
 
 
 def test_interval_is_student_s():
@@ -35,8 +35,8 @@ def test_interval_is_student_s():
 
 
 def test_holm_is_monotone_and_leaves_out_what_is_not_tested():
-    found = comparisons.holm([0.01, 0.04, np.nan, 0.03, 0.9])
-    np.testing.assert_allclose(found, [0.04, 0.09, np.nan, 0.09, 0.9])
+    adjusted = comparisons.holm([0.01, 0.04, np.nan, 0.03, 0.9])
+    np.testing.assert_allclose(adjusted, [0.04, 0.09, np.nan, 0.09, 0.9])
     assert comparisons.holm([0.5, 0.6]).tolist() == [1.0, 1.0]
 
 
@@ -44,17 +44,41 @@ def test_significance_takes_the_best_baseline_of_each_data_set(runs):
     table = comparisons.significance(runs, ["DMAC"], ["k-means", "closed"])
     assert table["reference"].tolist() == ["closed", "k-means"]
     assert table["mean"].tolist() == [pytest.approx(-39), pytest.approx(18)]
-    shown = comparisons.differences(table)
+    shown = comparisons.format_differences(table)
     assert shown.difference.iloc[0].startswith("−39.0 ±") and shown.seeds.tolist() == [3, 2]
-    assert "1 is a loss" not in findings.significance(table, "DMAC")
-    assert "0 are gains and 1 a loss" in findings.significance(table, "DMAC")
-    apart = findings.development(table, "DMAC")
-    assert apart.startswith("On PIE and BBC, which it was developed on: 2 differences")
-    assert "The mean difference is −10.5 points" in apart and "not developed" not in apart
-    assert findings.development(table, "none") == wording.NOTHING
-    text = findings.comparison(runs, ["k-means", "closed"], ["DMAC"])
-    assert "on 1 of 2 data sets (BBC)" in text and "−39.0 points, on PIE" in text
-    assert findings.significance(table, "none") == wording.NOTHING
+    assert comparisons.format_over_datasets(table).loc["DMAC"].tolist() == ["−10.5 ± 362.1"] * 2
+
+
+def test_means_over_data_sets_keep_the_developed_ones_apart():
+    means = pd.Series({"PIE": 10.0, "BBC": 14.0, "NGs": 1.0, "ALOI-10": -2.0, "BBCSport": np.nan})
+    table = comparisons.over_datasets(means)
+    assert table.sets.tolist() == [4, 2, 2]
+    assert table["mean"].tolist() == [5.75, 12, -0.5]
+    for name, values in {"all": [10, 14, 1, -2], "developed on": [10, 14]}.items():
+        low, high = stats.t.interval(
+            0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values)
+        )
+        assert table.half[name] == pytest.approx((high - low) / 2)
+    alone = comparisons.over_datasets(means[["NGs"]])
+    assert list(alone.index) == ["all", "others"] and alone.half.isna().all()
+    assert comparisons.over_datasets(means[:0]).empty
+
+
+def test_training_changes_are_the_paired_t_test_of_a_run_with_itself():
+    before, after = [50.0, 52.0, 54.0], [40.0, 45.0, 41.0]
+    rows = [
+        row | {"start_acc": start}
+        for row, start in zip(several("PIE", "DMAC", after), before)
+    ]
+    rows += several("BBC", "DMAC", [30.0, 31.0])  # without a pre-training
+    table = comparisons.training_changes(frame(rows))
+    assert list(table.index) == ["PIE"]
+    row = table.loc["PIE"]
+    assert (row.before, row.after, row["mean"], row.seeds) == (52, 42, -10, 3)
+    assert row.p == pytest.approx(stats.ttest_rel(after, before).pvalue)
+    text = comparisons.format_differences(table).loc["PIE"]
+    assert text[["before, %", "after, %"]].tolist() == ["52.0", "42.0"]
+    assert comparisons.training_changes(frame(rows[3:])).empty
 
 
 def test_changes_are_paired_and_averaged_over_common_data_sets():
@@ -67,24 +91,18 @@ def test_changes_are_paired_and_averaged_over_common_data_sets():
     ]
     table = comparisons.changes(frame(rows))
     assert table.loc["up"].tolist() == [2, 4, 2] and table.loc["down", "mean"] == -1
-    assert comparisons.changes_shown(frame(rows)).loc["up", "PIE"] == "+2.0 ± 0.0"
-    text = findings.beyond(table)
-    assert '"up" raises the accuracy most' in text and '"down" lowers it most' in text
-    assert "no variant raises" in findings.beyond(-table.loc[["up"]])
+    assert comparisons.format_changes(frame(rows)).loc["up", "PIE"] == "+2.0 ± 0.0"
     assert comparisons.changes(frame(rows[:2])).empty
 
 
 def test_repeated_runs_are_compared_seed_by_seed():
     first = frame([*several("PIE", "DMAC", [30.0, 36.0, 33.0]), *several("BBC", "DMAC", [50.0])])
     again = frame(several("PIE", "DMAC", [34.0, 33.0]))
-    table = comparisons.repeated(first, again)
+    table = comparisons.compare_repeats(first, again)
     assert list(table.index) == [("DMAC", "PIE")]
     mean, largest, of_means, sd, seeds = table.iloc[0]
     assert (mean, largest, of_means, seeds) == (3.5, 4.0, 0.5, 2)
     assert sd == pytest.approx(np.std([30, 36], ddof=1))
-    said = findings.repeated(table)
-    assert "up to 4.0 points away (on PIE)" in said and "the seeds up to 0.5 points" in said
-    same = comparisons.repeated(first, first)
+    same = comparisons.compare_repeats(first, first)
     assert same.largest.tolist() == [0, 0]
-    assert 'Every run of "DMAC" came out within half a point' in findings.repeated(same)
-    assert findings.repeated(comparisons.repeated(first, again.iloc[:0])) == wording.NOTHING
+    assert comparisons.compare_repeats(first, again.iloc[:0]).empty

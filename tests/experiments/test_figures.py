@@ -1,9 +1,9 @@
-"""Every figure and table is drawn from stored runs, complete or not, without training."""
+"""Every page shows stored runs, complete or not, without training; figures by themselves."""
 
 import hashlib
 import json
+from pathlib import Path
 
-import make_figures
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,11 +12,20 @@ from dmac.experiments import figures, plan, sensitivity, switches
 from dmac.experiments import records as experiments
 from dmac.experiments.page import Page
 
+FOLDER = Path(__file__).parents[2] / "notebooks"
+#: The pages of runs; that of the seconds measures its own.
+PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb")) if "runtime" not in path.stem]
+PARAMETERS = dict(
+    dataset="", profile="stored", seeds=plan.SEEDS, pretrain_epochs=None, epochs=None,
+    device="cpu", n_jobs=1, results="",
+)  # fmt: skip
+
 
 @pytest.fixture(autouse=True)
-def closed():
+def close_figures():
     yield
     plt.close("all")
+    plt.rcdefaults()  # the pages have a style of their own
 
 
 def record(spec, rng):
@@ -30,16 +39,16 @@ def record(spec, rng):
         settings=spec.settings,
         seed=spec.seed,
     )
-    found = identity | {"scores": dict.fromkeys(names, acc), "seconds": 1.0}
+    made = identity | {"scores": dict.fromkeys(names, acc), "seconds": 1.0}
     if spec.method != "DMAC":
-        return found
+        return made
     column = list(rng.uniform(0.1, 0.9, 3))
     names = (
         *("loss", "anchor_learning", "consistency", "structure_preservation"),
         *("effective_rank", "empty_anchors", "one_minus_cosine", "acc", "nmi"),
     )
     measures = dict(one_minus_cosine=1e-6, effective_rank=1.1, neighbors=0.6, silhouette=0.1)
-    return found | {
+    return made | {
         "oracle": {"acc": max(acc, *column), "nmi": max(acc, *column)},
         "start": {"acc": acc, "nmi": acc},
         "epochs": dict.fromkeys(names, column),
@@ -66,10 +75,10 @@ def fill(folder, share):
                 file.write(json.dumps({"key": key} | made) + "\n")
             if spec.keep:
                 classes = np.repeat(np.arange(5 if spec.dataset == "BBC" else 10), 4)
-                kept = experiments.arrays_path(store, key)
-                kept.parent.mkdir(exist_ok=True)
+                arrays = experiments.arrays_path(store, key)
+                arrays.parent.mkdir(exist_ok=True)
                 np.savez_compressed(
-                    kept, anchors=rng.normal(size=(12, 6)) + 1, anchor_classes=np.arange(12) // 3,
+                    arrays, anchors=rng.normal(size=(12, 6)) + 1, anchor_classes=np.arange(12) // 3,
                     plane=rng.normal(size=(len(classes), 2)), classes=classes,
                 )  # fmt: skip
     return len(seen)
@@ -82,38 +91,48 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module", params=[0.0, 0.3])
+def partial(request, tmp_path_factory):
+    """A store that has a share of all runs, and how many."""
+    folder = tmp_path_factory.mktemp("partial")
+    return folder, fill(folder, request.param)
+
+
 def page(folder, **parameters):
-    return Page(make_figures.PARAMETERS | {"results": str(folder)} | parameters)
+    return Page(PARAMETERS | {"results": str(folder)} | parameters)
 
 
-def test_everything_is_written_from_the_store(folder, tmp_path, monkeypatch):
+def run_cells(notebook, monkeypatch, **parameters):
+    """The code of a notebook in this process, and the names that it glues into its text."""
+    glued = set()
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.add(name))
+    namespace = {}
+    for cell in json.loads((FOLDER / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            code = compile("".join(cell["source"]), f"{notebook}, cell {cell['id']}", "exec")
+            exec(code, namespace)
+            if "parameters" in cell["metadata"].get("tags", []):
+                namespace |= parameters
+    return namespace, glued
+
+
+@pytest.mark.parametrize("notebook", PAGES)
+def test_what_a_page_says_fails_on_runs_that_do_not_support_it(notebook, folder, monkeypatch):
     monkeypatch.setattr(experiments, "complete", None)  # nothing may be run
-    monkeypatch.delenv("DMAC_DATA", raising=False)
-    monkeypatch.setattr("dmac.load", None)
-    shown = page(folder)
-    names = make_figures.write(tmp_path, shown)
-    assert "all that it asks for" in shown.status()
-    for title in make_figures.PAGES:
-        kinds = {name.rsplit(".", 1)[1] for name in names if name.startswith(title)}
-        assert kinds == {"png", "csv"}, title
-    index = (tmp_path / "index.html").read_text(encoding="utf-8")
-    for name in names:
-        assert (tmp_path / name).stat().st_size > 0 and name in index
-    assert "nan" not in (tmp_path / "01_comparison-trials.csv").read_text()
+    with pytest.raises(AssertionError):
+        run_cells(notebook, monkeypatch, results=str(folder))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
-def test_an_incomplete_store_is_drawn_as_far_as_it_goes(share, tmp_path):
-    stored = fill(tmp_path, share)
-    shown = page(tmp_path)
-    names = make_figures.write(tmp_path / "figures", shown)
-    assert len(names) > 35
-    assert f"drawn from {stored} of the" in shown.status()
-
-
-def test_every_notebook_has_its_figures_drawn():
-    names = [path.stem for path in (make_figures.ROOT / "notebooks").glob("[0-9]*.ipynb")]
-    assert sorted(names) == list(make_figures.PAGES)
+@pytest.mark.parametrize("notebook", PAGES)
+def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monkeypatch):
+    folder, stored = partial
+    namespace, _ = run_cells(notebook, monkeypatch, results=str(folder))
+    table = namespace["page"].status()
+    assert 0 <= table.loc["all", "stored"] < table.loc["all", "asked for"]
+    assert table.loc["all", "stored"] <= stored
+    assert not namespace["page"].is_whole
 
 
 def test_grid_has_its_axes_the_right_way(folder):
@@ -121,7 +140,7 @@ def test_grid_has_its_axes_the_right_way(folder):
     means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
-    axis = figures.grids(grid, "acc").axes[0]
+    axis = figures.plot_grids(grid, "acc").axes[0]
     image = axis.images[0].get_array()
     assert image[1, 5] == pytest.approx(cell.acc.mean())
     assert axis.get_xticklabels()[5].get_text() == "2" and "structure" in axis.get_xlabel()
@@ -129,7 +148,7 @@ def test_grid_has_its_axes_the_right_way(folder):
 
 def test_lines_stand_at_the_values_of_their_runs(folder):
     runs = page(folder, dataset="PIE").fetch(plan.line_variants(), "lines", seeds=3)
-    panels = figures.lines(runs, plan.LINES).axes
+    panels = figures.plot_lines(runs, plan.LINES).axes
     rate = panels[list(plan.LINES).index("learning rate")]
     means = runs[runs.variant == "learning rate = 0.001"].acc.mean()
     place = list(plan.LINES["learning rate"]).index(1e-3)
@@ -138,7 +157,7 @@ def test_lines_stand_at_the_values_of_their_runs(folder):
 
 def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
     runs = page(folder).fetch(plan.COMPARISON, "comparison", plan.MAIN)
-    figure = figures.epochs(runs[runs.variant == "DMAC, released"], {"PIE": 12.0})
+    figure = figures.plot_epochs(runs[runs.variant == "DMAC, released"], {"PIE": 12.0})
     styles = {
         axis.get_title(loc="left") or axis.get_title(): {
             line.get_label(): line.get_linestyle() for line in axis.lines

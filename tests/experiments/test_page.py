@@ -7,7 +7,7 @@ from toy_runs import METHOD, VARIANTS, filled, load
 import dmac
 from dmac.experiments import plan
 from dmac.experiments import records as experiments
-from dmac.experiments.page import Page, check_parameters, few
+from dmac.experiments.page import Page, check_parameters, load_subset
 
 PARAMETERS = dict(
     dataset="", profile="stored", seeds=2, pretrain_epochs=None, epochs=None, device="cpu",
@@ -29,15 +29,31 @@ def made(folder):
     return filled(folder, ("toy", "other"))[1]
 
 
-def test_page_draws_what_is_stored_and_says_what_is_missing(folder, made):
+def test_page_shows_what_is_stored_and_says_what_is_missing(folder, made):
     here = page(folder, seeds=3)
     frame = here.fetch(VARIANTS, "some", ("toy", "absent"))
     assert len(frame) == 4 and frame.attrs["seeds"] == 3
-    assert "4 of the 12 runs" in here.status() and "(toy 2, absent 6)" in here.status()
+    status = here.status()
+    assert list(status.index) == ["toy", "absent", "all"]
+    assert status["asked for"].tolist() == [6, 6, 12] and status["stored"].tolist() == [4, 0, 4]
     whole = page(folder)
     assert len(whole.fetch(VARIANTS, "some", ("toy",), seeds=1)) == 2
-    assert whole.status() == "This page is drawn from 2 stored runs, all that it asks for."
+    assert whole.status().loc["all"].tolist() == [2, 2]
     assert whole.fetch(VARIANTS, "some", ("toy",), seeds=5).attrs["seeds"] == 2
+
+
+def test_page_is_whole_where_all_of_the_full_profile_is_there(folder, made, monkeypatch):
+    monkeypatch.setattr(plan, "SEEDS", 2)
+
+    def shows(datasets=("toy", "other"), **parameters):
+        here = page(folder, **parameters)
+        here.fetch(VARIANTS, "some", datasets)
+        return here.is_whole
+
+    assert shows()
+    assert not shows(("toy", "absent"))
+    assert not shows(seeds=1) and not shows(epochs=100) and not shows(pretrain_epochs=9)
+    assert not shows(dataset="mfeat")
 
 
 def test_page_makes_missing_runs_where_it_is_asked_to(folder, made, tmp_path, monkeypatch):
@@ -62,7 +78,7 @@ def test_page_goes_on_without_data_that_are_not_here(folder, made, monkeypatch):
     here = page(folder, profile="full")
     assert len(here.fetch(VARIANTS, "some", ("toy", "PIE"))) == 4
     assert here.absent == {"toy": "no toy", "PIE": "no PIE"}
-    assert "No data here for: toy, PIE." in here.status()
+    assert here.status()["data"].to_dict() == {"toy": "not here", "PIE": "not here", "all": ""}
 
 
 def test_quick_page_is_small_and_leaves_the_store_alone():
@@ -71,14 +87,14 @@ def test_quick_page_is_small_and_leaves_the_store_alone():
     assert here.store.folder.parent != experiments.RESULTS
     frame = here.fetch({"both": plan.COMPARISON[METHOD], "not": ("no", {})}, "some", quick=["both"])
     assert len(frame) == 2 and set(frame.dataset) == {"mfeat"}
-    assert "2 short runs" in here.status()
-    assert few("mfeat").n_samples == 500
+    assert here.status().loc["all", "stored"] == 2 and not here.is_whole
+    assert load_subset("mfeat").n_samples == 500
 
 
 def test_only_keeps_variants_from_other_data_sets(folder):
     here = page(folder, dataset="mfeat")
     assert here.fetch(VARIANTS, "some", ("BBC",), only=True).empty
-    assert here.status() == "This page is drawn from 0 stored runs, all that it asks for."
+    assert here.status().loc["all"].tolist() == [0, 0]
 
 
 def test_arrays_are_those_of_the_first_seed(folder, made):
@@ -88,9 +104,9 @@ def test_arrays_are_those_of_the_first_seed(folder, made):
     path = experiments.arrays_path(store, key)
     path.parent.mkdir()
     np.savez_compressed(path, anchors=np.eye(3))
-    found = page(folder).arrays(frame)
-    assert list(found) == [("toy", "short")]
-    np.testing.assert_array_equal(found["toy", "short"]["anchors"], np.eye(3))
+    arrays = page(folder).arrays(frame)
+    assert list(arrays) == [("toy", "short")]
+    np.testing.assert_array_equal(arrays["toy", "short"]["anchors"], np.eye(3))
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from toy_frames import frame, several
 
-from dmac.experiments import sensitivity, wording
+from dmac.experiments import sensitivity
 from dmac.recipes import RELEASED
 
 
@@ -30,43 +32,71 @@ def test_shares_of_the_variance():
 
 
 def test_weights_are_summed_up_with_ties():
-    table = sensitivity.weights(grid([[30, 50, 40], [30, 50, 41]]))
+    table = sensitivity.format_weights(grid([[30, 50, 40], [30, 50, 41]]))
     row = table.loc["PIE"]
     assert (RELEASED.cm_weight, RELEASED.sp_weight) == (1e3, 1e3)
     assert row[["lowest", "highest", "RELEASED", "points"]].tolist() == ["30.0", "50.0", "41.0", 6]
     assert row["at structure weight"] == "10" and row["share of CM"] == "0 %"
-    tied = sensitivity.weights(grid([[50, 50, 40], [30, 30, 40]]), "oracle_acc").loc["PIE"]
+    tied = sensitivity.format_weights(grid([[50, 50, 40], [30, 30, 40]]), "oracle_acc").loc["PIE"]
     assert tied["at structure weight"] == "1, 10"
 
 
-def test_finding_compares_with_the_paper():
-    small = sensitivity.finding(grid([[30, 50, 40], [30, 50, 41]]))
-    assert "that of CM for 0 %, as in the paper" in small
-    assert "the best structure weight is 10, and the largest, 1000, is 9.5 points below" in small
-    large = sensitivity.finding(grid([[30, 30, 41], [40, 40, 52]]))
-    assert "the largest structure weight, 1000, is the best, as in the paper" in large
-    turned = sensitivity.finding(grid([[30, 30, 30], [40, 40, 41]]))
-    assert "unlike in the paper" in turned
-    assert sensitivity.finding(grid([[30, 50, 40]])) == "No data set has the whole grid yet."
-    assert sensitivity.finding(grid([[30, 50, 40]]).iloc[:0]) == wording.NOTHING
+def least_squares(scores):
+    """The same F-test by two regressions on dummies: with the treatments, and without them."""
+    b, t = scores.shape
+    block, treatment = np.kron(np.eye(b), np.ones((t, 1))), np.kron(np.ones((b, 1)), np.eye(t))
+    y, sums = scores.ravel(), []
+    for design in (np.hstack([block, treatment[:, 1:]]), block):
+        fitted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        sums.append(((y - fitted) ** 2).sum())
+    full, reduced = sums
+    freedom = (b - 1) * (t - 1)
+    f = (reduced - full) / (t - 1) / (full / freedom)
+    return f, stats.f.sf(f, t - 1, freedom)
 
 
-def test_spreads_are_tested_against_the_seeds():
+@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**31 - 1))
+def test_blocked_f_test_is_that_of_least_squares(b, t, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(b, t)) + 10 * rng.normal(size=(b, 1)) + rng.normal(size=t)
+    f, p = sensitivity.blocked_f_test(scores)
+    assert (f, p) == (pytest.approx(least_squares(scores), rel=1e-6))
+    # What the blocks differ by does not matter.
+    assert sensitivity.blocked_f_test(scores + rng.normal(size=(b, 1)))[0] == pytest.approx(f)
+
+
+def test_blocked_f_test_of_two_treatments_is_the_paired_t_test():
+    scores = np.array([[30.0, 31.0], [40.0, 42.5], [35.0, 35.5], [33.0, 36.0]])
+    f, p = sensitivity.blocked_f_test(scores)
+    expected = stats.ttest_rel(*scores.T)
+    assert (f, p) == (pytest.approx(expected.statistic**2), pytest.approx(expected.pvalue))
+
+
+def test_blocked_f_test_says_where_it_cannot_tell():
+    for scores in ([[1.0, 2.0]], [[1.0], [2.0]], [[3.0, 3.0], [3.0, 3.0]]):
+        assert np.isnan(sensitivity.blocked_f_test(scores)).all()
+    assert sensitivity.blocked_f_test([[1.0, 3.0], [2.0, 4.0]]) == (np.inf, 0)
+    assert sensitivity.blocked_f_test([[1.0, 1.0], [2.0, 2.0]])[1] == 1
+
+
+def test_spreads_are_tested_with_the_seed_as_a_block():
     groups = {"k": {2: None, 5: None}, "learning rate": {0.1: None, 1.0: None}}
-    found = {
+    scores = {
         "k = 2": [30.0, 31, 32], "k = 5": [31.0, 30, 33.5],
         "learning rate = 0.1": [10.0, 10.5, 11], "learning rate = 1.0": [50.0, 51, 50.5],
     }  # fmt: skip
-    runs = frame([row for name, values in found.items() for row in several("PIE", name, values)])
+    runs = frame([row for name, values in scores.items() for row in several("PIE", name, values)])
     table = sensitivity.spreads(runs, groups)
     assert table.loc[("k", "PIE"), "spread"] == pytest.approx(0.5)
-    p = [stats.f_oneway(*some).pvalue for some in np.reshape(list(found.values()), (2, 2, 3))]
+    pairs = np.reshape(list(scores.values()), (2, 2, 3))
+    p = [stats.ttest_rel(*pair).pvalue for pair in pairs]
     assert table.p.tolist() == [pytest.approx(p[0]), pytest.approx(2 * p[1])]
-    shown = sensitivity.spreads_shown(table)
-    assert shown.loc[("learning rate", "PIE")].tolist() == ["40.0", "1", "< 0.001"]
-    said = sensitivity.lines_finding(table)
-    assert "number k moves the mean accuracy by up to 0.5 points (on PIE, best at 5); these" in said
-    assert "(on PIE, best at 1); that is more than the scatter of the seeds on PIE." in said
-    one = sensitivity.spreads(runs[runs.seed == 1], groups)
-    assert one.p.isna().all() and "one seed cannot tell" in sensitivity.lines_finding(one)
-    assert sensitivity.lines_finding(sensitivity.spreads(runs, {})) == wording.NOTHING
+    text = sensitivity.format_spreads(table)
+    assert text.loc[("learning rate", "PIE")].tolist() == ["40.0", "1", "< 0.001"]
+    # A seed that one value lacks is left out of the test, and not of the means.
+    lacking = runs[~((runs.variant == "k = 5") & (runs.seed == 3))]
+    part = sensitivity.spreads(lacking, {"k": groups["k"]}).loc[("k", "PIE")]
+    assert part.spread == pytest.approx(0.5) and part.best == "2"
+    assert part.p == pytest.approx(stats.ttest_rel([30.0, 31], [31.0, 30]).pvalue)
+    assert sensitivity.spreads(runs[runs.seed == 1], groups).p.isna().all()
+    assert sensitivity.spreads(runs, {}).empty
