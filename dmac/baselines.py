@@ -107,7 +107,8 @@ def whitened_kmeans(views, n_clusters, seed):
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
     """
-    return kmeans(whiten_views(views, n_clusters), n_clusters, seed, n_init=10).labels_.astype(np.int64)
+    h = whiten_views(views, n_clusters)
+    return kmeans(h, n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
 def closed_form(views, n_clusters, seed, n_neighbors=5):

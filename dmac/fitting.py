@@ -71,7 +71,7 @@ _pretraining = pretrain_network
 
 
 @contextlib.contextmanager
-def pretrained_by(function):
+def pretrain_with(function):
     """Within it, fits of this process pre-train by another function of the same arguments.
 
     The experiments use it to share one pre-training among many fits.

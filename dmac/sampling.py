@@ -13,22 +13,22 @@ import torch.nn.functional as F
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.anchors import SpreadPerturbation, neighbor_bandwidth
-from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sampled_anchors
+from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.parallel import my_rows
 from dmac.scaling import assign, assignment_entropy
 
 
 class Draw(Protocol):
-    """One set of anchors with its graphs: one graph a view, or one for all views together."""
+    """One set of anchors with its graphs: one per view, or one for all views together."""
 
     graphs: list
     share: float
 
     def anchor_learning(self, z, recipe):
-        """The anchor learning loss, a number a graph; one of weight 0 is measured on few samples."""
+        """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
 
-    def convolved(self, zs):
-        """A graph a view, and what the convolution starts from: (m, d) a view."""
+    def convolution_inputs(self, zs):
+        """Per view a graph, and what its convolution starts from, (m, d)."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EmbeddingDraw:
             return self.entropies
         return [_measured(x, u, recipe) for x, u in self.pairs]
 
-    def convolved(self, zs):
+    def convolution_inputs(self, zs):
         """U for every view."""
         return _per_view(self.graphs, zs), [self.u] * len(zs)
 
@@ -65,7 +65,7 @@ class ViewDraw:
         means = [F.normalize(anchor_means(graph, z.detach()), dim=1) for graph in self.graphs]
         return [_measured(unit, u, recipe) for u in means]
 
-    def convolved(self, zs):
+    def convolution_inputs(self, zs):
         """The anchors' means of every view's embedding."""
         graphs = _per_view(self.graphs, zs)
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
@@ -157,7 +157,7 @@ class EmbeddingAnchors:
 def _initial_anchors(x, n_anchors, recipe, generator):
     if recipe.anchor_start in ("kmeans", "warm"):
         return kmeans_anchors(x, n_anchors, generator)
-    return sampled_anchors(x, n_anchors, generator, recipe.anchor_iterations)
+    return sample_anchors(x, n_anchors, generator, recipe.anchor_iterations)
 
 
 def _noise(like, generator):
@@ -242,7 +242,7 @@ class ViewAnchors:
         recipe = self.recipe
         rows = recipe.vote_weight * F.normalize(z.detach(), dim=1)
         x = torch.cat([self.x, rows], 1) if recipe.vote_weight else self.x
-        u = sampled_anchors(x, self.n_anchors, self.generator, iterations=0)
+        u = sample_anchors(x, self.n_anchors, self.generator, iterations=0)
         if isinstance(self.network.perturbation, SpreadPerturbation):
             u = self.network.perturb(u, _noise(u, self.generator), x)
         return self._graphs_of(x, u, n_neighbors, recipe.joint_graph)
@@ -265,10 +265,11 @@ class ViewAnchors:
         widths = [*self.widths, x.shape[1] - sum(self.widths)]
         scale = math.sqrt(len(self.widths))
         *own, extra = zip(x.split(widths, 1), u.split(widths, 1))
-        return [
-            _graph_on(*(torch.cat([scale * part, z], 1) for part, z in zip(pair, extra)), n_neighbors)
-            for pair in own
-        ]
+        graphs = []
+        for pair in own:
+            points, anchors = (torch.cat([scale * part, z], 1) for part, z in zip(pair, extra))
+            graphs.append(_graph_on(points, anchors, n_neighbors))
+        return graphs
 
 
 def _graph_on(x, u, n_neighbors):

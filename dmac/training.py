@@ -108,7 +108,7 @@ def losses_on(network, zs, z, draws, recipe, *, idle=True):
         with torch.set_grad_enabled(recipe.cm_weight > 0):
             fs = [
                 convolve(graph, u)
-                for convolve, graph, u in zip(network.convolutions, *draw.convolved(zs))
+                for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
             ]
             cm = consistency_loss(fs, recipe.mutual_information)
     pulling = [(w, term) for w, term in ((recipe.al_weight, al), (recipe.cm_weight, cm)) if w > 0]

@@ -12,7 +12,7 @@ from dmac import reference
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import SpreadPerturbation, anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import sampled_anchors
+from dmac.compute.kmeans import sample_anchors
 from dmac.compute.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
@@ -101,7 +101,7 @@ def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
     (graph,) = made.vote_graphs(10 * embedding(), K)
     rows = weight * F.normalize(embedding(), dim=1)
     x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
-    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 0)
+    u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0)
     assert squared_distances(u, x).min(1).values.max() < 1e-12  # anchors are samples
     assert_graph(graph, reference.squared_distances(x, u))
 
@@ -120,7 +120,7 @@ def test_graphs_a_view_with_z_add_the_distances_in_z():
     graphs = made.vote_graphs(embedding(), K)
     rows = F.normalize(embedding(), dim=1)
     x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
-    u = sampled_anchors(x, M, torch.Generator().manual_seed(5), 0).split([4, 2, 5, 3], 1)
+    u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0).split([4, 2, 5, 3], 1)
     for graph, own, part in zip(graphs, views(), u):
         d2 = reference.squared_distances(own, V**0.5 * part)
         assert_graph(graph, d2 + reference.squared_distances(rows, u[-1]))
@@ -178,7 +178,7 @@ def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
     assert_graph(graph, mean)
     (al,) = draw.anchor_learning(None, recipe)
     torch.testing.assert_close(al, anchor_learning_loss(mean))
-    assert draw.convolved(zs) == ([graph] * 2, [u] * 2)
+    assert draw.convolution_inputs(zs) == ([graph] * 2, [u] * 2)
 
 
 def test_means_of_the_anchors_are_weighted_means_of_their_samples():
@@ -207,7 +207,7 @@ def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(form):
 def test_convolution_starts_from_the_means_in_every_view():
     (draw,) = source(vote_share=0.0).draws(None, None, K)
     zs = [embedding(seed) for seed in (2, 3, 4)]
-    graphs, means = draw.convolved(zs)
+    graphs, means = draw.convolution_inputs(zs)
     assert graphs == draw.graphs * 3
     for z, mean in zip(zs, means):
         torch.testing.assert_close(mean, anchor_means(draw.graphs[0], z))

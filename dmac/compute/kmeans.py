@@ -132,7 +132,7 @@ class WarmAnchors:
         self.assigned, self.centres = state["assigned"][rows], state["centres"]
 
 
-def sampled_anchors(x, n_anchors, generator, iterations):
+def sample_anchors(x, n_anchors, generator, iterations):
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an

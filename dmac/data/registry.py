@@ -177,8 +177,8 @@ def _local_copy(dataset):
     if copies:
         raise ValueError(
             f"{copies[0]} is not the registered file of {dataset.name!r}: expected SHA-256 "
-            f"{dataset.sha256}, found {hashes[copies[0]]}. Replace or remove it, or load it as your "
-            "own data by its path"
+            f"{dataset.sha256}, found {hashes[copies[0]]}. Replace or remove it, or load it as "
+            "your own data by its path"
         )
     return None
 

@@ -199,7 +199,7 @@ def _pretrain_epochs(network, views, recipe, epochs):
 
 
 def _first_layer_epochs(network, views, epochs):
-    """The encoders' first layers alone: their products forward, and the gradients of the weights."""
+    """The encoders' first layers alone: products forward, and the gradients of the weights."""
     for _ in range(epochs):
         start = time.perf_counter()
         for encoder, x in zip(network.encoders, views):
@@ -234,7 +234,8 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     generator = torch.Generator().manual_seed(0)
     width = round(recipe.components * c) or None
     prepared = [
-        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x) for x in check_views(views)
+        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x)
+        for x in check_views(views)
     ]
     if system.endswith("dense first layer") or system == "first layer, dense":
         prepared = [x if isinstance(x, np.ndarray) else x.toarray() for x in prepared]

@@ -5,51 +5,50 @@ seeds only say how far a result holds on the sets at hand. The errata and the st
 call these functions.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
-from dmac.experiments import paper, switches
+from dmac.experiments import paper, records, switches
 from dmac.experiments.compare import interval
 
-#: Where the runs of chapter 11 are stored.
-FOLDER = Path(__file__).parents[2] / "notebooks" / "results" / "recipes"
+
+def _runs(group, results):
+    return records.stored(**switches.GROUPS[group], results=results)
 
 
-def beside_shallow(folder=FOLDER):
+def beside_shallow(results=records.RESULTS):
     """REVISED against the one of four shallow pipelines with the best mean over the data sets.
 
     Parameters
     ----------
-    folder : str or path
-        Where the runs are stored.
+    results : str or path
+        Folder of the store.
 
     Returns
     -------
     pandas.Series
         The difference of the mean ACC over the seeds, by data set, in points.
     """
-    revised = switches.stored("revised", folder).groupby("dataset", observed=True).acc.mean()
+    revised = _runs("revised", results).groupby("dataset", observed=True).acc.mean()
     names = ["variant", "dataset"]
-    shallow = switches.stored("baselines", folder).groupby(names, observed=True).acc.mean()
+    shallow = _runs("baselines", results).groupby(names, observed=True).acc.mean()
     best = shallow.groupby("variant", observed=True).mean().idxmax()
     return revised - shallow[best]
 
 
-def of_training(folder=FOLDER):
+def of_training(results=records.RESULTS):
     """REVISED against its own start in closed form, which no epoch has trained.
 
     Parameters
     ----------
-    folder : str or path
-        Where the runs are stored.
+    results : str or path
+        Folder of the store.
 
     Returns
     -------
     pandas.Series
         The mean difference of ACC at equal seeds, by data set, in points.
     """
-    changes = switches.changes("switches", folder)
+    changes = switches.changes(_runs("switches", results), _runs("revised", results))
     untrained = changes[changes.variant == "nothing trained (0 epochs)"]
     return -untrained.groupby("dataset", observed=True).acc.mean()
 

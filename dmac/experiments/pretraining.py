@@ -1,6 +1,6 @@
 """Pre-trained weights that are kept, so that fits which differ only afterwards share them.
 
-Inside `kept` a fit looks for the outcome of its own pre-training in a folder, and puts it there if
+Within `share` a fit looks for the outcome of its own pre-training in a folder, and puts it there if
 it has to compute it. What pre-training computes is decided by the prepared views, the initial
 weights and a few numbers; the hash of those names the file, so the result of a fit is the same with
 the folder as without, to the last bit.
@@ -27,7 +27,7 @@ from dmac.fitting import pretrain_network
 
 
 @contextlib.contextmanager
-def kept(folder, at=()):
+def share(folder, at=()):
     """Within it, fits of this process keep the outcome of their pre-training in a folder.
 
     Parameters
@@ -38,7 +38,7 @@ def kept(folder, at=()):
         Epochs whose state is kept too, besides the last: a shorter pre-training is the beginning
         of a longer one, and an interrupted one goes on from there.
     """
-    with fitting.pretrained_by(functools.partial(_pretraining, Path(folder), frozenset(at))):
+    with fitting.pretrain_with(functools.partial(_pretraining, Path(folder), frozenset(at))):
         yield
 
 

@@ -137,7 +137,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         Of each operation: rounding, and so the last digits of a result, depends on it. The
         settings of a timed run have their own.
     pretrained : path, optional
-        Where pre-trained weights are kept (:func:`dmac.experiments.pretraining.kept`).
+        Where pre-trained weights are kept (:func:`dmac.experiments.pretraining.share`).
     pretrained_at : sequence of int
         See there.
     load : callable
@@ -169,7 +169,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     provenance.reset_peak_memory()
     keeping = contextlib.nullcontext()
     if pretrained is not None:
-        keeping = pretraining.kept(pretrained, pretrained_at)
+        keeping = pretraining.share(pretrained, pretrained_at)
     try:
         with threadpool_limits(threads), keeping:
             outcome = _dmac(data, spec, device) if spec.method == "DMAC" else _labels(data, spec)

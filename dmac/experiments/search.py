@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import kmeans, sampled_anchors
+from dmac.compute.kmeans import kmeans, sample_anchors
 from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import RowNormalizer, normalize_rows
 
@@ -106,7 +106,7 @@ def _factor(points, m, k, sets, lloyd, generator):
     """B (n, sets m) with B B^T the average of S D^-1 S^T over anchor sets."""
     blocks = []
     for _ in range(sets):
-        anchors = sampled_anchors(points, m, generator, lloyd)
+        anchors = sample_anchors(points, m, generator, lloyd)
         graph = anchor_graph(squared_distances(points, anchors), k)
         weights = graph.weights * graph.inverse_degrees().sqrt()[graph.indices]
         rows = np.arange(0, weights.numel() + 1, k)

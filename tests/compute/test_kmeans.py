@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 import dmac.compute.kmeans
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sampled_anchors
+from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sample_anchors
 
 
 def test_kmeans_anchors_are_as_good_as_scikit_learns(generator):
@@ -61,7 +61,7 @@ def test_kmeans_anchors_carry_no_gradient(generator):
 
 def test_sampled_anchors_without_iterations_are_distinct_samples(generator):
     x = torch.randn(30, 4, generator=generator, dtype=torch.float64) + 3
-    u = sampled_anchors(x, 12, generator, 0)
+    u = sample_anchors(x, 12, generator, 0)
     d2, rows = squared_distances(u, x).min(1)
     assert float(d2.max()) < 1e-12
     assert len(set(rows.tolist())) == 12
@@ -71,14 +71,14 @@ def test_iterations_lower_the_inertia_of_sampled_anchors():
     x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     inertias = []
     for iterations in range(4):
-        u = sampled_anchors(x, 9, torch.Generator().manual_seed(1), iterations)
+        u = sample_anchors(x, 9, torch.Generator().manual_seed(1), iterations)
         inertias.append(float(squared_distances(x, u).min(1).values.sum()))
     assert all(after < before for before, after in zip(inertias, inertias[1:]))
 
 
 def test_one_iteration_moves_sampled_anchors_to_the_means_of_their_cells():
     x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    start, moved = (sampled_anchors(x, 7, torch.Generator().manual_seed(1), i) for i in (0, 1))
+    start, moved = (sample_anchors(x, 7, torch.Generator().manual_seed(1), i) for i in (0, 1))
     nearest = squared_distances(x, start).argmin(1)
     means = torch.stack([x[nearest == j].mean(0) for j in range(7)])
     torch.testing.assert_close(moved, means)
@@ -87,9 +87,9 @@ def test_one_iteration_moves_sampled_anchors_to_the_means_of_their_cells():
 def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
     x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
     generator = torch.Generator().manual_seed(1)
-    first, second = (sampled_anchors(x, 5, generator, 2) for _ in range(2))
+    first, second = (sample_anchors(x, 5, generator, 2) for _ in range(2))
     assert not torch.allclose(first, second)
-    assert torch.equal(first, sampled_anchors(x, 5, torch.Generator().manual_seed(1), 2))
+    assert torch.equal(first, sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
     assert not first.requires_grad
 
 

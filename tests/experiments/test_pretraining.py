@@ -55,7 +55,7 @@ def epochs(monkeypatch):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_fit_is_the_same_with_and_without(sparse, tmp_path, epochs):
     alone = fit(sparse=sparse)
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         first, second = fit(sparse=sparse), fit(sparse=sparse)
     assert len(epochs) == 14
     assert_same(first, alone)
@@ -75,7 +75,7 @@ def test_fit_is_the_same_with_and_without(sparse, tmp_path, epochs):
 def test_what_comes_after_shares_it(changes, tmp_path, epochs):
     recipe = dataclasses.replace(SHORT, **changes)
     alone = fit(recipe)
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit()
         epochs.clear()
         assert_same(fit(recipe), alone)
@@ -99,7 +99,7 @@ def test_what_comes_after_shares_it(changes, tmp_path, epochs):
 def test_what_it_depends_on_makes_another(change, tmp_path, epochs):
     recipe = dataclasses.replace(SHORT, **change)
     alone = fit(recipe)
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit()
         epochs.clear()
         assert_same(fit(recipe), alone)
@@ -113,7 +113,7 @@ def test_lengths_continue_each_other(tmp_path, epochs):
     with_epochs = functools.partial(dataclasses.replace, SHORT)
     alone = {e: fit(with_epochs(pretrain_epochs=e)) for e in (0, 3, 5, 7, 9)}
     epochs.clear()
-    with pretraining.kept(tmp_path, at=(3,)):
+    with pretraining.share(tmp_path, at=(3,)):
         for length, computed in ((7, 7), (3, 0), (9, 2), (5, 2), (0, 0)):
             assert_same(fit(with_epochs(pretrain_epochs=length)), alone[length])
             assert len(epochs) == computed, length
@@ -127,7 +127,7 @@ def test_callback_sees_the_state_between_the_phases(tmp_path):
         if type(record).__name__ == "PretrainRecord" and record.epoch == 7:
             seen.setdefault("between", []).append(embed())
 
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit(callback=callback)
         fit(callback=callback)
     np.testing.assert_array_equal(*seen["between"])
@@ -138,7 +138,7 @@ def test_a_stopped_pretraining_goes_on_from_what_was_kept(tmp_path, epochs):
         if record.epoch == 5:
             raise KeyboardInterrupt
 
-    with pretraining.kept(tmp_path, at=(2, 4)):
+    with pretraining.share(tmp_path, at=(2, 4)):
         with pytest.raises(KeyboardInterrupt):
             fit(callback=stop)
         epochs.clear()
@@ -148,7 +148,7 @@ def test_a_stopped_pretraining_goes_on_from_what_was_kept(tmp_path, epochs):
 
 def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
     alone = fit()
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit()
         (path,) = tmp_path.rglob("*.safetensors")
         path.with_name(".7.123").write_bytes(b"a writer that was killed")
@@ -166,7 +166,7 @@ def test_checkpoints_work_beside_it(tmp_path):
             raise KeyboardInterrupt
 
     alone = fit()
-    with pretraining.kept(tmp_path / "kept"):
+    with pretraining.share(tmp_path / "kept"):
         fit()
         with pytest.raises(KeyboardInterrupt):
             fit(checkpoint=tmp_path / "fit", checkpoint_every=1, callback=stop)
@@ -174,7 +174,7 @@ def test_checkpoints_work_beside_it(tmp_path):
 
 
 def test_it_ends_with_the_context(tmp_path, epochs):
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit()
     fit()
     assert len(epochs) == 14
@@ -189,7 +189,7 @@ def test_one_process_waits_for_another_s(tmp_path, epochs):
         started.set()
         time.sleep(0.02)
 
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         thread = threading.Thread(target=lambda: results.append(fit(callback=slow)))
         thread.start()
         started.wait()
@@ -201,7 +201,7 @@ def test_one_process_waits_for_another_s(tmp_path, epochs):
 
 def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
     own = []
-    with pretraining.kept(tmp_path):
+    with pretraining.share(tmp_path):
         fit()
         for name, fields in plan.BEYOND.items():
             before = len(list(tmp_path.iterdir()))

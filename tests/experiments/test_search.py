@@ -9,7 +9,7 @@ from toy_runs import load
 import dmac
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import sampled_anchors
+from dmac.compute.kmeans import sample_anchors
 from dmac.experiments import search
 
 N, M, K = 40, 9, 3
@@ -27,7 +27,7 @@ def dense(sets, lloyd):
     """The average of S D^-1 S^T over anchor sets."""
     generator, total = seeded(), np.zeros((N, N))
     for _ in range(sets):
-        u = sampled_anchors(points(), M, generator, lloyd)
+        u = sample_anchors(points(), M, generator, lloyd)
         s = anchor_graph(squared_distances(points(), u), K).to_dense().double().numpy()
         total += s @ np.diag(1 / np.maximum(s.sum(0), 1e-300)) @ s.T
     return total / sets
