@@ -96,7 +96,7 @@ def paired_differences(runs, variant, reference, metric="acc"):
         known = values.index.get_level_values(0)
         if variant in known and other in known:
             rows[dataset] = values[variant] - values[other]
-    return _tested(rows)
+    return _test_differences(rows)
 
 
 def training_changes(runs):
@@ -115,13 +115,13 @@ def training_changes(runs):
     """
     both = runs.dropna(subset=["start_acc", "acc"])
     groups = dict(list(both.groupby("dataset", observed=True)))
-    table = _tested({dataset: part.acc - part.start_acc for dataset, part in groups.items()})
+    table = _test_differences({name: part.acc - part.start_acc for name, part in groups.items()})
     table.insert(0, "before", [groups[dataset].start_acc.mean() for dataset in table.index])
     table.insert(1, "after", [groups[dataset].acc.mean() for dataset in table.index])
     return table.assign(p=holm(table.p))
 
 
-def _tested(differences):
+def _test_differences(differences):
     """By data set, some seeds' differences as a row with a mean, an interval and a t-test."""
     from scipy import stats
 

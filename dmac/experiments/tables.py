@@ -66,7 +66,7 @@ def join_runs(frames):
 
 
 def format_paper_scores(table=paper.TABLE_2):
-    """A table of the paper: one row per metric and method, one column per data set, best with *."""
+    """A table of the paper: one row per metric and method, the best of a column starred."""
     frames = {}
     for i, metric in enumerate(("ACC", "NMI")):
         values = np.array([row[i::2] for row in table.values()])

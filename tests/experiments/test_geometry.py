@@ -41,14 +41,15 @@ def test_planes_show_classes_or_agreement():
     plt.close(figure)
 
 
-def measured(variant, neighbors, silhouette):
+def runs_with_measures(variant, neighbors, silhouette):
     more = {"silhouette": silhouette, "one_minus_cosine": 2e-7, "effective_rank": 1.25}
     rows = several("PIE", variant, [30.0, 32.0], **more)
     return [row | {"neighbors": n} for row, n in zip(rows, neighbors)]
 
 
 def test_embeddings_are_measured():
-    runs = frame([*measured("wo/PD", [0.5, 0.7], -0.25), *measured("DMAC", [0.4, 0.5], 0.125)])
+    rows = runs_with_measures("wo/PD", [0.5, 0.7], -0.25)
+    runs = frame([*rows, *runs_with_measures("DMAC", [0.4, 0.5], 0.125)])
     row = geometry.format_embeddings(runs).loc[[("PIE", "wo/PD")]].iloc[0]
     assert row.tolist() == [
         "60.0 ± 14.1", "50.0", "−0.250 ± 0.000", "2.0e−07", "1.25 ± 0.00", "31.0 ± 1.4", 2,

@@ -23,8 +23,8 @@ def test_run_times_have_the_paper_s_and_ours():
     assert table.loc["with pre-training here"].isna().sum() == 3
     assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
     axis = runtime.plot_run_times(table).axes[0]
-    drawn = {line.get_label(): line.get_ydata() for line in axis.lines}
-    np.testing.assert_array_equal(drawn["DMAC"], paper.RUN_TIMES["DMAC"])
+    values_of = {line.get_label(): line.get_ydata() for line in axis.lines}
+    np.testing.assert_array_equal(values_of["DMAC"], paper.RUN_TIMES["DMAC"])
     assert {line.get_color() for line in axis.lines if "here" in line.get_label()} == {"black"}
     plt.close("all")
 

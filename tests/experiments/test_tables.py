@@ -16,7 +16,8 @@ def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
     assert list(table.index) == ["PIE", "BBC"] and list(table) == ["k-means", "closed", "DMAC"]
     assert table.loc["PIE", "k-means"] == "22.0 ± 2.0"
     assert table.loc["BBC", "DMAC"] == "90.5 ± 0.7 (2)"
-    assert tables.format_scores(runs, "nmi", "variant", "dataset").loc["closed", "PIE"] == "82.0 ± 2.6"
+    turned = tables.format_scores(runs, "nmi", "variant", "dataset")
+    assert turned.loc["closed", "PIE"] == "82.0 ± 2.6"
     assert set(tables.format_scores(runs, "oracle_acc").to_numpy().ravel()) == {"–"}
     without = runs[~((runs.dataset == "PIE") & (runs.variant == "DMAC"))]
     assert tables.format_scores(without, "acc").loc["PIE", "DMAC"] == "–"
@@ -26,7 +27,8 @@ def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
 
 def test_failed_runs_are_counted():
     failed = {"dataset": "PIE", "variant": "DMAC", "seed": 3, "error": "FloatingPointError"}
-    table = tables.format_scores(frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3), "acc")
+    runs = frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3)
+    table = tables.format_scores(runs, "acc")
     assert table.loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
 
 
@@ -39,7 +41,7 @@ def test_paper_s_table_marks_its_best():
 
 
 def test_trials_stand_below_each_other_by_data_set():
-    runs = frame([*released("PIE", [37.0], [40.0]), *released("BBC", [60.0], [70.0])])
+    runs = frame([*released_runs("PIE", [37.0], [40.0]), *released_runs("BBC", [60.0], [70.0])])
     table = tables.format_trials(runs, grid_frame())
     assert table.loc[("BBC", "RELEASED")].tolist() == ["70.0", "90.0", "60.0"]
     best = table.loc[("PIE", "best of the grid, CM 1, SP 1000")]
@@ -48,13 +50,13 @@ def test_trials_stand_below_each_other_by_data_set():
     assert tables.format_trials(runs.iloc[:0], grid_frame().iloc[:0]).empty
 
 
-def released(dataset, values, oracle):
+def released_runs(dataset, values, oracle):
     rows = several(dataset, "RELEASED", values)
     return [row | {"oracle_acc": o, "oracle_nmi": o + 20} for row, o in zip(rows, oracle)]
 
 
 def test_beside_the_paper():
-    runs = frame(released("PIE", [30.0, 34.0], [35.0, 37.0]))
+    runs = frame(released_runs("PIE", [30.0, 34.0], [35.0, 37.0]))
     table = tables.compare_with_paper(runs, "RELEASED")
     row = table.loc[[("PIE", "ACC")]].iloc[0]
     assert row.tolist() == ["43.24", "36.0 ± 1.4", "37.0", "32.0 ± 2.8", 2]
@@ -63,16 +65,16 @@ def test_beside_the_paper():
 
 
 def test_grid_chooses_the_best_point_by_its_mean():
-    runs = frame(released("PIE", [37.0, 37.0], [40.0, 40.0]))
+    runs = frame(released_runs("PIE", [37.0, 37.0], [40.0, 40.0]))
     table = tables.find_closest(runs, grid_frame())
     assert table.loc["PIE"].tolist()[:2] == [43.24, 40]
     assert table.loc["PIE", "trial"] == "best of the grid, CM 1, SP 1000"
     assert table.loc["PIE", "best"] == 50
     assert table.loc["PIE", ["top", "of"]].tolist() == [50, "best of the grid, CM 1, SP 1000"]
     assert table.loc["PIE", "elsewhere"] == {} and table.loc["PIE", "others"] == 1
-    trial = [row | {"variant": "lr 1"} for row in released("PIE", [39.0], [60.0])]
-    trial += [row | {"variant": "lr 1"} for row in released("BBC", [20.0], [25.5])]
-    more = tables.find_closest(frame([*released("PIE", [37.0], [40.0]), *trial]), grid_frame())
+    trial = [row | {"variant": "lr 1"} for row in released_runs("PIE", [39.0], [60.0])]
+    trial += [row | {"variant": "lr 1"} for row in released_runs("BBC", [20.0], [25.5])]
+    more = tables.find_closest(frame([*released_runs("PIE", [37.0], [40.0]), *trial]), grid_frame())
     assert more.loc["PIE", "elsewhere"] == {"BBC": 25.5}
     alone = tables.find_closest(runs, grid_frame().iloc[:0])
     assert alone.loc["PIE", ["trial", "others"]].tolist() == ["RELEASED", 0]
