@@ -5,10 +5,11 @@ the solutions unfolded and the links between pages turned into links within it, 
 """
 
 import argparse
+import contextlib
 import json
 from pathlib import Path
 
-from chromium import Chromium, served
+from chromium import resize, served, started, visit
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
 
@@ -23,22 +24,21 @@ document.body.offsetHeight;
 document.body.style.display = "";"""
 
 
-def print_book(html, target, start="book/index.html"):
+def print_book(browser, html, target, start="book/index.html"):
     """Print the book rendered in ``html`` to the file ``target``; return the names of its pages."""
     style = (HERE / "print_book.css").read_text(encoding="utf-8")
     assemble = (HERE / "print_book.js").read_text(encoding="utf-8")
-    paper = {"preferCSSPageSize": True, "printBackground": True}
-    outline = {"generateTaggedPDF": True, "generateDocumentOutline": True}
-    with served(html) as root, Chromium(patience=300) as browser:
-        page = browser.page(width=COLUMN)
-        page.send("Emulation.setEmulatedMedia", media="print")
-        page.open(root + start)
+    paper = {"prefer_css_page_size": True, "print_background": True}
+    with served(html) as root, contextlib.closing(browser.new_page()) as page:
+        resize(page, COLUMN)
+        page.emulate_media(media="print")
+        visit(page, root + start)
         book = page.evaluate(f"({assemble})({json.dumps(style)})")
         # Where the chapters begin is known once they are printed; then the contents can say it.
         # That may move a page break, so look again.
         numbers = None
         for _ in range(5):
-            page.pdf(target, **paper, **outline)
+            page.pdf(path=target, **paper, tagged=True, outline=True)
             before, numbers = numbers, page_numbers(target)
             if numbers == before:
                 break
@@ -85,7 +85,8 @@ def main():
     if not (options.html / "book" / "index.html").exists():
         parser.error(f"{options.html} holds no book: run make book first")
     try:
-        pages = print_book(options.html, target)
+        with started() as browser:
+            pages = print_book(browser, options.html, target)
     except FileNotFoundError as error:  # no Chromium
         parser.error(str(error))
     print(f"{len(pages)} pages of the book are in {target} ({target.stat().st_size / 1e6:.1f} MB)")

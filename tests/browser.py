@@ -1,8 +1,11 @@
 """What a browser finds wrong with a page of the book, in words."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
+
+from chromium import resize, visit
 
 HERE = Path(__file__).parent
 LOOK = f"({(HERE / 'browser.js').read_text(encoding='utf-8')})()"
@@ -23,10 +26,12 @@ class Report:
 
 def look(page, root, name, width=390):
     """Open a page of the book at ``root`` (an address that ends in a slash) and report on it."""
-    page.resize(width)
-    page.open(root + name)
-    found = Report(**page.evaluate(LOOK))
-    found.problems += [*network_problems(page.events, root), *console_problems(page.events)]
+    resize(page, width)
+    page.goto("about:blank")  # nothing of the page before is still under way
+    with watched(page, root) as problems:
+        visit(page, root + name)
+        found = Report(**page.evaluate(LOOK))
+    found.problems += problems
     return found
 
 
@@ -35,50 +40,53 @@ def faint(page, url):
 
     This is what the accessibility guidelines (WCAG 2, level AA) ask for.
     """
-    page.open(url)
+    visit(page, url)
     return page.evaluate(FAINT)
 
 
 def wide_tables(page, url, widths):
     """Tables that are wider than their place in windows of ``widths`` pixels, with that width."""
-    page.open(url)
+    visit(page, url)
     found = []
     for width in widths:
-        page.resize(width)
+        resize(page, width)
         found += [f"at {width} px, {table}" for table in page.evaluate(TABLES)]
     return found
 
 
-def network_problems(events, root):
-    """Requests that leave the book, and those that failed."""
-    asked = {}
-    for event, params in events:
-        if event == "Network.requestWillBeSent":
-            url = asked[params["requestId"]] = params["request"]["url"]
-            if not url.startswith((root, *LOCAL)):
-                yield f"reaches outside: {url}"
-        elif event == "Network.webSocketCreated":
-            yield f"reaches outside: {params['url']}"
-        elif event == "Network.responseReceived" and params["response"]["status"] >= 400:
-            yield f"not found: {params['response']['url']} ({params['response']['status']})"
-        elif event == "Network.loadingFailed":
-            yield f"not loaded: {asked.get(params['requestId'])} ({params['errorText']})"
+@contextlib.contextmanager
+def watched(page, root):
+    """Within it, collect requests that leave the book or fail, and errors of scripts: a list."""
+    problems = []
 
+    def leaves(url):
+        if not url.startswith((root, *LOCAL)):
+            problems.append(f"reaches outside: {url}")
 
-def console_problems(events):
-    """Errors that scripts have raised or written; those of the network are reported there."""
-    for event, params in events:
-        if event == "Runtime.exceptionThrown":
-            details = params["exceptionDetails"]
-            yield "script error: " + details.get("exception", details).get(
-                "description", details["text"]
-            )
-        elif event == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
-            words = [str(a.get("value", a.get("description", ""))) for a in params["args"]]
-            yield "script error: " + " ".join(words)
-        elif event == "Log.entryAdded" and params["entry"]["level"] == "error":
-            if params["entry"]["source"] != "network":
-                yield "script error: " + params["entry"]["text"]
+    def arrives(answer):
+        if answer.status >= 400:
+            problems.append(f"not found: {answer.url} ({answer.status})")
+
+    def writes(message):
+        # What could not be loaded is reported above.
+        if message.type in ("error", "assert") and not message.text.startswith("Failed to load"):
+            problems.append(f"script error: {message.text}")
+
+    listeners = {
+        "request": lambda request: leaves(request.url),
+        "websocket": lambda socket: leaves(socket.url),
+        "response": arrives,
+        "requestfailed": lambda one: problems.append(f"not loaded: {one.url} ({one.failure})"),
+        "console": writes,
+        "pageerror": lambda error: problems.append(f"script error: {error.name}: {error.message}"),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    try:
+        yield problems
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
 
 
 def dead_links(reports, folder, root):

@@ -26,12 +26,12 @@ def data_folder():
     return Path(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop would be in the way of other files' tests
 def browser():
-    """One running Chromium for all tests; where there is none they are skipped."""
+    """One running Chromium for the tests of a file; where there is none they are skipped."""
     if chromium.find() is None:
         pytest.skip(chromium.HELP)
-    with chromium.Chromium() as running:
+    with chromium.started() as running:
         yield running
 
 

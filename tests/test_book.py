@@ -37,7 +37,7 @@ def book(browser):
 @pytest.fixture(scope="module")
 def reports(browser, book):
     """What was found on each page, looked at once, at the width of a telephone."""
-    page = browser.page()
+    page = browser.new_page()
     return {name: look(page, book, name, width=390) for name in PAGES}
 
 
@@ -48,27 +48,25 @@ def test_page_is_sound(reports, name):
 
 @pytest.mark.parametrize("width", [1100, 1600])
 def test_pages_fit_other_screens(browser, book, width):
-    page = browser.page()
+    page = browser.new_page()
     assert {name: look(page, book, name, width).problems for name in SOME} == {n: [] for n in SOME}
 
 
 def test_tables_are_read_without_scrolling(browser, book):
-    page, widths = browser.page(), (1100, 1300, 1600)  # 1300 leaves the least to the text
+    page, widths = browser.new_page(), (1100, 1300, 1600)  # 1300 leaves the least to the text
     found = {name: wide_tables(page, book + name, widths) for name in PAGES}
     assert found == {name: [] for name in PAGES}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(browser, book, scheme):
-    page = browser.page()
-    preference = {"name": "prefers-color-scheme", "value": scheme}
-    page.send("Emulation.setEmulatedMedia", features=[preference])
+    page = browser.new_page(color_scheme=scheme)
     assert {name: faint(page, book + name) for name in SOME} == {name: [] for name in SOME}
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
 
 
 def test_pages_open_from_the_disk_as_well(browser, book):
-    page, root = browser.page(), HTML.as_uri() + "/"
+    page, root = browser.new_page(), HTML.as_uri() + "/"
     assert [look(page, root, name).problems for name in SOME] == [[]] * len(SOME)
 
 
@@ -80,8 +78,8 @@ def test_links_lead_somewhere(reports, book):
 
 
 def test_search_finds_the_anchor_graph(browser, book):
-    page = browser.page()
-    page.open(f"{book}search.html?q=anchor+graph")
+    page = browser.new_page()
+    chromium.visit(page, f"{book}search.html?q=anchor+graph")
     found = page.evaluate(
         """new Promise((resolve, reject) => {
             const look = (tries) => {
@@ -118,12 +116,12 @@ def test_notebooks_can_be_launched_and_downloaded(book, reports):
 
 
 @pytest.fixture(scope="module")
-def pdf(book, tmp_path_factory):
+def pdf(browser, book, tmp_path_factory):
     """The whole book as a PDF: that of `make pdf`, if it is not older than the pages."""
     target = PDF
     if not PDF.exists() or PDF.stat().st_mtime < (HTML / "genindex.html").stat().st_mtime:
         target = tmp_path_factory.mktemp("pdf") / PDF.name
-        print_book(HTML, target)
+        print_book(browser, HTML, target)
     return PdfReader(target)
 
 
