@@ -32,7 +32,7 @@ UNKNOWN = dict.fromkeys(("peak_mb", "processor", "arithmetic", "versions", "code
 FIELDS = {*RENAMED, "neighbor_step", "self_iterations", "spread", "self_views"}
 
 
-def today(settings):
+def today_settings(settings):
     """Settings of DMAC under today's names.
 
     Four fields are constants today. Where one of them had another value, and it mattered, the run
@@ -57,9 +57,9 @@ def is_old(record):
     return record["method"] == "DMAC" and not FIELDS.isdisjoint(record["settings"])
 
 
-def renamed(record):
+def rename(record):
     """A record of a store under its settings and key of today."""
-    new = record | {"settings": today(record["settings"])}
+    new = record | {"settings": today_settings(record["settings"])}
     return new | {"key": key_of(new), "was": record["key"]}
 
 
@@ -70,7 +70,7 @@ def rewrite(store):
         for line in path.read_text().splitlines():
             record = json.loads(line)
             if is_old(record):
-                record, changed = renamed(record), True
+                record, changed = rename(record), True
                 arrays = arrays_path(store, record["was"])
                 if arrays.exists():
                     arrays.rename(arrays_path(store, record["key"]))
@@ -97,7 +97,7 @@ def curves(trace):
     return {"epoch": epochs} | trace | {"one_minus_cosine": [round(1 - c, 7) for c in cosines]}
 
 
-def merged(folder, load):
+def records_of(folder, load):
     """The runs of a recipes folder as records of a store, each with its group and a name."""
     hashes = {}
     for path in sorted(folder.glob("*.jsonl")):
@@ -131,7 +131,7 @@ def method_of(group, name, recipes, folder):
         return search.METHOD, search.BASE | search.VARIANTS[name]
     if group in ("unseen", "seconds"):  # REVISED, which these two groups do not describe
         recipes = json.loads((folder / "revised.recipes.json").read_text())
-    settings = today(recipes[name])
+    settings = today_settings(recipes[name])
     retired = {"retired": settings.pop("retired")} if "retired" in settings else {}
     beside = {"unseen": {"held_out": 0.3}, "seconds": {"threads": 2}}.get(group, {})
     return "DMAC", settings_of(recipe_of(settings)) | retired | beside
@@ -156,9 +156,9 @@ def manifest(results, load):
     for name, folder in stores:
         for path in sorted(folder.rglob("*.jsonl")):
             for record in map(json.loads, path.read_text().splitlines()):
-                new = renamed(record) if is_old(record) else record
+                new = rename(record) if is_old(record) else record
                 rows += row(name, record["key"][:16], new)
-    for _, record in merged(results / "recipes", load):
+    for _, record in records_of(results / "recipes", load):
         rows += row("recipes", record["was"], record)
     return rows
 
@@ -182,7 +182,7 @@ def migrate(results, load=dmac.load):
     for folder in (results / "runs", *(results / "repeated").glob("*")):
         rewrite(Store(folder))
     store = open_store(results).refresh()
-    for group, record in merged(results / "recipes", load):
+    for group, record in records_of(results / "recipes", load):
         key = store.append(record, f"{record['dataset']}/{group}")
         for name in ("acc", "nmi"):  # a run that the store had: the other one was rounded
             if abs(store.get(key)["scores"][name] - record["scores"][name]) > 5.1e-5:

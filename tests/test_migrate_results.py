@@ -29,7 +29,7 @@ def old_settings(recipe, **changes):
     return settings | gone | changes
 
 
-def stored(method, settings, **more):
+def old_record(method, settings, **more):
     identity = dict(dataset="toy", data=HASH, method=method, settings=settings, seed=1)
     record = identity | {"scores": {"acc": 0.512345, "nmi": 0.25}} | more
     return {"key": key_of(identity)} | record
@@ -46,15 +46,15 @@ def old(tmp_path):
     compact = dict(separators=(",", ":"))
     weighted = old_settings(RELEASED, weighting="tf-idf")
     comparison = [
-        stored(BASELINE, {"n_neighbors": 5}, seconds=1.5),
-        stored("DMAC", old_settings(RELEASED), epochs={"loss": [1e-05, 2.0]}, versions={"a": "1"}),
-        stored("DMAC", weighted),
+        old_record(BASELINE, {"n_neighbors": 5}, seconds=1.5),
+        old_record("DMAC", old_settings(RELEASED), epochs={"loss": [1e-05, 2.0]}, versions={}),
+        old_record("DMAC", weighted),
     ]
     lines(tmp_path / "runs/toy/comparison.jsonl", comparison, **compact)
     arrays = tmp_path / "runs" / "arrays" / f"{comparison[1]['key'][:32]}.npz"
     arrays.parent.mkdir()
     np.savez(arrays, anchors=np.arange(3))
-    failed = stored("DMAC", old_settings(REVISED), error="no")
+    failed = old_record("DMAC", old_settings(REVISED), error="no")
     del failed["scores"]
     lines(tmp_path / "repeated/there/toy/comparison.jsonl", [comparison[1], failed], **compact)
 
@@ -164,7 +164,7 @@ def test_a_migration_that_was_cut_off_goes_on(old, monkeypatch):
         migrate_results.migrate(old, load)
     monkeypatch.undo()
     assert migrate_results.migrate(old, load)
-    assert lost(old) == []
+    assert missing_rows(old) == []
     assert len(records.open_store(old).refresh()) == 8
 
 
@@ -189,7 +189,7 @@ def test_two_scores_for_one_run_are_refused(old):
     ],
 )
 def test_a_choice_that_is_gone_is_named_where_it_mattered(changes, retired):
-    settings = migrate_results.today(old_settings(REVISED, **changes))
+    settings = migrate_results.today_settings(old_settings(REVISED, **changes))
     assert settings.pop("retired", None) == retired
     fields = {k: v for k, v in changes.items() if k in ("perturbation", "neighbor_period")}
     if "self_weight" in changes:
@@ -202,7 +202,7 @@ def manifest(results):
         return list(csv.DictReader(file))
 
 
-def lost(results):
+def missing_rows(results):
     """Rows of the manifest whose record is not in the store, or has another name or scores."""
     stores = {"runs": records.open_store(results)}
     stores |= {
@@ -240,14 +240,14 @@ def test_the_manifest_finds_every_record_and_a_changed_one_is_missed(old):
     rows = manifest(old)
     assert Counter(row["store"] for row in rows) == {"runs": 3, "repeated/there": 2, "recipes": 7}
     assert Counter(row["part"] for row in rows) == {"scores": 10, "fitted": 1, "error": 1}
-    assert lost(old) == []
+    assert missing_rows(old) == []
     path = old / "runs/toy/comparison.jsonl"
     text = path.read_text()
     path.write_text(text.replace('"acc":0.512345', '"acc":0.522345', 1))
     # The baseline's: it stands for its own row and for that of chapter 11.
-    assert [row["store"] for row in lost(old)] == ["runs", "recipes"]
+    assert [row["store"] for row in missing_rows(old)] == ["runs", "recipes"]
     path.write_text(text.split("\n", 1)[1])
-    assert [row["store"] for row in lost(old)] == ["runs", "recipes"]
+    assert [row["store"] for row in missing_rows(old)] == ["runs", "recipes"]
 
 
 def test_every_record_of_the_project_is_found_again():
@@ -257,7 +257,7 @@ def test_every_record_of_the_project_is_found_again():
     repeated = rows.pop("repeated/same-instructions") + rows.pop("repeated/other-instructions")
     assert rows == {"runs": 2055, "recipes": 2004} and repeated == 84
     assert len({tuple(row.values()) for row in manifest(records.RESULTS)}) == 2055 + 2004 + 84 + 30
-    assert lost(records.RESULTS) == []
+    assert missing_rows(records.RESULTS) == []
     assert migrate_results.is_migrated(records.RESULTS)
 
 

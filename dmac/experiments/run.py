@@ -32,6 +32,8 @@ BASELINES = {
 #: joins the comparison by an entry here: its name in a table, the function, its settings.
 METHODS = dict(BASELINES)
 _FLOATS = {field.name for field in dataclasses.fields(Recipe) if field.type is float}
+#: What computes and scores all runs but those of the search.
+_CODE = ("estimator", "baselines", "metrics")
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = ("weighting", "held_out", "threads", "retired")
 
@@ -64,7 +66,7 @@ class Spec:
 
     def identity(self, load=dmac.load):
         """What names the run in a store; it reads the data, for their hash."""
-        name, data_hash = _named(self.dataset, load)
+        name, data_hash = _name_and_hash(self.dataset, load)
         return dict(
             dataset=name,
             data=data_hash,
@@ -80,7 +82,7 @@ def _data(source, load):
 
 
 @functools.cache
-def _named(source, load):
+def _name_and_hash(source, load):
     data = _data(source, load)
     if data.labels is None:
         raise ValueError(f"{source} has no labels, so nothing can be scored")
@@ -177,6 +179,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(before)
+    what = ("experiments.search", "metrics") if spec.method == search.METHOD else _CODE
+    code = provenance.code_identity(what)
     return outcome | {
         "peak_mb": provenance.peak_memory(),
         "device": torch.cuda.get_device_name(device) if "cuda" in device else device,
@@ -184,7 +188,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         "arithmetic": provenance.arithmetic(),
         "threads": threads,
         "versions": provenance.versions(),
-        "code": {"sha256": provenance.code_identity(), "commit": provenance.commit()},
+        "code": {"sha256": code, "commit": provenance.commit()},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

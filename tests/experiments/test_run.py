@@ -157,6 +157,8 @@ def test_a_run_of_the_search_is_made(tmp_path):
     (record,) = complete([runs.Spec("toy", search.METHOD, settings, 1, "some")], tmp_path)[1]
     labels = search.spectral_search(load("toy").views, 3, 1, **settings)
     assert record["scores"]["nmi"] == pytest.approx(dmac.scores(load("toy").labels, labels)["nmi"])
+    # Its code is not that of the fits.
+    assert record["code"]["sha256"] != runs.make_run(specs()[2], load=load)["code"]["sha256"]
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
