@@ -1,11 +1,12 @@
 """Deep multi-view anchor clustering: the small module behind the chapters of the DMAC book.
 
-One module file a chapter: ``views`` (1), ``embedding`` (2), ``anchors`` (3), ``anchor_graph`` (4),
-``convolution`` (5), ``consistency`` (6), ``structure`` (7), ``training`` (8), ``diagnostics`` (9),
-``recipes`` (11), ``estimator`` (12). Behind them, ``preprocessing`` is what a view goes through,
-``network`` the trainable parts together, ``sampling`` where an epoch's anchors come from, and
-``ablation`` the variants of chapter 11. ``reference`` is the dense reading of the equations that
-the tests compare with.
+One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), ``embedding`` (2),
+``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
+``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12).
+``network``, ``sampling``, ``fitting`` and ``persistence`` join them, ``distributed`` is the command
+for several processes, and ``reference`` the dense reading of the equations that the tests compare
+with. Beside them are three wings: ``data`` reads and prepares views, ``compute`` is what the
+mathematics runs on, and ``experiments`` has the runs behind the book's pages.
 """
 
 from dmac import recipes

@@ -50,7 +50,7 @@ def _field(default, allowed, doc):
     return dataclasses.field(default=default, metadata={"range": allowed, "doc": doc})
 
 
-def _documented(cls):
+def _document(cls):
     """Append the fields to a recipe's docstring, as numpydoc lists them."""
     lines = ["Attributes", "----------"]
     for field in dataclasses.fields(cls):
@@ -61,7 +61,7 @@ def _documented(cls):
     return cls
 
 
-@_documented
+@_document
 @dataclass(frozen=True)
 class Recipe:
     """Every choice of the model and of its training; ``dataclasses.replace`` makes a variant.

@@ -8,7 +8,7 @@ import scipy.sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 
-def shifted(x, exponent):
+def scale_exactly(x, exponent):
     """The array or CSR matrix x times 2 ** exponent, exactly; a new one of the same kind."""
     if scipy.sparse.issparse(x):
         out = x.copy()
@@ -22,7 +22,7 @@ def largest_exponent(*arrays):
     return int(np.frexp(max(abs(x).max() for x in arrays))[1])
 
 
-def scaled_rows(x):
+def scale_rows(x):
     """Rows divided by a power of two near their largest entry, its exponent, and their norms.
 
     The division is exact, and the norm of a scaled row lies in [1/2, sqrt(d)], so that neither

@@ -61,14 +61,14 @@ class ViewPipeline:
         numpy.ndarray of shape (n, r), or (n, d_a) and CSR where a sparse view is not whitened
         """
         self._decide_on_root(lambda: [x], x.shape)
-        x = self._rooted(x)
+        x = self._take_root(x)
         self.rows_ = self._fit_rows([x], x.shape[1])
         x = self.rows_.transform(x)
         self.whitening_ = self.whitened_rows_ = None
         if self.n_components is not None:
             self.whitening_ = Whitening(self.n_components, self.ridge)
             x = self.whitening_.fit_transform(x)
-            x = self._padded(x)
+            x = self._pad(x)
             self.whitened_rows_ = _row_normalizer([x], x.shape[1])
             x = self.whitened_rows_.transform(x)
         self.n_features_out_ = x.shape[1]
@@ -88,26 +88,26 @@ class ViewPipeline:
             `transform` gives its blocks.
         """
         self._decide_on_root(array.blocks, array.shape)
-        self.rows_ = self._fit_rows((self._rooted(x) for x in array.blocks()), array.shape[1])
+        self.rows_ = self._fit_rows((self._take_root(x) for x in array.blocks()), array.shape[1])
         self.whitening_ = self.whitened_rows_ = None
         self.n_features_out_ = array.shape[1]
         if self.n_components is None:
             return None
 
         def blocks():
-            return (self.rows_.transform(self._rooted(x)) for x in array.blocks())
+            return (self.rows_.transform(self._take_root(x)) for x in array.blocks())
 
         self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
-        x = self._padded(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
+        x = self._pad(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
         self.n_features_out_ = x.shape[1]
         self.whitened_rows_ = _row_normalizer([x], x.shape[1])
         return self.whitened_rows_.transform(x)
 
     def transform(self, x):
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
-        x = self.rows_.transform(self._rooted(x))
+        x = self.rows_.transform(self._take_root(x))
         if self.whitening_ is not None:
-            x = self.whitened_rows_.transform(self._padded(self.whitening_.transform(x)))
+            x = self.whitened_rows_.transform(self._pad(self.whitening_.transform(x)))
         return x
 
     def _decide_on_root(self, blocks, shape):
@@ -137,7 +137,7 @@ class ViewPipeline:
                 stacklevel=3,
             )
 
-    def _rooted(self, x):
+    def _take_root(self, x):
         """The root of the entries; a new sample's negative entries keep their sign."""
         if not self.root_:
             return x
@@ -163,7 +163,7 @@ class ViewPipeline:
         return _row_normalizer(blocks, width)
 
     @staticmethod
-    def _padded(x):
+    def _pad(x):
         return x if x.shape[1] else np.zeros((len(x), 1))
 
     def state(self):

@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
-from dmac.data.linalg import largest_exponent, leading_directions, scaled_rows, shifted
+from dmac.data.linalg import largest_exponent, leading_directions, scale_exactly, scale_rows
 
 
 class RowNormalizer:
@@ -48,7 +48,7 @@ class RowNormalizer:
         """The same from the blocks of rows of a view. Returns self."""
         floors = []
         for x in blocks:
-            _, exponent, norms = scaled_rows(x)
+            _, exponent, norms = scale_rows(x)
             nonzero = norms > 0
             # 1e-6 first: the norm itself may be beyond the range of float64
             floors.append(np.ldexp(1e-6 * norms[nonzero], exponent[nonzero]))
@@ -60,7 +60,7 @@ class RowNormalizer:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
         if not hasattr(self, "floor_"):
             raise NotFittedError("this RowNormalizer is not fitted: call fit first")
-        scaled, exponent, norms = scaled_rows(x)
+        scaled, exponent, norms = scale_rows(x)
         with np.errstate(over="ignore"):
             above = np.ldexp(norms, exponent) > self.floor_
         if scipy.sparse.issparse(x):
@@ -154,7 +154,7 @@ class Whitening:
         sparse = scipy.sparse.issparse(x)
         n, d = x.shape
         exponent = largest_exponent(x)
-        x = shifted(x, -exponent)  # the largest entry is near 1: no sum overflows
+        x = scale_exactly(x, -exponent)  # the largest entry is near 1: no sum overflows
         mean = np.asarray(x.mean(0)).ravel()
         few = rank is not None and 2 * rank < min(n, d)
         if few and (sparse or min(n, d) > 500):
@@ -214,7 +214,8 @@ class Whitening:
         self.components_ = vt * np.sign(np.take_along_axis(vt, largest, 1))
         if self.ridge and len(s):
             s = np.sqrt(s**2 + self.ridge * np.mean(s**2))
-        self.mean_, self.scale_ = shifted(mean, exponent), shifted(s / np.sqrt(n), exponent)
+        self.mean_ = scale_exactly(mean, exponent)
+        self.scale_ = scale_exactly(s / np.sqrt(n), exponent)
         return self
 
     def transform(self, x):
@@ -222,7 +223,7 @@ class Whitening:
         if not hasattr(self, "components_"):
             raise NotFittedError("this Whitening is not fitted: call fit first")
         exponent = largest_exponent(x, self.mean_)
-        x, mean = shifted(x, -exponent), shifted(self.mean_, -exponent)
+        x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):
             projected = x @ self.components_.T - self.components_ @ mean
         else:

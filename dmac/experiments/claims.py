@@ -12,7 +12,7 @@ from dmac.experiments.compare import interval
 
 
 def _runs(group, results):
-    return records.stored(**switches.GROUPS[group], results=results)
+    return records.read_runs(**switches.GROUPS[group], results=results)
 
 
 def beside_shallow(results=records.RESULTS):

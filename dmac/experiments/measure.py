@@ -14,7 +14,7 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
-from dmac.experiments.store import rounded
+from dmac.experiments.store import round_floats
 from dmac.metrics import scores
 from dmac.training import EpochRecord
 
@@ -102,16 +102,16 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
     seconds = follower.clock.seconds()
     pretraining = [record.seconds for record in model.pretrain_history_]
     training = [record.seconds for record in model.history_]
-    final, epochs = scores(data.labels, model.labels_), follower.epochs
+    final, epochs, z = scores(data.labels, model.labels_), follower.epochs, model.embedding_
     record = {
-        "scores": rounded(final),
-        "oracle": rounded(_oracle(epochs, final)),
-        "start": rounded(follower.start),
-        "epochs": {name: rounded([e[name] for e in epochs], 5) for name in (epochs or [{}])[0]},
-        "embedding": rounded(_shape(model.embedding_) | _agreement(model.embedding_, data.labels)),
+        "scores": round_floats(final),
+        "oracle": round_floats(_oracle(epochs, final)),
+        "start": round_floats(follower.start),
+        "epochs": {n: round_floats([e[n] for e in epochs], 5) for n in (epochs or [{}])[0]},
+        "embedding": round_floats(_shape(z) | _agreement(z, data.labels)),
         "n_anchors": model.n_anchors_,
-        "pretraining_loss": rounded([r.loss for r in model.pretrain_history_][-1:]),
-        "seconds": rounded(
+        "pretraining_loss": round_floats([r.loss for r in model.pretrain_history_][-1:]),
+        "seconds": round_floats(
             {
                 "fit": seconds + sum(pretraining[: follower.loaded]),
                 "pretraining": sum(pretraining),
@@ -148,9 +148,9 @@ def measure_held_out(data, recipe, seed, share, *, device="cpu"):
     seconds = clock.seconds()
     predicted = model.predict([x[unseen] for x in data.views])
     return {
-        "scores": rounded(scores(data.labels[unseen], predicted)),
-        "fitted": rounded(scores(data.labels[seen], model.labels_)),
-        "seconds": rounded({"fit": seconds}, 5),
+        "scores": round_floats(scores(data.labels[unseen], predicted)),
+        "fitted": round_floats(scores(data.labels[seen], model.labels_)),
+        "seconds": round_floats({"fit": seconds}, 5),
     }
 
 

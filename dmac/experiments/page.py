@@ -100,7 +100,7 @@ class Page:
             self._pretrained = Path(temporary) / "pretrained"
         elif self.profile == "full":
             self._pretrained = experiments.cache()
-        self._sources = dict(_resolved(name) for name in names)
+        self._sources = dict(_resolve(name) for name in names)
         self.datasets = list(self._sources)
         self.results = Path(results)
         self.store = experiments.open_store(results).refresh()
@@ -137,7 +137,7 @@ class Page:
         seeds = range(1, min(self.seeds, seeds or self.seeds) + 1)
         if self.profile == "quick" and quick is not None:
             variants = {name: variants[name] for name in quick}
-        variants = {name: (m, self._bounded(m, s)) for name, (m, s) in variants.items()}
+        variants = {name: (m, self._bound(m, s)) for name, (m, s) in variants.items()}
         if self.profile != "stored":
             self._make(variants, file, datasets, seeds, keep)
         for dataset in datasets:
@@ -146,7 +146,7 @@ class Page:
                     self._asked[experiments.run_name(dataset, method, settings, seed)] = dataset
         return experiments.runs(self._records, variants, datasets, seeds)
 
-    def _bounded(self, method, settings):
+    def _bound(self, method, settings):
         if method != "DMAC":
             return settings
         bounds = {name: bound for name, bound in self._bounds.items() if bound is not None}
@@ -240,7 +240,7 @@ class Page:
         return table
 
 
-def _resolved(name):
+def _resolve(name):
     """How a data set is called, and where it is read from."""
     known = {known.lower(): known for known in dmac.available()}
     if name.lower() in known:

@@ -100,7 +100,7 @@ BEYOND = {
 OWN_PRETRAINING = 6
 
 
-def changed(changes, **more):
+def vary(changes, **more):
     """Variants that are RELEASED with other values in some fields.
 
     Parameters
@@ -123,7 +123,7 @@ def changed(changes, **more):
 
 def line_variants(lines=LINES):
     """The variants of `LINES`, named "what = value"."""
-    return changed(
+    return vary(
         {
             f"{what} = {value}": fields
             for what, values in lines.items()
@@ -133,17 +133,17 @@ def line_variants(lines=LINES):
 
 
 #: Table 3 as a table has it.
-ABLATED = changed(ABLATION | {"DMAC": {}})
+ABLATED = vary(ABLATION | {"DMAC": {}})
 
 #: What was tried to come closer to the paper, as arguments of
 #: :meth:`dmac.experiments.page.Page.fetch`.
 ATTEMPTS = (
-    dict(variants=changed({"RELEASED": {}} | TRIALS), datasets=("PIE", "BBC")),
-    dict(variants=changed(PAIRED_TRIALS), datasets=("PIE", "BBC"), seeds=FEW),
-    dict(variants=changed(LONG_TRIALS), datasets=("PIE",), only=True),
-    dict(variants=changed(LONG_TRIALS), datasets=("BBC",), seeds=FEW, only=True),
+    dict(variants=vary({"RELEASED": {}} | TRIALS), datasets=("PIE", "BBC")),
+    dict(variants=vary(PAIRED_TRIALS), datasets=("PIE", "BBC"), seeds=FEW),
+    dict(variants=vary(LONG_TRIALS), datasets=("PIE",), only=True),
+    dict(variants=vary(LONG_TRIALS), datasets=("BBC",), seeds=FEW, only=True),
     dict(
-        variants=changed(WEIGHTED_TRIALS, weighting="tf-idf"),
+        variants=vary(WEIGHTED_TRIALS, weighting="tf-idf"),
         datasets=("BBC",),
         seeds=FEW,
         only=True,
@@ -162,7 +162,7 @@ def specs(variants, datasets, seeds, file, keep=False):
     Parameters
     ----------
     variants : dict of str to (str, dict)
-        Name to method and settings, as `COMPARISON` is and `changed` makes them.
+        Name to method and settings, as `COMPARISON` is and `vary` makes them.
     datasets, seeds : iterables
     file : str
         Group of records in the store.
@@ -195,12 +195,12 @@ def comparison(datasets, seeds):
 
 def ablation(datasets, seeds):
     """Table 3, beside RELEASED itself."""
-    return specs(changed({"DMAC": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
+    return specs(vary({"DMAC": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
 
 
 def variants(changes, datasets, seeds, file, **more):
     """RELEASED with each of some changes."""
-    return specs(changed(changes, **more), datasets, seeds, file)
+    return specs(vary(changes, **more), datasets, seeds, file)
 
 
 def full(datasets=None):

@@ -66,7 +66,7 @@ def _pretraining(folder, at, network, views, recipe, progress, log):
                 _save(shelf, network, progress, log)
 
 
-def _trained(network):
+def _weights_of(network):
     """The tensors that pre-training changes, by name."""
     state = network.state_dict()
     return {k: v for k, v in state.items() if k.split(".")[0] in ("encoders", "decoders")}
@@ -81,7 +81,7 @@ def _key(network, views, recipe):
         *(recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr),
     ]
     digest = hashlib.sha256(json.dumps(about).encode())
-    parts = dict(_trained(network))
+    parts = dict(_weights_of(network))
     for i, x in enumerate(views):
         if isinstance(x, SparseView):
             parts |= {f"{i} {name}": getattr(x, name) for name in ("rows", "columns", "values")}
@@ -113,5 +113,5 @@ def _save(shelf, network, progress, log):
         "groups": progress.optimiser.state_dict()["param_groups"],
         "records": [dataclasses.astuple(record) for record in log],
     }
-    tensors = _trained(network) | optimiser_tensors(progress.optimiser)
+    tensors = _weights_of(network) | optimiser_tensors(progress.optimiser)
     write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)

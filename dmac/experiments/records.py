@@ -200,7 +200,7 @@ def runs(records, variants, datasets, seeds):
     return frame
 
 
-def stored(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
+def read_runs(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
     """The stored runs of some variants, for a page that makes none; see :func:`runs`."""
     return runs(index(open_store(results).refresh()), variants, datasets, seeds)
 

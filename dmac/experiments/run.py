@@ -17,7 +17,7 @@ import dmac
 from dmac import baselines
 from dmac.experiments import pretraining, provenance, search
 from dmac.experiments.measure import measure, measure_held_out
-from dmac.experiments.store import rounded
+from dmac.experiments.store import round_floats
 from dmac.metrics import scores
 from dmac.recipes import Recipe
 
@@ -215,6 +215,6 @@ def _labels(data, spec):
     labels = function(data.views, data.n_clusters, spec.seed, **spec.settings)
     seconds = time.perf_counter() - start
     return {
-        "scores": rounded(scores(data.labels, labels)),
+        "scores": round_floats(scores(data.labels, labels)),
         "seconds": round(seconds, 3),
     }

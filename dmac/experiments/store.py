@@ -33,12 +33,12 @@ def key_of(identity):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rounded(value, digits=6):
+def round_floats(value, digits=6):
     """The same nested value with its floats at so many significant digits; None if not finite."""
     if isinstance(value, dict):
-        return {key: rounded(item, digits) for key, item in value.items()}
+        return {key: round_floats(item, digits) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [rounded(item, digits) for item in value]
+        return [round_floats(item, digits) for item in value]
     if isinstance(value, float):
         return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from dmac.data import linalg, whitening
-from dmac.data.linalg import largest_exponent, leading_directions, scaled_rows, shifted
+from dmac.data.linalg import largest_exponent, leading_directions, scale_exactly, scale_rows
 from dmac.data.whitening import Whitening
 
 
@@ -110,12 +110,12 @@ def test_low_rank_on_the_truncated_path():
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 def test_scaling_by_powers_of_two_is_exact_over_the_whole_range(kind):
     x = np.array([[1e300, -1e300], [5e-324, 0.0], [0.0, 0.0], [3.0, 4.0]])
-    scaled, exponent, norms = scaled_rows(kind(x))
+    scaled, exponent, norms = scale_rows(kind(x))
     assert np.abs(scaled).max() < 1
     expected = [np.hypot(1, 1), 1, 0, 5]
     with np.errstate(under="ignore"):
         np.testing.assert_allclose(np.ldexp(norms, exponent) / [1e300, 5e-324, 1, 1], expected)
-    back = shifted(shifted(kind(x[[0, 3]]), -900), 900)
+    back = scale_exactly(scale_exactly(kind(x[[0, 3]]), -900), 900)
     np.testing.assert_array_equal(back.toarray() if kind != np.asarray else back, x[[0, 3]])
     assert largest_exponent(kind(x)) == np.frexp(1e300)[1]
     assert largest_exponent(kind(x[2:3]), x[3:]) == 3

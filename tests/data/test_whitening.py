@@ -52,7 +52,8 @@ def test_near_zero_rows_are_not_promoted():
     out = normalizer.transform(x)
     np.testing.assert_allclose(out[[0, 3, 4]], [[0.6, 0.8]] * 3, rtol=1e-15)
     np.testing.assert_allclose(out[1:3], [[0, 0], [1e-11, 4e-17 / 3e-6]], rtol=1e-12)
-    new = normalizer.transform(np.array([[3e-6, 4e-6], [1.5e-6, 0.0]]))  # on either side of the floor
+    either_side = np.array([[3e-6, 4e-6], [1.5e-6, 0.0]])  # of the floor
+    new = normalizer.transform(either_side)
     np.testing.assert_allclose(new, [[0.6, 0.8], [0.5, 0.0]], rtol=1e-12)
 
 

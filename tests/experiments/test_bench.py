@@ -76,7 +76,9 @@ def test_what_fails_otherwise_is_an_error():
     with pytest.raises(RuntimeError, match="mfeet"):
         scaling.measure("released", "mfeet", epochs=1)
     done = subprocess.run(
-        [sys.executable, "-m", "dmac.experiments.bench", "fastest", "mfeat"], capture_output=True, text=True
+        [sys.executable, "-m", "dmac.experiments.bench", "fastest", "mfeat"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2 and "invalid choice" in done.stderr
 

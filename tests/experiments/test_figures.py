@@ -136,7 +136,7 @@ def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monke
 
 
 def test_grid_has_its_axes_the_right_way(folder):
-    grid = page(folder, dataset="PIE").fetch(plan.changed(plan.GRID), "grid", seeds=3)
+    grid = page(folder, dataset="PIE").fetch(plan.vary(plan.GRID), "grid", seeds=3)
     means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())

@@ -99,7 +99,7 @@ def test_only_keeps_variants_from_other_data_sets(folder):
 
 def test_arrays_are_those_of_the_first_seed(folder, made):
     store = experiments.open_store(folder).refresh()
-    frame = experiments.stored(VARIANTS, ["toy", "other"], [1, 2], folder)
+    frame = experiments.read_runs(VARIANTS, ["toy", "other"], [1, 2], folder)
     key = frame[(frame.variant == "short") & (frame.dataset == "toy")].key.iloc[0]
     path = experiments.arrays_path(store, key)
     path.parent.mkdir()

@@ -14,7 +14,7 @@ import joblib
 import pytest
 
 import dmac
-from dmac.experiments.store import Store, key_of, rounded
+from dmac.experiments.store import Store, key_of, round_floats
 from dmac.experiments.sweep import fill
 
 RUN = {"dataset": "toy", "data": "0f", "method": "DMAC", "settings": {"lr": 0.1}, "seed": 1}
@@ -130,9 +130,9 @@ def test_records_are_found_after_a_parameter_was_added(tmp_path):
 
 
 def test_numbers_are_rounded():
-    found = rounded({"a": [1 / 3, 2], "b": (float("nan"), "x"), "c": 123456789.0})
+    found = round_floats({"a": [1 / 3, 2], "b": (float("nan"), "x"), "c": 123456789.0})
     assert found == {"a": [0.333333, 2], "b": [None, "x"], "c": 123457000.0}
-    assert rounded(1 / 3, 2) == 0.33
+    assert round_floats(1 / 3, 2) == 0.33
 
 
 def test_a_claim_is_held_by_one(tmp_path):
