@@ -41,7 +41,7 @@ def test_dask_cluster_makes_the_same_runs(made, tmp_path):
 
 
 def test_stored_runs_are_found_without_the_data(folder, made):
-    frame = experiments.stored(VARIANTS, ["other", "absent", "toy"], range(1, 11), folder)
+    frame = experiments.read_runs(VARIANTS, ["other", "absent", "toy"], range(1, 11), folder)
     assert list(zip(frame.variant, frame.dataset, frame.seed)) == [
         (variant, dataset, seed)
         for variant in VARIANTS
@@ -57,12 +57,12 @@ def test_stored_runs_are_found_without_the_data(folder, made):
     baseline = frame[frame.variant == METHOD].iloc[0]
     assert np.isnan(baseline.oracle_acc) and baseline.seconds == baseline.fit_seconds > 0
     assert frame.attrs["seeds"] == 10
-    nothing = experiments.stored(VARIANTS, ["absent"], [1], folder)
+    nothing = experiments.read_runs(VARIANTS, ["absent"], [1], folder)
     assert nothing.empty and list(nothing.columns) == list(frame.columns)
 
 
 def test_curves_are_the_epochs_in_percent(folder, made):
-    frame = experiments.stored(VARIANTS, ["toy"], [1, 2], folder)
+    frame = experiments.read_runs(VARIANTS, ["toy"], [1, 2], folder)
     found = experiments.curves(frame)
     assert len(found) == 2 * SHORT.epochs and list(found.epoch[:3]) == [1, 2, 3]
     record = next(r for r in made if r["dataset"] == "toy" and r["method"] == "DMAC")
@@ -78,7 +78,7 @@ def test_a_failed_run_has_an_error_and_no_scores(tmp_path):
     variants = {"failing": ("DMAC", runs.settings_of(failing))}
     store = experiments.open_store(tmp_path)
     list(experiments.complete(plan.specs(variants, ["toy"], [1], "some"), store, load=load))
-    (row,) = experiments.stored(variants, ["toy"], [1], tmp_path).itertuples()
+    (row,) = experiments.read_runs(variants, ["toy"], [1], tmp_path).itertuples()
     assert "FloatingPointError" in row.error and np.isnan(row.acc) and row.epochs == {}
 
 
@@ -93,7 +93,7 @@ def test_two_data_sets_of_one_name_are_refused(folder, made, tmp_path):
 def test_records_of_the_project_are_found():
     if not (experiments.RESULTS / "runs").is_dir():
         pytest.skip("no stored runs")
-    frame = experiments.stored(plan.COMPARISON, plan.MAIN)
+    frame = experiments.read_runs(plan.COMPARISON, plan.MAIN)
     lines = [
         json.loads(line)["key"]
         for path in (experiments.RESULTS / "runs").rglob("*.jsonl")
