@@ -18,9 +18,9 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3
 
 def views(sparse=False):
     rng = np.random.default_rng(0)
-    classes = np.arange(60) % 3
+    classes = np.arange(66) % 3
     found = [
-        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d))) for d in (7, 12)
+        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(66, d))) for d in (7, 12)
     ]
     return [scipy.sparse.csr_matrix(x) for x in found] if sparse else found
 
