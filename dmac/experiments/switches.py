@@ -7,6 +7,7 @@ Every variant is a set of recipe fields, so that all of them are points in the s
 import dataclasses
 
 from dmac.experiments import search
+from dmac.experiments.compare import interval
 from dmac.experiments.run import BASELINES, settings_of
 from dmac.recipes import RELEASED, REVISED, Recipe
 
@@ -134,7 +135,6 @@ ROBUSTNESS = {
 }
 
 
-
 def variant(changes, name="variant") -> Recipe:
     """REVISED with other values in some of its fields.
 
@@ -247,6 +247,40 @@ def by_variant(runs, revised):
         table[f"mean {key.upper()}"] = seeds.mean(axis=1)
         table[f"± ({key})"] = quantile * seeds.sem(axis=1)
     return table
+
+
+def over_datasets(runs, revised, metric="acc"):
+    """How far mean changes against REVISED hold on other data sets, one row per variant.
+
+    Parameters
+    ----------
+    runs, revised
+        As in `changes`.
+    metric : {"acc", "nmi"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        In points: the ``mean`` over the data sets with the half width ``±`` of Student's 95 %
+        interval over them, and the means over those that REVISED was ``developed on`` and over the
+        ``others``.
+
+    Raises
+    ------
+    ValueError
+        If runs are missing.
+    """
+    import pandas as pd  # only the book needs tables
+
+    _check_complete(runs)
+    differences = changes(runs, revised).groupby(["variant", "dataset"], observed=True)[metric]
+    table = differences.mean().unstack()
+    seen = table.columns.isin(DEVELOPMENT)
+    intervals = [interval(row) for _, row in table.iterrows()]
+    means = pd.DataFrame(intervals, index=table.index, columns=["mean", "±"])
+    means["developed on"] = table.loc[:, seen].mean(axis=1)
+    means["others"] = table.loc[:, ~seen].mean(axis=1)
+    return means
 
 
 def steps(runs, walk, revised):

@@ -17,6 +17,7 @@ from dmac.experiments.switches import (
     SWITCHES,
     WALK,
     by_variant,
+    over_datasets,
     steps,
     variant,
 )
@@ -180,6 +181,15 @@ def test_changes_are_paired_by_set_and_seed(revised):
     columns = ["PIE", "BBC", "mean ACC", "± (acc)"]
     assert list(row[columns]) == pytest.approx(expected, rel=1e-3)
     assert row["mean NMI"] == row["± (nmi)"] == 0
+
+
+def test_interval_over_data_sets_is_students(revised, monkeypatch):
+    monkeypatch.setattr("dmac.experiments.switches.DEVELOPMENT", ("PIE",))
+    table = over_datasets(frame("ideas", CONSISTENCY), revised)
+    expected = (2.5, 12.706 * 0.5, 3.0, 2.0)  # of 3 and 2 points
+    assert tuple(table.loc["consistency"]) == pytest.approx(expected, rel=1e-3)
+    assert list(table.columns) == ["mean", "±", "developed on", "others"]
+    assert over_datasets(frame("ideas", CONSISTENCY), revised, "nmi").loc["consistency", "mean"] == 0
 
 
 @pytest.mark.parametrize("lacking", [1, 3, 6])
