@@ -7,7 +7,7 @@ call these functions.
 
 import pandas as pd
 
-from dmac.experiments import paper, records, switches
+from dmac.experiments import paper, records, switch_tables, switches
 from dmac.experiments.compare import interval
 
 
@@ -48,7 +48,7 @@ def of_training(results=records.RESULTS):
     pandas.Series
         The mean difference of ACC at equal seeds, by data set, in points.
     """
-    changes = switches.changes(_runs("switches", results), _runs("revised", results))
+    changes = switch_tables.changes(_runs("switches", results), _runs("revised", results))
     untrained = changes[changes.variant == "nothing trained (0 epochs)"]
     return -untrained.groupby("dataset", observed=True).acc.mean()
 

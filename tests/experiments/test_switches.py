@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.experiments import records, search
+from dmac.experiments import search
 from dmac.experiments.run import recipe_of, settings_of
 from dmac.experiments.switches import (
     FROM_RELEASED,
@@ -16,9 +16,6 @@ from dmac.experiments.switches import (
     ROBUSTNESS,
     SWITCHES,
     WALK,
-    by_variant,
-    over_datasets,
-    steps,
     variant,
 )
 from dmac.recipes import RELEASED, REVISED
@@ -139,70 +136,3 @@ def test_every_variant_runs(name):
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
     assert all(np.isfinite(dataclasses.astuple(record)).all() for record in model.history_)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
-
-
-SETS = {"PIE": 0.9, "BBC": 0.6}
-
-
-def frame(group, accuracies, lacking=()):
-    """Runs of some variants on two sets and three seeds, as the store's reader returns them."""
-    variants = {name: GROUPS[group]["variants"][name] for name in accuracies}
-    by_name = {
-        records.run_name(dataset, method, settings, seed): dict(
-            dataset=dataset,
-            method=method,
-            settings=settings,
-            seed=seed,
-            scores={"acc": start + accuracies[name](dataset, seed) / 100, "nmi": start},
-        )
-        for name, (method, settings) in variants.items()
-        for dataset, start in SETS.items()
-        for seed in (1, 2, 3)
-        if (name, dataset, seed) not in lacking
-    }
-    return records.runs(by_name, variants, list(SETS), (1, 2, 3))
-
-
-@pytest.fixture
-def revised():
-    """REVISED at 90 and 60, and a point more with each seed."""
-    return frame("revised", {"revised": lambda dataset, seed: seed})
-
-
-WALKED = {name: lambda dataset, seed, i=i: i for i, name in enumerate(list(WALK)[:-1])}
-CONSISTENCY = {"consistency": lambda dataset, seed: 2 * seed + (dataset == "PIE")}
-
-
-def test_changes_are_paired_by_set_and_seed(revised):
-    table = by_variant(frame("ideas", CONSISTENCY), revised)
-    assert list(table.index) == ["consistency"]
-    row = table.loc["consistency"]
-    expected = (3.0, 2.0, 2.5, 4.303 / 3**0.5)  # the last of 1.5, 2.5, 3.5
-    columns = ["PIE", "BBC", "mean ACC", "± (acc)"]
-    assert list(row[columns]) == pytest.approx(expected, rel=1e-3)
-    assert row["mean NMI"] == row["± (nmi)"] == 0
-
-
-def test_interval_over_data_sets_is_students(revised, monkeypatch):
-    monkeypatch.setattr("dmac.experiments.switches.DEVELOPMENT", ("PIE",))
-    table = over_datasets(frame("ideas", CONSISTENCY), revised)
-    expected = (2.5, 12.706 * 0.5, 3.0, 2.0)  # of 3 and 2 points
-    assert tuple(table.loc["consistency"]) == pytest.approx(expected, rel=1e-3)
-    assert list(table.columns) == ["mean", "±", "developed on", "others"]
-    assert over_datasets(frame("ideas", CONSISTENCY), revised, "nmi").loc["consistency", "mean"] == 0
-
-
-@pytest.mark.parametrize("lacking", [1, 3, 6])
-def test_groups_with_missing_runs_are_refused(revised, lacking):
-    absent = [(name, "BBC", seed) for name in ("start", "+ ridge") for seed in (1, 2, 3)][:lacking]
-    runs = frame("walk", WALKED, absent)
-    for table in (lambda: steps(runs, WALK, revised), lambda: by_variant(runs, revised)):
-        with pytest.raises(ValueError, match=f"{lacking} of 36 runs are not stored"):
-            table()
-
-
-def test_steps_end_at_revised(revised):
-    table = steps(frame("walk", WALKED), WALK, revised)
-    assert list(table.index) == list(WALK)
-    assert list(table["mean ACC"]) == pytest.approx([75, 76, 77, 78, 79, 80, 77])
-    assert list(table.columns) == ["PIE", "BBC", "mean ACC", "mean NMI"]
