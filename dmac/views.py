@@ -12,6 +12,7 @@ import scipy.sparse
 
 from dmac.data import registry
 from dmac.data.checks import check_labels, check_views
+from dmac.data.datasets import DATASETS
 from dmac.data.matfiles import read_mat
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
@@ -63,7 +64,7 @@ class MultiViewData:
 
 def available():
     """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets."""
-    return ["mfeat", *registry.DATASETS]
+    return ["mfeat", *DATASETS]
 
 
 def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
@@ -99,7 +100,7 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
     if name == "mfeat":
         path, about = _EMBEDDED, _EMBEDDED_ABOUT
     elif name is not None:
-        path, about = registry.fetch(name), registry.DATASETS[name].description
+        path, about = registry.fetch(name), DATASETS[name].description
     else:
         path, about = Path(source).expanduser(), ""
         if path.suffix.lower() not in (".mat", ".npz"):

@@ -11,7 +11,7 @@ import scipy.io
 import scipy.sparse
 
 from dmac import views
-from dmac.data import registry
+from dmac.data.datasets import DATASETS
 from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
 from dmac.views import MultiViewData, load
 
@@ -26,7 +26,15 @@ REAL = {  # samples, dims, classes
     "NGs": (500, (2000, 2000, 2000), 5),
     "HandWritten": (2000, (240, 76, 216, 47, 64, 6), 10),
     "100Leaves": (1600, (64, 64, 64), 100),
+    "3Sources": (169, (3560, 3631, 3068), 6),
+    "CiteSeer": (3312, (3312, 3703), 6),
+    "Cora": (2708, (2708, 1433, 2706, 2706), 7),
+    "HW2sources": (2000, (784, 256), 10),
+    "Hdigit": (10000, (784, 256), 10),
+    "WebKB": (1051, (1840, 3000), 2),
+    "MNIST-4": (4000, (30, 9, 30), 4),
 }
+SPARSE = ("BBC", "BBCSport", "CiteSeer")
 
 
 def real(filename):
@@ -39,7 +47,7 @@ def real(filename):
 
 
 def load_real(name):
-    real(registry.DATASETS[name].filename)
+    real(DATASETS[name].filename)
     return load(name)
 
 
@@ -92,7 +100,25 @@ def test_registered_data(name):
     assert set(data.labels) == set(range(n_clusters)) and data.labels.dtype == np.int64
     for x in data.views:
         assert x.dtype == np.float64
-        assert isinstance(x, scipy.sparse.csr_matrix) == (name in ("BBC", "BBCSport"))
+        assert isinstance(x, scipy.sparse.csr_matrix) == (name in SPARSE)
+
+
+def test_cora_has_a_view_twice_with_empty_rows():
+    views = load_real("Cora").views
+    np.testing.assert_array_equal(views[2], views[3])
+    assert [(~x.any(axis=1)).sum() for x in views] == [0, 0, 1143, 1143]
+
+
+def test_only_ccv_has_rows_that_are_numerically_zero():
+    """What the docstring of RowNormalizer says of the other sets."""
+    zero = {}
+    for name in REAL.keys() - {"CCV-20d"}:
+        for x in load_real(name).views:
+            norms = scipy.sparse.linalg.norm(x, axis=1) if scipy.sparse.issparse(x) else None
+            norms = np.linalg.norm(x, axis=1) if norms is None else norms
+            assert not ((norms > 0) & (norms < RowNormalizer().fit(x).floor_)).any(), name
+            zero[name] = zero.get(name, 0) + (norms == 0).sum()
+    assert {name for name, count in zero.items() if count} == {"Cora", "WebKB"}
 
 
 def test_single_transposed_view_from_a_real_file():

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from dmac.data import registry
-from dmac.data.registry import DATASETS, Dataset, DownloadError, fetch
+from dmac.data.datasets import BASE_URL, DATASETS, Dataset
+from dmac.data.registry import DownloadError, fetch
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
 
@@ -163,13 +163,14 @@ def test_unknown_name():
 
 def test_table():
     names = "PIE BBC CCV-20d ALOI-10 Yale-3view BBCSport NGs HandWritten 100Leaves"
-    assert list(DATASETS) == names.split()
+    more = "3Sources CiteSeer Cora HW2sources Hdigit WebKB MNIST-4"
+    assert list(DATASETS) == [*names.split(), *more.split()]
     for entry in DATASETS.values():
         assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.repository)
         assert re.fullmatch("[0-9a-f]{40}", entry.commit)
         assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
         assert entry.layout and entry.description and entry.path.endswith(".mat")
-        assert entry.url().startswith(f"{registry.BASE_URL}/{entry.repository}/{entry.commit}/")
+        assert entry.url().startswith(f"{BASE_URL}/{entry.repository}/{entry.commit}/")
         assert entry.repository in entry.citation and entry.commit in entry.citation
     assert len({entry.sha256 for entry in DATASETS.values()}) == len(DATASETS)
 
