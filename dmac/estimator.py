@@ -18,6 +18,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import agreed
 from dmac.compute.streaming import block_slices, take
+from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
 from dmac.data.whitening import normalize_rows
 from dmac.fitting import fit_network
@@ -74,8 +75,10 @@ class DMAC(ClusterMixin, BaseEstimator):
     kept for new samples. The samples are shuffled before fitting and put back after, so that
     nothing can be learned from the order of a file. Beside the views and the network's activations,
     memory grows as n (d + k): samples and anchors are compared block by block
-    (:mod:`dmac.scaling`). Views in which all samples are equal fit without an error; the final
-    k-means then fills fewer than c clusters.
+    (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
+    are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
+    (:mod:`dmac.compute.threads`). Views in which all samples are equal fit without an error; the
+    final k-means then fills fewer than c clusters.
 
     Examples
     --------
@@ -137,7 +140,8 @@ class DMAC(ClusterMixin, BaseEstimator):
             )
         seed = agreed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         generator = torch.Generator().manual_seed(seed)
-        fitted = fit_network(
+        work = epoch_work(n, [x.shape[1] for x in views], m, recipe, self.n_clusters)
+        fitted = threads_for(work)(fit_network)(
             views,
             self.n_clusters,
             recipe,
@@ -201,13 +205,15 @@ class DMAC(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "network_")
         views = check_views(views, n_features=self.n_features_, streamed=True)
         like = next(self.network_.parameters())
+        n, c = views[0].shape[0], len(self.cluster_centers_)
+        work = epoch_work(n, self.n_features_, self.n_anchors_, self.recipe_, c)
         parts = []
-        for rows in block_slices(views):
-            tensors = [
-                view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
-                for pipeline, x in zip(self.pipelines_, views)
-            ]
-            with torch.no_grad():
+        with torch.no_grad(), threads_for(work):
+            for rows in block_slices(views):
+                tensors = [
+                    view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
+                    for pipeline, x in zip(self.pipelines_, views)
+                ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
 

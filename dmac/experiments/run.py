@@ -18,6 +18,7 @@ import dmac
 from dmac import baselines
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
+from dmac.compute.threads import exactly
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
 from dmac.experiments import pretraining, provenance
@@ -153,7 +154,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     if pretrained is not None:
         keeping = pretraining.kept(pretrained, pretrained_at)
     try:
-        with threadpool_limits(threads), keeping:
+        with threadpool_limits(threads), exactly(threads), keeping:
             found = _dmac(data, spec, device) if spec.method == "DMAC" else _baseline(data, spec)
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
         found = {"error": f"{type(error).__name__}: {error}"}
