@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from dmac import persistence
 from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import broadcast_seed
 from dmac.compute.streaming import block_slices, take
+from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
 from dmac.fitting import final_rows, fit_network
 from dmac.network import resolve_device, resolve_dtype
@@ -72,8 +74,10 @@ class DMAC(ClusterMixin, BaseEstimator):
     kept for new samples. The samples are shuffled before fitting and put back after, so that
     nothing can be learned from the order of a file. Beside the views and the network's activations,
     memory grows as n (d + k): samples and anchors are compared block by block
-    (:mod:`dmac.scaling`). Views in which all samples are equal fit without an error; the final
-    k-means then fills fewer than c clusters.
+    (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
+    are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
+    (:mod:`dmac.compute.threads`). Views in which all samples are equal fit without an error; the
+    final k-means then fills fewer than c clusters.
 
     Examples
     --------
@@ -134,17 +138,19 @@ class DMAC(ClusterMixin, BaseEstimator):
                 "or it could not be repeated"
             )
         seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        fitted = fit_network(
-            views,
-            self.n_clusters,
-            recipe,
-            n_anchors=m,
-            seed=seed,
-            device=device,
-            dtype=dtype,
-            callback=callback,
-            checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
-        )
+        work = epoch_work(n, [x.shape[1] for x in views], m, recipe, self.n_clusters)
+        with threads_for(work):
+            fitted = fit_network(
+                views,
+                self.n_clusters,
+                recipe,
+                n_anchors=m,
+                seed=seed,
+                device=device,
+                dtype=dtype,
+                callback=callback,
+                checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
+            )
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_ = recipe, m
         self.n_features_ = tuple(x.shape[1] for x in views)
@@ -189,13 +195,15 @@ class DMAC(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "network_")
         views = check_views(views, n_features=self.n_features_, streamed=True)
         like = next(self.network_.parameters())
+        n, c = views[0].shape[0], len(self.cluster_centers_)
+        work = epoch_work(n, self.n_features_, self.n_anchors_, self.recipe_, c)
         parts = []
-        for rows in block_slices(views):
-            tensors = [
-                view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
-                for pipeline, x in zip(self.pipelines_, views)
-            ]
-            with torch.no_grad():
+        with torch.no_grad(), threads_for(work):
+            for rows in block_slices(views):
+                tensors = [
+                    view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
+                    for pipeline, x in zip(self.pipelines_, views)
+                ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
 
@@ -216,7 +224,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         """
         z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
-        return _canonical_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
+        return representative_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
 
     def save(self, path):
         """Write the fitted estimator into the folder ``path`` (made if missing).
@@ -257,14 +265,6 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the folder is incomplete or damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
-
-
-def _canonical_centers(centers, labels):
-    """For every centre the one, of those that coincide with it, that most samples have: (c,)."""
-    d2 = ((centers[:, None] - centers[None]) ** 2).sum(2)
-    same = d2 <= 1e-24 * (centers**2).sum(1).max()  # twelve digits
-    sizes = np.bincount(labels, minlength=len(centers))
-    return (same * (1 + sizes)).argmax(1)
 
 
 def _check_sizes(n, c, recipe):

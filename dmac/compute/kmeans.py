@@ -7,6 +7,7 @@ import functools
 import math
 import warnings
 
+import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -158,6 +159,25 @@ def sample_anchors(x, n_anchors, generator, iterations):
     x = x - mean
     start = torch.randperm(parallel.count(len(x)), generator=generator)[:n_anchors]
     return _lloyd(x, parallel.take(x, start), iterations, 0.0)[0] + mean
+
+
+def representative_centers(centers, labels):
+    """For every centre the one, of those that coincide with it, that most samples have.
+
+    Parameters
+    ----------
+    centers : numpy.ndarray of shape (c, d)
+    labels : numpy.ndarray of shape (n,)
+        Numbers of the centres.
+
+    Returns
+    -------
+    numpy.ndarray of shape (c,), int64
+    """
+    d2 = ((centers[:, None] - centers[None]) ** 2).sum(2)
+    same = d2 <= 1e-24 * (centers**2).sum(1).max()  # twelve digits
+    sizes = np.bincount(labels, minlength=len(centers))
+    return (same * (1 + sizes)).argmax(1)
 
 
 def _start(x, m, generator, max_iter, threshold):

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import dmac
 from dmac import baselines
+from dmac.compute.threads import exactly
 from dmac.experiments import pretraining, provenance, search
 from dmac.experiments.measure import measure, measure_held_out
 from dmac.experiments.store import round_floats
@@ -173,7 +174,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     if pretrained is not None:
         keeping = pretraining.share(pretrained, pretrained_at)
     try:
-        with threadpool_limits(threads), keeping:
+        with threadpool_limits(threads), exactly(threads), keeping:
             outcome = _dmac(data, spec, device) if spec.method == "DMAC" else _labels(data, spec)
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
         outcome = {"error": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,130 @@
+"""How many threads a fit takes: one for small work, as many as there are for large work.
+
+Between two operations the threads of OpenMP, with which PyTorch computes, and those of OpenBLAS,
+with which NumPy does, wait for each other without sleeping. Beside another busy process one of them
+is often off its core, and the others hold theirs until it is back, for milliseconds. Where an
+operation takes less than that, a second thread makes a fit many times slower; on a machine that
+does nothing else it gains far less. So a fit takes one thread unless an epoch has enough to do.
+
+The environment variable ``DMAC_NUM_THREADS`` sets the number for every size. For large fits beside
+other work, ``OMP_WAIT_POLICY=PASSIVE``, set before Python starts, lets waiting threads sleep.
+
+Chapter 10 of the book says what that is worth.
+"""
+
+import contextlib
+import functools
+import os
+
+import torch
+from threadpoolctl import ThreadpoolController
+
+#: The environment variable that sets the number of threads of a fit.
+VARIABLE = "DMAC_NUM_THREADS"
+
+#: Multiplications in an epoch from which on a fit takes all threads that there are.
+LARGE = 5_000_000_000
+
+_fixed = None
+
+
+def epoch_work(n_samples, widths, n_anchors, recipe, n_clusters):
+    r"""Multiplications of an epoch, about: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`.
+
+    The first sum is that of the encoders, the second that of the distances to the anchors, which
+    in the embedding have the width d for every view (:eq:`eq:epoch-operations`).
+
+    Parameters
+    ----------
+    n_samples : int
+    widths : sequence of int
+        Features of the views, :math:`d_a`.
+    n_anchors : int
+    recipe : dmac.recipes.Recipe
+        Its ``components`` bound the widths: :math:`r_a = \min(d_a, \text{components} \cdot c)`.
+    n_clusters : int
+
+    Returns
+    -------
+    int
+    """
+    d = recipe.embedding_dim or n_clusters
+    if recipe.components:
+        widths = [min(width, max(1, round(recipe.components * n_clusters))) for width in widths]
+    encoders = sum(recipe.hidden_dim * (width + d) for width in widths)
+    in_views = recipe.anchor_space == "views"
+    distances = n_anchors * (sum(widths) if in_views else len(widths) * d)
+    return n_samples * (encoders + distances)
+
+
+def n_threads(work):
+    """The number of threads for some work.
+
+    Parameters
+    ----------
+    work : int
+        Multiplications of an epoch, as `epoch_work` counts them.
+
+    Returns
+    -------
+    int or None
+        That of `exactly` if one is set, else that of the variable ``DMAC_NUM_THREADS``, else 1 for
+        work below `LARGE`, else None: as many as PyTorch and BLAS are set to.
+
+    Raises
+    ------
+    ValueError
+        If the variable is not a whole number of at least 1.
+    """
+    if _fixed is not None:
+        return _fixed
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        if not (given.isdecimal() and int(given) >= 1):
+            raise ValueError(f"{VARIABLE} is {given!r}, it must be a whole number of at least 1")
+        return int(given)
+    return 1 if work < LARGE else None
+
+
+@functools.cache
+def _libraries():
+    return ThreadpoolController()
+
+
+@contextlib.contextmanager
+def threads_for(work):
+    """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
+
+    Parameters
+    ----------
+    work : int
+        Multiplications of an epoch.
+    """
+    number, before = n_threads(work), torch.get_num_threads()
+    if number is None:
+        yield
+        return
+    torch.set_num_threads(number)
+    try:
+        with _libraries().limit(limits=number, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def exactly(number):
+    """Within it fits of this process take so many threads, whatever their size and the variable.
+
+    The experiments use it: rounding depends on the number of threads.
+
+    Parameters
+    ----------
+    number : int
+    """
+    global _fixed
+    before, _fixed = _fixed, number
+    try:
+        yield
+    finally:
+        _fixed = before

@@ -1,0 +1,86 @@
+"""How many threads a fit takes, by its size, by the variable and by the experiments."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+import dmac
+from dmac.compute import threads
+from dmac.recipes import RELEASED, REVISED
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """PyTorch with two threads, as on a machine with two cores."""
+    monkeypatch.delenv(threads.VARIABLE, raising=False)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_work_is_that_of_encoders_and_distances():
+    recipe = dataclasses.replace(RELEASED, embedding_dim=4, hidden_dim=5)
+    encoders = 100 * (5 * (7 + 4) + 5 * (2 + 4))
+    assert threads.epoch_work(100, (7, 2), 11, recipe, 3) == encoders + 100 * 11 * 2 * 4
+    recipe = dataclasses.replace(REVISED, hidden_dim=5)  # d = c, at most 2 c columns a view
+    encoders = 100 * (5 * (6 + 3) + 5 * (2 + 3))
+    assert threads.epoch_work(100, (7, 2), 11, recipe, 3) == encoders + 100 * 11 * (6 + 2)
+
+
+def test_small_work_takes_one_thread_and_large_work_what_there_is(two_threads):
+    before = blas_threads()
+    with threads.threads_for(threads.LARGE - 1):
+        assert torch.get_num_threads() == 1 and blas_threads() == {1}
+    assert torch.get_num_threads() == 2 and blas_threads() == before
+    with threads.threads_for(threads.LARGE):
+        assert torch.get_num_threads() == 2 and blas_threads() == before
+    with pytest.raises(KeyError), threads.threads_for(0):
+        raise KeyError
+    assert torch.get_num_threads() == 2 and blas_threads() == before
+
+
+def test_variable_sets_the_number(two_threads, monkeypatch):
+    monkeypatch.setenv(threads.VARIABLE, "3")
+    for work in (0, threads.LARGE):
+        with threads.threads_for(work):
+            assert torch.get_num_threads() == 3
+    with threads.exactly(1), threads.threads_for(threads.LARGE):
+        assert torch.get_num_threads() == 1
+    assert threads.n_threads(0) == 3
+    monkeypatch.setenv(threads.VARIABLE, "")
+    assert threads.n_threads(0) == 1
+    for wrong in ("0", "-1", "two", "1.5"):
+        monkeypatch.setenv(threads.VARIABLE, wrong)
+        with pytest.raises(ValueError, match="DMAC_NUM_THREADS is .* whole number of at least 1"):
+            threads.n_threads(0)
+
+
+def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
+    views = [np.random.default_rng(0).normal(size=(60, 5))]
+    recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=1)
+    model, counts = dmac.DMAC(3, recipe, random_state=0), []
+
+    def fit(variable):
+        counts.clear()
+        monkeypatch.setenv(threads.VARIABLE, variable)
+        model.fit(views, callback=lambda *_: counts.append(torch.get_num_threads()))
+        original = model.network_.embed_new
+        monkeypatch.setattr(
+            model.network_,
+            "embed_new",
+            lambda x: counts.append(torch.get_num_threads()) or original(x),
+        )
+        model.predict(views)
+        return counts
+
+    assert fit("") == [1, 1, 1]
+    assert fit("2") == [2, 2, 2]
+    assert torch.get_num_threads() == 2
