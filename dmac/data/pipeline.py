@@ -23,12 +23,12 @@ class ViewPipeline:
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
-       a `UserWarning` says so where one entry alone or at most one in 200 is negative. Entries
+       a ``UserWarning`` says so where one entry alone or at most one in 200 is negative. Entries
        below 0 by at most a millionth of the typical magnitude (the geometric mean of those that
        are not 0) are rounding errors and count as 0.
     2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). That would leave a view of
        one column nothing but signs: its entries are divided by the largest magnitude instead, which
-       a `UserWarning` says.
+       a ``UserWarning`` says.
     3. With ``n_components``, the r leading principal directions, divided by
        :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (:eq:`eq:whitening` with a ridge,
        :class:`dmac.data.whitening.Whitening`), then rows to unit length again, or for r = 1

@@ -46,7 +46,7 @@ def parse_table(text):
     Parameters
     ----------
     text : str
-        Of one table, as :meth:`pandas.DataFrame.to_html` writes it.
+        Of one table, as ``pandas.DataFrame.to_html`` writes it.
 
     Returns
     -------
