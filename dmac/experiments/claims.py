@@ -8,7 +8,6 @@ call these functions.
 import pandas as pd
 
 from dmac.experiments import paper, records, switch_tables, switches
-from dmac.experiments.compare import interval
 
 
 def _runs(group, results):
@@ -51,27 +50,6 @@ def of_training(results=records.RESULTS):
     changes = switch_tables.changes(_runs("switches", results), _runs("revised", results))
     untrained = changes[changes.variant == "nothing trained (0 epochs)"]
     return -untrained.groupby("dataset", observed=True).acc.mean()
-
-
-def over_datasets(differences, developed):
-    """Means with Student's 95 % interval over data sets: of all, and of two parts.
-
-    Parameters
-    ----------
-    differences : pandas.Series
-        By data set, in points.
-    developed : collection of str
-        The data sets that REVISED was developed on.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``mean`` and ``half`` width; rows "all", "developed on" and "others".
-    """
-    seen = differences.index.isin(list(developed))
-    parts = {"all": seen | True, "developed on": seen, "others": ~seen}
-    rows = {name: interval(differences[part]) for name, part in parts.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half"])
 
 
 def whole_samples(datasets=("Yale", "PIE", "BBC")):

@@ -139,7 +139,7 @@ def _test_differences(differences):
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
 
 
-def over_datasets(means):
+def over_datasets(means, developed=plan.DEVELOPMENT):
     """The mean of several data sets' means, with Student's 95 % interval over the data sets.
 
     Seeds say how far a result holds on one data set; this says how far it holds on another one.
@@ -148,17 +148,18 @@ def over_datasets(means):
     ----------
     means : pandas.Series
         By data set, in points.
+    developed : sequence of str
+        The data sets that REVISED was developed on, by the names of the page.
 
     Returns
     -------
     pandas.DataFrame
         ``mean``, ``half`` width and the number of ``sets``: one row for all data sets, one for
-        those that REVISED was developed on (:data:`dmac.experiments.plan.DEVELOPMENT`), and one
-        for the others.
+        those that REVISED was developed on, and one for the others.
     """
     means = means.dropna()
-    developed = means.index.isin(plan.DEVELOPMENT)
-    groups = {"all": means, "developed on": means[developed], "others": means[~developed]}
+    seen = means.index.isin(developed)
+    groups = {"all": means, "developed on": means[seen], "others": means[~seen]}
     rows = {name: (*interval(x), len(x)) for name, x in groups.items() if len(x)}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "sets"])
 

@@ -6,7 +6,7 @@ They read frames of the groups in :mod:`dmac.experiments.switches`.
 import pandas as pd
 from scipy import stats
 
-from dmac.experiments.compare import interval
+from dmac.experiments import compare
 from dmac.experiments.switches import DATASETS, DEVELOPMENT
 
 
@@ -94,12 +94,12 @@ def over_datasets(runs, revised, metric="acc"):
     _check_complete(runs)
     differences = changes(runs, revised).groupby(["variant", "dataset"], observed=True)[metric]
     table = differences.mean().unstack()
-    seen = table.columns.isin(DEVELOPMENT)
-    intervals = [interval(row) for _, row in table.iterrows()]
-    means = pd.DataFrame(intervals, index=table.index, columns=["mean", "±"])
-    means["developed on"] = table.loc[:, seen].mean(axis=1)
-    means["others"] = table.loc[:, ~seen].mean(axis=1)
-    return means
+    rows = {}
+    for variant, row in table.iterrows():
+        groups = compare.over_datasets(row, DEVELOPMENT)
+        rows[variant] = {"mean": groups["mean"]["all"], "±": groups.half["all"]}
+        rows[variant] |= groups["mean"].drop("all").to_dict()
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def steps(runs, walk, revised):
