@@ -5,14 +5,15 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 ``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12).
 ``network``, ``sampling``, ``fitting`` and ``persistence`` join them, ``distributed`` is the command
 for several processes, and ``reference`` the dense reading of the equations that the tests compare
-with. Beside them are three wings: ``data`` reads and prepares views, ``compute`` is what the
-mathematics runs on, and ``experiments`` has the runs behind the book's pages.
+with. Beside them are four wings: ``data`` reads and prepares views, ``compute`` is what the
+mathematics runs on, ``peers`` has the other systems of the comparison, and ``experiments`` the runs
+behind the book's pages.
 """
 
-from dmac import recipes
+from dmac import peers, recipes
 from dmac.estimator import DMAC
 from dmac.metrics import scores
 from dmac.views import MultiViewData, available, load
 
 __version__ = "0.1.0"
-__all__ = ["DMAC", "MultiViewData", "available", "load", "recipes", "scores"]
+__all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores"]

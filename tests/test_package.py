@@ -41,7 +41,7 @@ BREAKS = {
     ("data/files.py", "from dmac.compute import heavy"): {"layers", "data"},
     ("training.py", "from dmac import reference"): {"reference"},
     ("peers/one.py", "from dmac.peers import other"): {"peers"},
-    ("peers/_shared.py", "from dmac.peers import other"): {"peers"},
+    ("peers/_graphs.py", "from dmac.peers import other"): {"peers"},
     ("peers/one.py", "from dmac.embedding import Encoder"): {"apart"},
 }
 
@@ -58,9 +58,9 @@ def toy(tmp_path):
         "compute/heavy.py": "import torch\nfrom dmac.data import files",
         "data/files.py": "import numpy",
         "peers/__init__.py": "from dmac.peers import one, other",
-        "peers/_shared.py": "from dmac.compute import heavy",
-        "peers/one.py": "from dmac.peers._shared import Layer\nfrom dmac import metrics",
-        "peers/other.py": "import dmac.peers._shared",
+        "peers/_graphs.py": "from dmac.compute import heavy",
+        "peers/one.py": "from dmac.peers._graphs import Layer\nfrom dmac import metrics",
+        "peers/other.py": "import dmac.peers._graphs",
     }
     for name, text in files.items():
         path = tmp_path / "dmac" / name

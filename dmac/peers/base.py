@@ -1,0 +1,155 @@
+"""What a method of the comparison must offer, and what all of them share.
+
+Chapter 13 of the book introduces the nine systems and says how to add a tenth.
+"""
+
+import numbers
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+
+from dmac.data.checks import check_views
+
+#: Bytes that a method may plan for unless told otherwise.
+MEMORY_BUDGET = 8 * 2**30
+
+
+@dataclass
+class Outcome:
+    """What a method found, its samples in the order in which it got them.
+
+    Attributes
+    ----------
+    labels : numpy.ndarray of shape (n,)
+        Integers from 0. There may be more or fewer of them than clusters were asked for, where the
+        method reads them off a graph.
+    embedding : numpy.ndarray of shape (n, d) or None
+    graph : numpy.ndarray or scipy.sparse matrix of shape (n, n) or (n, m), or None
+    history : list
+        One record (a dataclass or a number) an iteration.
+    """
+
+    labels: np.ndarray
+    embedding: np.ndarray | None = None
+    graph: object = None
+    history: list = field(default_factory=list)
+
+
+class Peer(ClusterMixin, BaseEstimator):
+    """A multi-view clustering method: a list of views in, labels out.
+
+    A subclass has an ``__init__`` that stores its parameters under their names, ``n_clusters``,
+    ``random_state`` and ``memory_budget`` (bytes) among them, and two methods: `_solve` and
+    `memory`. The samples are shuffled before `_solve` sees them and put back after, so that nothing
+    can be learned from the order of a file.
+
+    Attributes
+    ----------
+    labels_ : numpy.ndarray of shape (n,), int64
+    embedding_ : numpy.ndarray of shape (n, d)
+        Where the method has one.
+    graph_ : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, n) or (n, m)
+        Where the method has one.
+    history_ : list
+        One record an iteration or an epoch.
+    n_features_ : tuple of int
+        Widths of the views.
+    """
+
+    def _solve(self, views, generator):
+        """Cluster v checked views, float64 arrays or CSR matrices (n, d_a).
+
+        Parameters
+        ----------
+        views : list
+        generator : numpy.random.Generator
+            Draws everything that is random.
+
+        Returns
+        -------
+        Outcome
+        """
+        raise NotImplementedError
+
+    def memory(self, n_samples, n_features):
+        """Bytes that a fit takes at its peak, beside the views.
+
+        Parameters
+        ----------
+        n_samples : int
+        n_features : sequence of int
+            Widths of the views.
+
+        Returns
+        -------
+        int
+        """
+        raise NotImplementedError
+
+    def fit(self, views, y=None):
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n, d_a)
+        y : ignored
+
+        Returns
+        -------
+        Peer
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the views or the number of clusters are not usable.
+        MemoryError
+            If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
+        """
+        views = check_views(views)
+        n = views[0].shape[0]
+        _check_clusters(self.n_clusters, n)
+        widths = tuple(x.shape[1] for x in views)
+        needed = self.memory(n, widths)
+        if needed > self.memory_budget:
+            raise MemoryError(
+                f"{type(self).__name__} on {n} samples would take about {needed / 2**30:.1f} GiB, "
+                f"more than memory_budget = {self.memory_budget / 2**30:.1f} GiB: take fewer "
+                "samples, a method that is linear in them, or a larger memory_budget"
+            )
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        generator = np.random.default_rng(seed)
+        order = generator.permutation(n)
+        back = np.argsort(order)
+        outcome = self._solve([x[order] for x in views], generator)
+        self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
+        self.history_, self.n_features_ = outcome.history, widths
+        if outcome.embedding is not None:
+            self.embedding_ = outcome.embedding[back]
+        if outcome.graph is not None:
+            graph = outcome.graph
+            graph = graph.tocsr()[back] if scipy.sparse.issparse(graph) else graph[back]
+            self.graph_ = graph[:, back] if graph.shape[1] == n else graph
+        return self
+
+    def fit_predict(self, views, y=None):
+        """Cluster the samples, and return their labels: (n,), int64.
+
+        Parameters and errors are those of `fit`.
+        """
+        return self.fit(views, y).labels_
+
+
+def dense(x):
+    """A view as an array."""
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+def _check_clusters(c, n):
+    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
+        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
+    if not 2 <= c <= n:
+        raise ValueError(f"n_clusters is {c}, it must be from 2 to the number of samples, {n}")
