@@ -124,14 +124,15 @@ _NEIGHBOR_STEP = 5
 def neighbors_at(epoch, recipe, n_anchors, n_clusters):
     """Return k in a given epoch (counted from 1) under the recipe's schedule.
 
-    After every ``neighbor_period`` epochs k becomes min(k + 5, floor(m / c)). With few anchors a
-    cluster that is *below* the first k: 3 from epoch 21 on for m = 215, c = 68.
+    After the first ``neighbor_delay`` epochs, and then after every ``neighbor_period``, k becomes
+    min(k + 5, floor(m / c)). With few anchors a cluster that is *below* the first k: under RELEASED
+    3 from epoch 22 on for m = 215, c = 68.
     Source: the authors' implementation; the paper does not give k.
     """
     k = recipe.n_neighbors
     if recipe.neighbor_period:
         ceiling = max(1, n_anchors // n_clusters)
-        for _ in range((epoch - 1) // recipe.neighbor_period):
+        for _ in range(max(0, epoch - 1 - recipe.neighbor_delay) // recipe.neighbor_period):
             k = min(k + _NEIGHBOR_STEP, ceiling)
     return k
 

@@ -44,6 +44,7 @@ def test_the_released_choices():
         normalize_anchors=True,
         n_neighbors=5,
         neighbor_period=20,
+        neighbor_delay=1,
         detach_graph=False,
         agcn_dim=16,
         mutual_information="per_row",
@@ -68,6 +69,7 @@ def test_published_reads_the_equations_literally():
         pretrain_epochs=0,
         epochs=100,
         neighbor_period=0,
+        neighbor_delay=0,  # of no period
         sp_form="pairs",
     )
 

@@ -41,7 +41,7 @@ def open_repeated(results, name):
 
 def arrays_path(store, key):
     """Where the arrays of a run are that has some."""
-    return store.folder / "arrays" / f"{key[:32]}.npz"
+    return store.folder / "arrays" / f"{store.written(key)[:32]}.npz"
 
 
 def _is_done(store, spec, key):
@@ -90,7 +90,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         if arrays is not None:
             path = arrays_path(store, key)
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{key[:32]}.{os.getpid()}.npz")
+            temporary = path.with_name(f".{path.stem}.{os.getpid()}.npz")
             np.savez_compressed(temporary, **arrays)
             os.replace(temporary, path)
         return record

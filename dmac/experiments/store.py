@@ -101,6 +101,10 @@ class Store:
         """The record of a key, or None."""
         return self._records.get(self._keys.get(key))
 
+    def written(self, key):
+        """The key under which a run was written, before parameters were added; its own if none."""
+        return self._keys.get(key, key)
+
     def records(self):
         """All records, in the order of files and lines."""
         return list(self._records.values())

@@ -7,8 +7,8 @@ Every variant is a set of recipe fields, so that all of them are points in the s
 import dataclasses
 
 from dmac.experiments import search
-from dmac.experiments.run import BASELINES, settings_of
-from dmac.recipes import RELEASED, REVISED, Recipe
+from dmac.experiments.run import BASELINES, EARLY, settings_of
+from dmac.recipes import REVISED, Recipe
 
 #: The data sets of chapter 11, in the order of its tables.
 DATASETS = (
@@ -84,7 +84,7 @@ _FROM_RELEASED = {
 
 
 def _from_released():
-    old, new = dataclasses.asdict(RELEASED), dataclasses.asdict(REVISED)
+    old, new = dataclasses.asdict(EARLY), dataclasses.asdict(REVISED)
     changes = {key: old[key] for key in old if key != "name" and old[key] != new[key]}
     walk = {"RELEASED": dict(changes)}
     for name, names in _FROM_RELEASED.items():

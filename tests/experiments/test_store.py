@@ -127,6 +127,9 @@ def test_records_are_found_after_a_parameter_was_added(tmp_path):
     assert key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.0}}) in new and key in new
     assert key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.9}}) not in new
     assert len(new) == 1
+    today = key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.0}})
+    assert new.written(today) == new.written(key) == key  # where a figure's arrays lie
+    assert new.written("other") == "other"
 
 
 def test_numbers_are_rounded():
