@@ -194,7 +194,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "network_")
         views = check_views(views, n_features=self.n_features_, streamed=True)
-        like = next(self.network_.parameters())
+        like = self.network_
         n, c = views[0].shape[0], len(self.cluster_centers_)
         work = epoch_work(n, self.n_features_, self.n_anchors_, self.recipe_, c)
         parts = []

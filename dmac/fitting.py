@@ -17,10 +17,12 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.streaming import StreamedView
 from dmac.data.digest import digest
 from dmac.data.disk import StreamedArray
+from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import RowNormalizer
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
+from dmac.spectral import fit_spectral
 from dmac.training import EpochRecord, anchor_source, train
 
 
@@ -125,6 +127,10 @@ def fit_network(
     order = torch.randperm(views[0].shape[0], generator=generator).numpy()
     back = np.argsort(order)
     pipelines, tensors = _prepare(views, n_clusters, recipe, order, dtype, device)
+    if recipe.solver == "spectral":
+        return _without_network(
+            pipelines, tensors, n_clusters, recipe, n_anchors, generator, back, dtype
+        )
     dims = tuple(pipeline.n_features_out_ for pipeline in pipelines)
     network = Network(dims, n_clusters, recipe, generator=generator).to_device(device, dtype)
     network.store_for(tensors)
@@ -164,6 +170,30 @@ def fit_network(
     labels = last.labels_[back].astype(np.int64)
     return Fitted(
         pipelines, network, labels, z[back], anchors, last.cluster_centers_, *state.histories
+    )
+
+
+def _without_network(pipelines, tensors, n_clusters, recipe, n_anchors, generator, back, dtype):
+    """The spectral recipe; it has no epochs, so there is nothing to call back or to resume."""
+    found = fit_spectral(
+        tensors,
+        [pipeline.widths_ for pipeline in pipelines],
+        [pipeline.spread_ for pipeline in pipelines],
+        n_clusters,
+        recipe,
+        n_anchors=n_anchors,
+        generator=generator,
+    )
+    kind = torch.empty(0, dtype=dtype).numpy().dtype
+    return Fitted(
+        pipelines,
+        found.model,
+        found.labels[back].astype(np.int64),
+        found.embedding[back].astype(kind),
+        found.anchors.astype(kind),
+        found.centers,
+        [],
+        [],
     )
 
 
@@ -225,9 +255,13 @@ class _State:
 def _prepare(views, n_clusters, recipe, order, dtype, device):
     """Fit the views' pipelines; what they give goes to the device, in the fit's order."""
     width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-    pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
+    if recipe.solver == "spectral":
+        given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
+        pipelines = [LevelPipeline(*given) for _ in views]
+    else:
+        pipelines = [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in views]
     streams = any(isinstance(x, StreamedArray) for x in views)
-    whole = width is not None or parallel.shards() is not None
+    whole = width is not None or recipe.solver == "spectral" or parallel.shards() is not None
     prepare = _prepare_blocks if streams and not whole else _prepare_whole
     return pipelines, [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
 

@@ -83,6 +83,16 @@ class Network(nn.Module):
         if self.orthonormal:
             self.register_buffer("factor", torch.eye(d, dtype=torch.float64))
 
+    @property
+    def device(self):
+        """Of the weights."""
+        return next(self.parameters()).device
+
+    @property
+    def dtype(self):
+        """Of the weights."""
+        return next(self.parameters()).dtype
+
     def to_device(self, device, dtype):
         """Move to a device and a type; the factor of the fusion stays in float64. Returns self."""
         self.to(device, dtype)

@@ -11,10 +11,12 @@ import numpy as np
 import torch
 
 from dmac.compute.files import read_tensors, write_tensors
+from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
 from dmac.network import Network, resolve_device, resolve_dtype
 from dmac.recipes import Recipe
+from dmac.spectral import SpectralModel
 from dmac.training import EpochRecord
 
 NAME = "model.safetensors"
@@ -51,7 +53,7 @@ def save(estimator, path):
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
     params["n_clusters"] = len(estimator.cluster_centers_)
-    params["dtype"] = str(next(estimator.network_.parameters()).dtype).removeprefix("torch.")
+    params["dtype"] = str(estimator.network_.dtype).removeprefix("torch.")
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
     params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
@@ -109,20 +111,34 @@ def _restore(cls, model, tensors, device):
     estimator.recipe_ = params["recipe"]
     estimator.n_anchors_ = model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
+    spectral = estimator.recipe_.solver == "spectral"
+    kind = LevelPipeline if spectral else ViewPipeline
     estimator.pipelines_ = []
     for a, numbers in enumerate(model["views"]):
         names = [key for key in tensors if key.startswith(f"view.{a}.")]
         arrays = {key.removeprefix(f"view.{a}."): tensors.pop(key).numpy() for key in names}
-        estimator.pipelines_.append(ViewPipeline.restore(numbers, arrays))
+        estimator.pipelines_.append(kind.restore(numbers, arrays))
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
         setattr(estimator, name, tensors.pop(name).numpy())
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    state = {k.removeprefix("network."): v for k, v in tensors.items()}
+    if spectral:
+        estimator.network_ = SpectralModel.restore(
+            state,
+            estimator.recipe_,
+            estimator.n_clusters,
+            [pipeline.widths_ for pipeline in estimator.pipelines_],
+            [pipeline.spread_ for pipeline in estimator.pipelines_],
+            device,
+            dtype,
+        )
+        return estimator
     widths = [pipeline.n_features_out_ for pipeline in estimator.pipelines_]
     network = Network(
         widths, estimator.n_clusters, estimator.recipe_, generator=torch.Generator()
     ).to_device(device, dtype)  # the type first: loading would round to the network's own
-    network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items()})
+    network.load_state_dict(state)
     estimator.network_ = network
     return estimator

@@ -74,6 +74,10 @@ class Recipe:
 
     name: str = _field(dataclasses.MISSING, _TEXT, "Of the recipe.")
 
+    solver: str = _field("network", _one_of("network", "spectral"), """
+        Where Z comes from: encoders that are trained, or the eigenvectors of the averaged graph
+        (:mod:`dmac.spectral`), which nothing trains.""")
+
     # What a view goes through first (ViewPipeline).
     root: bool = _field(False, _FLAG, """
         Take the square root of views without negative entries.""")
@@ -172,6 +176,32 @@ class Recipe:
         Weight of the consistency loss. The paper uses its letters for this weight and the next
         both ways round.""")
     sp_weight: float = _field(1e3, _NON_NEGATIVE, "Weight of the structure preservation loss.")
+
+    # The spectral solver: kinds of features, the filter, votes and their guard.
+    levels: str = _field("both", _one_of("whitened", "plain", "both"), """
+        Features of a view (:class:`dmac.data.levels.LevelPipeline`): whitened directions, plain
+        ones, or both.""")
+    plain_components: int = _field(128, _at_least(1), "Directions of the plain level.")
+    blocks: str = _field("both", _one_of("joint", "views", "both"), """
+        Graphs of all views side by side, of each view, or of both (:mod:`dmac.blocks`).""")
+    level_weight: str = _field("spread", _one_of("equal", "spread"), """
+        Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
+        the view's rows.""")
+    filter: str = _field("resolvent", _one_of("cut", "resolvent"), """
+        Eigenvectors with equal weight up to column c, or with weights that fall with the
+        eigenvalue (:func:`dmac.spectral_filter.column_weights`).""")
+    filter_power: float = _field(2.0, _POSITIVE, "The power p of the resolvent.")
+    filter_offset: float = _field(0.5, _POSITIVE, "Its offset.")
+    filter_factor: float = _field(3.0, _POSITIVE, """
+        Eigenvectors that are computed: so many times c, at most c and the next.""")
+    filter_extra: int = _field(50, _at_least(1), "See ``filter_factor``.")
+    vote_rounds: int = _field(0, _at_least(0), "Rounds of votes (:mod:`dmac.votes`).")
+    vote_form: str = _field("filtered", _one_of("flat", "filtered"), """
+        What votes: the first c eigenvectors with equal weight, or the filtered rows.""")
+    guard: float = _field(0.0, _SHARE, """
+        Labels with votes are taken if their Markov stability is at least so much of that of the
+        labels without; 0 takes them always.""")
+    guard_time: int = _field(4, _at_least(2), "Steps of the walk of the guard, an even number.")
 
     # From the embedding to labels.
     final_unit_rows: bool = _field(False, _FLAG, """
@@ -272,8 +302,29 @@ REVISED = Recipe(
     final_unit_rows=True,
 )
 
-#: The three by name.
-RECIPES = {recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED)}
+#: Clustering without a network, one setting for all data; chapter 11 derives it and measures it.
+CLOSED_FORM = Recipe(
+    name="closed_form",
+    solver="spectral",
+    root=True,
+    components=2.0,
+    whitening_ridge=0.03,
+    embedding_dim=None,
+    pretrain_epochs=0,
+    epochs=0,
+    anchor_factor=2.0,
+    anchor_share=0.5,
+    anchor_space="views",
+    anchor_start="sample",
+    anchor_sets=12,
+    anchor_iterations=2,
+    vote_weight=1.0,
+    neighbor_period=0,
+    final_unit_rows=True,
+)
+
+#: All by name.
+RECIPES = {recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED, CLOSED_FORM)}
 
 
 def get_recipe(recipe):

@@ -69,7 +69,7 @@ class ViewPipeline:
             self.whitening_ = Whitening(self.n_components, self.ridge)
             x = self.whitening_.fit_transform(x)
             x = self._pad(x)
-            self.whitened_rows_ = _row_normalizer([x], x.shape[1])
+            self.whitened_rows_ = row_normalizer([x], x.shape[1])
             x = self.whitened_rows_.transform(x)
         self.n_features_out_ = x.shape[1]
         return x
@@ -100,7 +100,7 @@ class ViewPipeline:
         self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
         x = self._pad(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
         self.n_features_out_ = x.shape[1]
-        self.whitened_rows_ = _row_normalizer([x], x.shape[1])
+        self.whitened_rows_ = row_normalizer([x], x.shape[1])
         return self.whitened_rows_.transform(x)
 
     def transform(self, x):
@@ -160,7 +160,7 @@ class ViewPipeline:
                 "rows of unit length would keep nothing but their signs",
                 stacklevel=3,
             )
-        return _row_normalizer(blocks, width)
+        return row_normalizer(blocks, width)
 
     @staticmethod
     def _pad(x):
@@ -207,7 +207,7 @@ def _stored(x):
     return x.data if scipy.sparse.issparse(x) else x
 
 
-def _row_normalizer(blocks, width):
+def row_normalizer(blocks, width):
     """Fitted; for one column with the largest magnitude as the floor, by which all are divided."""
     rows = RowNormalizer()
     if width > 1:

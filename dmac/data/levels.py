@@ -1,0 +1,223 @@
+"""Two levels of every view for the spectral recipe: its whitened directions and its plain ones.
+
+Chapter 11 of the book says why both are there: each errs where the other does not.
+"""
+
+import numpy as np
+import scipy.sparse
+
+from dmac.data.linalg import leading_directions
+from dmac.data.pipeline import ViewPipeline, row_normalizer
+from dmac.data.whitening import RowNormalizer, Whitening
+
+# Up to this many columns or rows the directions come from one product with all of them.
+_GRAM = 2000
+#: Directions whose singular value is below this share of the largest are left out.
+TOLERANCE = 1e-6
+
+
+class Projection:
+    r"""A view in its r leading singular directions, neither centred nor scaled: :math:`X V_r`.
+
+    Unlike :class:`dmac.data.whitening.Whitening` it keeps how much of a row lies in which
+    direction: angles between rows change only by what lies outside of the r directions. A view of
+    at most r columns stays as it is.
+
+    Parameters
+    ----------
+    n_components : int
+        The largest r.
+
+    Attributes
+    ----------
+    components_ : numpy.ndarray of shape (r, d) or None
+        Rows of :math:`V_r^T`, the entry of largest magnitude in each positive; None where the view
+        stays as it is.
+    """
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+
+    def fit_blocks(self, blocks, shape):
+        """Find the directions from a callable that gives the blocks of rows. Returns self.
+
+        Parameters
+        ----------
+        blocks : callable
+            Returns an iterable of arrays or CSR matrices; their entries are at most about 1.
+        shape : (int, int)
+            n and d.
+        """
+        n, d = shape
+        self.components_ = None
+        if d <= self.n_components:
+            return self
+        if d <= _GRAM:
+            gram = sum(_dense(x.T @ x) for x in blocks())
+            values, vectors = np.linalg.eigh(gram)
+            s, vt = np.sqrt(values[::-1].clip(0)), vectors[:, ::-1].T
+        elif n <= _GRAM:
+            whole = list(blocks())
+            whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
+            values, left = np.linalg.eigh(_dense(whole @ whole.T))
+            s = np.sqrt(values[::-1].clip(0))
+            r = int((s[: self.n_components] > TOLERANCE * s[0]).sum())
+            vt = _dense(whole.T @ left[:, ::-1][:, :r]).T / s[:r, None]
+            s = s[:r]
+        else:
+            s, vt = leading_directions(
+                lambda q: np.concatenate([x @ q for x in blocks()]),
+                lambda q: sum(x.T @ (x @ q) for x in blocks()),
+                d,
+                self.n_components,
+            )
+        keep = np.flatnonzero(s[: self.n_components] > TOLERANCE * s.max(initial=0))
+        vt = vt[keep]
+        largest = np.abs(vt).argmax(1)[:, None]
+        self.components_ = vt * np.sign(np.take_along_axis(vt, largest, 1))
+        return self
+
+    def transform(self, x):
+        """(n, d), dense or CSR -> an array of shape (n, r)."""
+        return _dense(x) if self.components_ is None else _dense(x @ self.components_.T)
+
+
+def _dense(x):
+    return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+
+
+def _sparse(parts):
+    return all(scipy.sparse.issparse(x) for x in parts)
+
+
+class LevelPipeline:
+    r"""One view's way into the spectral recipe: square root, unit rows, then one level or two.
+
+    The first two steps are those of :class:`dmac.data.pipeline.ViewPipeline`. The whitened level is
+    its third step; the plain level is a `Projection` instead. Rows of both are scaled to unit
+    length, and the levels stand side by side in the result.
+
+    Parameters
+    ----------
+    root : bool
+    levels : {"whitened", "plain", "both"}
+    n_components : int
+        r of the whitened level.
+    ridge : float
+    plain_components : int
+        r of the plain level.
+
+    Attributes
+    ----------
+    widths_ : tuple of int
+        Columns of each level, the whitened one first.
+    n_features_out_ : int
+        Their sum.
+    spread_ : float
+        :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
+        squared distance of two rows is twice that.
+    """
+
+    def __init__(self, root, levels, n_components, ridge, plain_components):
+        self.root, self.levels = root, levels
+        self.n_components, self.ridge = n_components, ridge
+        self.plain_components = plain_components
+
+    def _heads(self):
+        heads = {}
+        if self.levels in ("whitened", "both"):
+            heads["whitened"] = Whitening(self.n_components, self.ridge)
+        if self.levels in ("plain", "both"):
+            heads["plain"] = Projection(self.plain_components)
+        return heads
+
+    def fit_transform(self, x):
+        """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, sum of ``widths_``)
+        """
+        self.base_ = ViewPipeline(self.root)
+        rows = self.base_.fit_transform(x)
+        return self._fit(lambda: [rows], x.shape)
+
+    def fit_streamed(self, array):
+        """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, sum of ``widths_``)
+        """
+        self.base_ = ViewPipeline(self.root)
+        self.base_.fit_streamed(array)
+        return self._fit(
+            lambda: (self.base_.transform(x) for x in array.blocks()), array.shape
+        )
+
+    def _fit(self, blocks, shape):
+        mean = sum(np.asarray(x.sum(0)).ravel() for x in blocks()) / shape[0]
+        self.spread_ = float(max(0.0, 1 - mean @ mean))
+        self.heads_, self.rows_, parts = {}, {}, []
+        for name, head in self._heads().items():
+            if name == "whitened":
+                whole = list(blocks())
+                head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, shape)
+            else:
+                head.fit_blocks(blocks, shape)
+            part = _pad(np.concatenate([head.transform(x) for x in blocks()]))
+            self.heads_[name] = head
+            self.rows_[name] = row_normalizer([part], part.shape[1])
+            parts.append(self.rows_[name].transform(part))
+        self.widths_ = tuple(part.shape[1] for part in parts)
+        self.n_features_out_ = sum(self.widths_)
+        return np.hstack(parts)
+
+    def transform(self, x):
+        """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
+        rows = self.base_.transform(x)
+        return np.hstack(
+            [
+                self.rows_[name].transform(_pad(head.transform(rows)))
+                for name, head in self.heads_.items()
+            ]
+        )
+
+    def state(self):
+        """What `restore` needs: a dict of numbers and a dict of arrays."""
+        base, _ = self.base_.state()
+        names = ("root", "levels", "n_components", "ridge", "plain_components")
+        numbers = {name: getattr(self, name) for name in names}
+        numbers |= {"base": base, "spread": self.spread_, "widths": list(self.widths_)}
+        numbers["floors"] = {name: rows.floor_ for name, rows in self.rows_.items()}
+        arrays = {}
+        if "whitened" in self.heads_:
+            for name in ("mean_", "components_", "scale_"):
+                arrays[f"whitened.{name}"] = getattr(self.heads_["whitened"], name)
+        if "plain" in self.heads_ and self.heads_["plain"].components_ is not None:
+            arrays["plain.components_"] = self.heads_["plain"].components_
+        return numbers, arrays
+
+    @classmethod
+    def restore(cls, numbers, arrays):
+        """Rebuild a fitted pipeline from its `state`."""
+        names = ("root", "levels", "n_components", "ridge", "plain_components")
+        pipeline = cls(*(numbers[name] for name in names))
+        pipeline.base_ = ViewPipeline.restore(numbers["base"], {})
+        pipeline.spread_, pipeline.widths_ = numbers["spread"], tuple(numbers["widths"])
+        pipeline.n_features_out_ = sum(pipeline.widths_)
+        pipeline.heads_ = pipeline._heads()
+        pipeline.rows_ = {
+            name: RowNormalizer.with_floor(floor) for name, floor in numbers["floors"].items()
+        }
+        if "plain" in pipeline.heads_:
+            pipeline.heads_["plain"].components_ = None
+        for key, value in arrays.items():
+            head, name = key.split(".")
+            setattr(pipeline.heads_[head], name, value)
+        return pipeline
+
+
+def _pad(x):
+    """At least one column: a view in which all samples are equal has no directions."""
+    return x if x.shape[1] else np.zeros((len(x), 1))

@@ -1,0 +1,111 @@
+"""The two levels of a view: what each keeps, new samples, streams, and degenerate views."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from dmac.data.disk import StreamedArray
+from dmac.data.levels import LevelPipeline, Projection
+from dmac.data.pipeline import ViewPipeline
+
+
+def view(n=60, d=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.abs(rng.normal(size=(n, 5)) @ rng.normal(size=(5, d)) + 0.1 * rng.normal(size=(n, d)))
+
+
+def pipeline(levels="both", **changes):
+    given = dict(root=True, levels=levels, n_components=6, ridge=0.03, plain_components=8)
+    return LevelPipeline(**given | changes)
+
+
+@pytest.mark.parametrize("n, d", [(60, 40), (2100, 30), (30, 2100)])
+def test_projection_has_the_leading_singular_directions(n, d):
+    x = view(n, d)
+    found = Projection(7).fit_blocks(lambda: [x[: n // 2], x[n // 2 :]], x.shape).components_
+    _, s, vt = np.linalg.svd(x, full_matrices=False)
+    np.testing.assert_allclose(found @ found.T, np.eye(7), atol=1e-8)
+    np.testing.assert_allclose(np.linalg.norm(x @ found.T, axis=0), s[:7], rtol=1e-8)
+
+
+def test_projection_by_lanczos_is_that_by_a_product(monkeypatch):
+    x = scipy.sparse.csr_matrix(view(90, 70))
+    by_product = Projection(5).fit_blocks(lambda: [x], x.shape).transform(x)
+    monkeypatch.setattr("dmac.data.levels._GRAM", 10)
+    by_lanczos = Projection(5).fit_blocks(lambda: [x], x.shape).transform(x)
+    np.testing.assert_allclose(by_lanczos, by_product, atol=1e-7)
+
+
+def test_projection_leaves_out_directions_that_are_not_there():
+    x = np.outer(np.arange(1.0, 31), np.arange(1.0, 21))  # of rank one
+    assert Projection(4).fit_blocks(lambda: [x], x.shape).components_.shape == (1, 20)
+    assert Projection(4).fit_blocks(lambda: [x.T], x.T.shape).components_.shape == (1, 30)
+    assert Projection(4).fit_blocks(lambda: [0 * x], x.shape).transform(x).shape == (30, 0)
+
+
+def test_narrow_view_stays_as_it_is():
+    x = view(50, 6)
+    np.testing.assert_array_equal(Projection(6).fit_blocks(lambda: [x], x.shape).transform(x), x)
+
+
+def test_whitened_level_is_that_of_the_trained_recipe():
+    x = view()
+    made = pipeline()
+    both = made.fit_transform(x)
+    whitened = ViewPipeline(True, 6, 0.03).fit_transform(x)
+    np.testing.assert_array_equal(both[:, :6], whitened)
+    assert made.widths_ == (6, 8) and made.n_features_out_ == 14
+    np.testing.assert_allclose(np.linalg.norm(both[:, 6:], axis=1), 1)
+    np.testing.assert_array_equal(pipeline("whitened").fit_transform(x), whitened)
+    np.testing.assert_array_equal(pipeline("plain").fit_transform(x), both[:, 6:])
+
+
+def test_spread_is_half_the_mean_squared_distance_of_rows():
+    x = view()
+    made = pipeline()
+    made.fit_transform(x)
+    rows = np.sqrt(x) / np.linalg.norm(np.sqrt(x), axis=1, keepdims=True)
+    pairs = ((rows[:, None] - rows[None]) ** 2).sum(2)
+    assert made.spread_ == pytest.approx(pairs.mean() / 2)
+    parallel = pipeline()
+    parallel.fit_transform(np.ones((20, 1)) @ np.arange(1.0, 31)[None])
+    assert parallel.spread_ == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("levels", ["whitened", "plain", "both"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_new_samples_and_saved_states(levels, sparse):
+    x = scipy.sparse.csr_matrix(view()) if sparse else view()
+    made = pipeline(levels)
+    fitted = made.fit_transform(x)
+    np.testing.assert_allclose(made.transform(x), fitted, atol=1e-12)
+    np.testing.assert_allclose(made.transform(x[5:8]), fitted[5:8], atol=1e-12)
+    again = LevelPipeline.restore(*made.state())
+    np.testing.assert_array_equal(again.transform(x), made.transform(x))
+    assert (again.widths_, again.spread_) == (made.widths_, made.spread_)
+
+
+def test_stream_gives_what_memory_gives(tmp_path, monkeypatch):
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 400)  # ten rows a block
+    x = view()
+    np.save(tmp_path / "x.npy", x)
+    stream = StreamedArray(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    whole, parts = pipeline(), pipeline()
+    np.testing.assert_allclose(parts.fit_streamed(stream), whole.fit_transform(x), atol=1e-9)
+    assert parts.spread_ == pytest.approx(whole.spread_)
+
+
+@pytest.mark.parametrize("x", [np.zeros((12, 5)), np.ones((12, 9)), np.eye(12)[:, :3]])
+def test_degenerate_views_stay_finite(x):
+    made = pipeline(n_components=2, plain_components=2)
+    found = made.fit_transform(x)
+    assert np.isfinite(found).all() and found.shape == (12, made.n_features_out_)
+    assert np.isfinite(made.transform(x + 1)).all()
+
+
+def test_zero_rows_stay_zero_at_the_plain_level():
+    x = view()
+    x[3] = 0
+    made = pipeline("plain")
+    found = made.fit_transform(x)
+    assert not found[3].any() and np.isfinite(found).all()

@@ -1,0 +1,157 @@
+"""The spectral recipe as the estimator runs it: planted clusters, new samples, disk, switches."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import dmac
+from dmac.recipes import CLOSED_FORM
+from dmac.spectral import n_sets
+
+SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
+
+
+def planted(n=120, c=4, seed=0, noise=0.5):
+    """Three views of c groups, one of them sparse counts."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(c, size=n)
+    centres = [rng.normal(size=(c, d)) * 3 for d in (8, 150)]
+    views = [z[labels] + noise * rng.normal(size=(n, z.shape[1])) for z in centres]
+    rates = rng.gamma(0.3, 4.0, size=(c, 60))
+    return [*views, scipy.sparse.csr_matrix(rng.poisson(rates[labels]).astype(float))], labels
+
+
+def fit(views, recipe=SMALL, c=4, seed=0, **more):
+    return dmac.DMAC(c, recipe, random_state=seed, device="cpu", **more).fit(views)
+
+
+def acc(labels, found):
+    return dmac.scores(labels, found)["acc"]
+
+
+VARIANTS = {
+    "as it is": {},
+    "cut": dict(filter="cut"),
+    "whitened": dict(levels="whitened"),
+    "plain": dict(levels="plain"),
+    "joint": dict(blocks="joint"),
+    "views": dict(blocks="views"),
+    "equal weights": dict(level_weight="equal"),
+    "flat votes": dict(vote_rounds=2, vote_form="flat"),
+    "filtered votes": dict(vote_rounds=1, vote_form="filtered"),
+    "guarded votes": dict(vote_rounds=1, guard=0.99),
+    "votes refused": dict(vote_rounds=1, guard=1.0),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_planted_clusters_are_found_and_predicted(name, tmp_path):
+    views, labels = planted()
+    recipe = dataclasses.replace(SMALL, **VARIANTS[name])
+    model = fit([x[:90] for x in views], recipe)
+    assert acc(labels[:90], model.labels_) > 0.95
+    assert acc(labels[90:], model.predict([x[90:] for x in views])) > 0.9
+    # Fitted samples are embedded as they were.
+    np.testing.assert_array_equal(model.predict([x[:90] for x in views]), model.labels_)
+    np.testing.assert_allclose(
+        model.transform([x[:90] for x in views]), model.embedding_, atol=1e-5
+    )
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(again.transform(views), model.transform(views))
+    assert again.network_.stabilities == model.network_.stabilities
+    np.testing.assert_array_equal(again.network_.agreement, model.network_.agreement)
+    assert again.recipe_ == recipe
+
+
+def test_attributes():
+    views, _ = planted()
+    model = fit(views)
+    n, m, columns = 120, model.n_anchors_, 12
+    assert model.embedding_.shape == (n, columns) and model.embedding_.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1, atol=1e-6)
+    assert model.anchors_.shape == (m, columns) and m == int(2 * np.sqrt(n * 4))
+    assert model.cluster_centers_.shape == (4, columns)
+    assert model.history_ == [] and model.pretrain_history_ == []
+    assert fit(views, dtype="float64").embedding_.dtype == np.float64
+
+
+def test_same_seed_same_labels_other_order_same_partition():
+    views, labels = planted(noise=1.0)
+    first, again = fit(views), fit(views)
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    order = np.random.default_rng(3).permutation(120)
+    other = fit([x[order] for x in views])
+    assert dmac.scores(first.labels_[order], other.labels_)["ari"] > 0.9
+
+
+def test_refused_votes_leave_the_first_stage():
+    views, _ = planted(noise=3.0)
+    plain = fit(views)
+    for seed in range(6):
+        model = fit(views, dataclasses.replace(SMALL, vote_rounds=1, guard=1.0), seed=seed)
+        before, after = model.network_.stabilities
+        assert len(model.network_.stages) == (2 if after >= before else 1)
+    assert len(plain.network_.stabilities) == 1
+
+
+def test_views_on_disk_give_what_memory_gives(tmp_path):
+    views, labels = planted()
+    views = views[:2]
+    for i, x in enumerate(views):
+        np.save(tmp_path / f"{i}.npy", x)
+    stream = [np.load(tmp_path / f"{i}.npy", mmap_mode="r") for i in range(2)]
+    whole, parts = fit(views, dtype="float64"), fit(stream, dtype="float64")
+    np.testing.assert_array_equal(parts.labels_, whole.labels_)
+    np.testing.assert_allclose(parts.embedding_, whole.embedding_, atol=1e-6)
+    np.testing.assert_array_equal(parts.predict(stream), whole.labels_)
+
+
+def test_a_view_of_noise_is_named():
+    views, labels = planted()
+    rng = np.random.default_rng(5)
+    model = fit([*views, rng.normal(size=(120, 30))])
+    agreement = model.network_.agreement
+    assert agreement.shape == (4,) and agreement.argmin() == 3
+    assert (agreement > 0).all() and (agreement <= 1 + 1e-9).all()
+    assert acc(labels, model.labels_) > 0.95
+    assert np.isnan(fit(views, dataclasses.replace(SMALL, blocks="joint")).network_.agreement).all()
+
+
+def test_degenerate_views_stay_finite():
+    views, _ = planted()
+    for extra in (np.ones((120, 5)), np.zeros((120, 3)), np.full((120, 1), 2.0)):
+        with np.errstate(all="raise"), pytest.warns() if extra.shape[1] == 1 else _nothing():
+            model = fit([*views, extra])
+        assert np.isfinite(model.embedding_).all()
+    same = fit([np.ones((30, 4)), np.ones((30, 6))], c=3)
+    assert np.isfinite(same.embedding_).all() and set(same.labels_) <= {0, 1, 2}
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_few_samples():
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(14, 5)), rng.normal(size=(14, 3))]
+    assert fit(views, c=2).embedding_.shape[0] == 14
+    with pytest.raises(ValueError, match="neighbours"):
+        fit([x[:9] for x in views], c=2)
+
+
+def test_numbers_of_sets():
+    class Joint:
+        joint = True
+
+    class One:
+        joint = False
+
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=12)
+    assert [n_sets(Joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
+    assert [n_sets(One, 3, recipe, voting) for voting in (False, True)] == [4, 2]
+    assert [n_sets(One, 12, recipe, voting) for voting in (False, True)] == [2, 1]
