@@ -18,8 +18,8 @@ from dmac.compute import parallel
 from dmac.compute.kmeans import sample_anchors
 from dmac.scaling import assign
 
-# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB: faster than
-# Lanczos there, and repeated eigenvalues do not slow it down.
+# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few of
+# them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
@@ -186,7 +186,8 @@ class AveragedGraph:
         known = np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
         known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
         more, values = count - known.shape[1], np.ones(known.shape[1])
-        if more and n <= _DENSE and parallel.shards() is None:
+        small = n <= _DENSE and n <= max(800, 25 * count)
+        if more and small and parallel.shards() is None:
             dense = (self.rows @ self._columns).toarray() - known @ known.T
             found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:

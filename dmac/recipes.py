@@ -319,6 +319,7 @@ CLOSED_FORM = Recipe(
     anchor_sets=12,
     anchor_iterations=2,
     vote_weight=1.0,
+    vote_rounds=1,
     neighbor_period=0,
     final_unit_rows=True,
 )

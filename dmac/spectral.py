@@ -48,14 +48,11 @@ class SpectralModel:
     spreads : list of v floats
     stages : list of Stage
         The first graph, then one for every round of votes that was kept.
-
-    Attributes
-    ----------
-    stabilities : tuple of float
+    stabilities : sequence of float
         Markov stability of the labels without votes and with them, on the graph without; one
-        number where the recipe has no votes.
-    agreement : numpy.ndarray of shape (v,)
-        See `fit_spectral`.
+        number where the recipe has no votes. Kept as it is.
+    agreement : array_like of shape (v,)
+        See `fit_spectral`. Kept as an array.
     """
 
     def __init__(self, recipe, n_clusters, widths, spreads, stages, stabilities=(), agreement=()):

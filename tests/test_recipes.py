@@ -9,9 +9,28 @@ from numpydoc.docscrape import ClassDoc
 from dmac.recipes import PUBLISHED, RELEASED, Recipe, get_recipe
 
 
+#: Fields of the spectral solver, which has no meaning where a network is trained.
+SPECTRAL = dict(
+    levels="both",
+    plain_components=128,
+    blocks="both",
+    level_weight="spread",
+    filter="resolvent",
+    filter_power=2.0,
+    filter_offset=0.5,
+    filter_factor=3.0,
+    filter_extra=50,
+    vote_rounds=0,
+    vote_form="filtered",
+    guard=0.0,
+    guard_time=4,
+)
+
+
 def test_the_released_choices():
     # The choices of the authors' implementation, field by field.
-    assert dataclasses.asdict(RELEASED) == dict(
+    assert dataclasses.asdict(RELEASED) == SPECTRAL | dict(
+        solver="network",
         name="released",
         root=False,
         components=0.0,

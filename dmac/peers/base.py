@@ -42,8 +42,8 @@ class Peer(ClusterMixin, BaseEstimator):
     """A multi-view clustering method: a list of views in, labels out.
 
     A subclass has an ``__init__`` that stores its parameters under their names, ``n_clusters``,
-    ``random_state`` and ``memory_budget`` (bytes) among them, and two methods: `_solve` and
-    `memory`. The samples are shuffled before `_solve` sees them and put back after, so that nothing
+    ``random_state`` and ``memory_budget`` (bytes) among them, and two methods: ``_solve`` and
+    `memory`. The samples are shuffled before ``_solve`` sees them and put back after, so that nothing
     can be learned from the order of a file.
 
     Attributes
