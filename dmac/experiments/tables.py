@@ -9,7 +9,7 @@ import pandas as pd
 
 from dmac.experiments import paper
 from dmac.experiments.compare import NOTHING, best_of, list_datasets
-from dmac.recipes import RELEASED
+from dmac.experiments.run import EARLY
 
 
 def format_spread(values, of=0, digits=1, failed=0):
@@ -222,7 +222,7 @@ def format_choices(changes):
     """
     rows = {}
     for name, fields in changes.items():
-        before = [getattr(RELEASED, field) for field in fields]
+        before = [getattr(EARLY, field) for field in fields]
         columns = {"field": fields, "RELEASED": before, "here": fields.values()}
         rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

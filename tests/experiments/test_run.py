@@ -214,13 +214,14 @@ def test_the_list_has_the_paper_s_protocol():
         settings = runs.settings_of(recipe)
         return {s.seed for s in listed if s.dataset == dataset and s.settings == settings}
 
-    wo_pd = dataclasses.replace(RELEASED, perturbation=False, al_weight=0.0)
+    wo_pd = dataclasses.replace(runs.EARLY, perturbation=False, al_weight=0.0)
     for dataset in (*plan.MAIN, *plan.OTHERS):
         for recipe in (*plan.RECIPES.values(), wo_pd):
             assert seeds(dataset, recipe) == set(range(1, 11)), (dataset, recipe.name)
+        assert seeds(dataset, RELEASED) == {1, 2, 3}  # with the authors' schedule of k
     assert len(plan.GRID) == 49 and RELEASED.cm_weight in plan.WEIGHTS
     for dataset in plan.MAIN:
-        corner = dataclasses.replace(RELEASED, cm_weight=1e-3, sp_weight=1e3)
+        corner = dataclasses.replace(runs.EARLY, cm_weight=1e-3, sp_weight=1e3)
         assert seeds(dataset, corner) == {1, 2, 3}
     assert [s for s in plan.full(["PIE"])["grid"] if s.dataset != "PIE"] == []
     assert plan.full(["my.mat"])["others"][0].dataset == "my.mat"
