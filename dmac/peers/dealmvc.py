@@ -145,13 +145,17 @@ class _Network(nn.Module):
         self.autoencoders = nn.ModuleList(
             AutoEncoder(d, model.widths, generator) for d in n_features
         )
-        self.feature_head = dense_layer(model.widths[-1], model.feature_dim, generator)
-        self.label_head = dense_layer(model.feature_dim, model.n_clusters, generator)
-        sizes = model.feature_dim, model.n_heads, model.ff_dim
+        width = model.widths[-1]
+        self.feature_head = dense_layer(width, width, generator)
+        self.label_head = dense_layer(width, model.n_clusters, generator)
+        sizes = width, model.n_heads, model.ff_dim
         self.weights = ViewWeights(len(n_features), *sizes, model.dropout, generator)
 
     def features(self, z):
         return F.normalize(self.feature_head(z))
+
+    def labels(self, z):
+        return torch.softmax(self.label_head(z), dim=1)
 
     def fuse(self, hs, generator=None):
         """Features of v views (b, d) -> their weighted sum (b, d) and the weights (v,)."""
@@ -162,8 +166,9 @@ class _Network(nn.Module):
 class DealMVC(Peer):
     r"""Dual contrastive calibration for multi-view clustering.
 
-    Auto-encoders, a shared head for unit rows :math:`h_i^v`, a shared head for soft labels
-    :math:`q_i^v`, and fused features :math:`f = \sum_v w_v h^v` with labels p from the same head.
+    Auto-encoders with codes :math:`z_i^v`, a shared head for unit rows :math:`h_i^v`, a shared head
+    for soft labels :math:`q_i^v`, both of the codes, and fused features
+    :math:`f = \sum_v w_v h^v`, as wide as a code, with labels p from the same head.
     Three stages: reconstruction; then, with `calibration_loss` L and `calibration_target` T,
 
     .. math:: \sum_{v<w} L(H^v, H^w, T(Q^v, Q^w)) + L(F, F, T(P, P))
@@ -172,13 +177,14 @@ class DealMVC(Peer):
     then cross-entropy of every :math:`q^v` to the k-means clusters of :math:`h^v`, renamed to
     agree with :math:`\arg\max q^v`. A sample's label is the argmax of the mean of its
     :math:`q^v`: nothing holds clusters apart or keeps them from being empty, so there may be fewer
-    than asked for.
+    than asked for. The renaming takes each view alone, so views may give one cluster different
+    names; some seeds are much worse than others.
 
     The view weights are trained, as the paper means it; in the public implementation they are
     constants that no gradient reaches, from layers whose optimisers never step. There an attention
     token is as wide as the batch, which must have 256 samples; here it is a mean over the batch,
     whatever its size. There the comparison of targets stops after the first v pairs; here it takes
-    all. The label head reads :math:`h^v`, so that it means the same on views and on f.
+    all.
 
     With one view there are no pairs: only the terms of f and the reconstruction are left.
 
@@ -192,9 +198,8 @@ class DealMVC(Peer):
     ----------
     n_clusters : int
     widths : sequence of int
-        Of the encoders' layers; the decoders mirror them.
-    feature_dim : int
-        Of h and f; a multiple of ``n_heads``.
+        Of the encoders' layers; the decoders mirror them. The last, of z, h and f, is a multiple of
+        ``n_heads``.
     n_heads, ff_dim : int
         Of the view weights: heads of the attention, hidden width of the perceptron.
     dropout : float
@@ -226,7 +231,6 @@ class DealMVC(Peer):
         n_clusters,
         *,
         widths=(500, 500, 2000, 512),
-        feature_dim=512,
         n_heads=8,
         ff_dim=32,
         dropout=0.5,
@@ -243,7 +247,6 @@ class DealMVC(Peer):
     ):
         self.n_clusters = n_clusters
         self.widths = widths
-        self.feature_dim = feature_dim
         self.n_heads = n_heads
         self.ff_dim = ff_dim
         self.dropout = dropout
@@ -262,10 +265,10 @@ class DealMVC(Peer):
         stages = ("pretrain_epochs", "calibration_epochs", "finetune_epochs")
         counts = {name: getattr(self, name) for name in stages}
         check_settings(self.widths, self.batch_size, self.lr, self.dropout, **counts)
-        if self.n_heads < 1 or self.feature_dim % self.n_heads:
+        if self.n_heads < 1 or self.widths[-1] % self.n_heads:
             raise ValueError(
-                f"feature_dim is {self.feature_dim} and n_heads {self.n_heads}: the first must be "
-                "a multiple of the second"
+                f"the last of widths is {self.widths[-1]} and n_heads {self.n_heads}: the first "
+                "must be a multiple of the second"
             )
 
     def _solve(self, views, generator):
@@ -310,9 +313,9 @@ class DealMVC(Peer):
     def _loss(self, network, batch, draws):
         codes, reconstructions = zip(*(net(x) for net, x in zip(network.autoencoders, batch)))
         hs = [network.features(z) for z in codes]
-        qs = [torch.softmax(network.label_head(h), dim=1) for h in hs]
+        qs = [network.labels(z) for z in codes]
         fused, _ = network.fuse(hs, draws)
-        p = torch.softmax(network.label_head(fused), dim=1)
+        p = network.labels(fused)
         overall = calibration_target(p, p, self.threshold)
         loss = sum(F.mse_loss(y, x) for y, x in zip(reconstructions, batch))
         loss = loss + calibration_loss(fused, fused, overall)
@@ -332,9 +335,9 @@ class DealMVC(Peer):
         """Features and soft labels of all samples: two lists of v tensors."""
         hs, qs = [], []
         for net, x in zip(network.autoencoders, views):
-            h = [network.features(net.encoder(part)) for part in x.split(self.batch_size)]
-            hs.append(torch.cat(h))
-            qs.append(torch.softmax(network.label_head(hs[-1]), dim=1))
+            z = torch.cat([net.encoder(part) for part in x.split(self.batch_size)])
+            hs.append(network.features(z))
+            qs.append(network.labels(z))
         return hs, qs
 
     def memory(self, n_samples, n_features):
@@ -349,19 +352,19 @@ class DealMVC(Peer):
         -------
         int
         """
-        b, f, v = min(self.batch_size, n_samples), self.feature_dim, len(n_features)
-        heads = [(self.widths[-1], f), (f, self.n_clusters), *[(f, f)] * 4]
+        b, f, v = min(self.batch_size, n_samples), self.widths[-1], len(n_features)
+        heads = [(f, f), (f, self.n_clusters), *[(f, f)] * 4]
         pairs = 4 * b**2 * (v * (v - 1) // 2 + 1)  # product, softmax, logarithm and target
         return (
             autoencoder_bytes(n_samples, n_features, self.widths, self.batch_size)
             + layer_bytes(b * v, *heads)
-            + 4 * (2 * pairs + n_samples * (v + 3) * (f + self.n_clusters))
+            + 4 * (2 * pairs + n_samples * (v + 4) * (f + self.n_clusters))
         )
 
 
 def _cross_entropy(network, views, targets, rows):
     loss = 0.0
     for net, x, target in zip(network.autoencoders, views, targets):
-        logits = network.label_head(network.features(net.encoder(x[rows])))
+        logits = network.label_head(net.encoder(x[rows]))
         loss = loss + F.cross_entropy(logits, target[rows])
     return loss
