@@ -126,7 +126,7 @@ class GCFAggMVC(Peer):
     with `structure_guided_loss`; then k-means on :math:`\hat H`.
 
     What a sample becomes depends on the samples in its batch. The public implementation evaluates
-    batches in the order of the file, which for files sorted by class lets the classes help; here
+    batches in the order of the file, often that of the classes, which so enters the result; here
     the samples are shuffled before, and evaluated in batches of nearly the same size. It also needs
     an edited copy of torch for S, which here comes from torch's own attention; the attention
     weights themselves have no dropout here.
