@@ -1,0 +1,265 @@
+"""What the auto-encoder systems share: scaling, networks, mini-batches and their training loop.
+
+Every weight, batch and dropout mask is drawn on the CPU from the generator that is passed in, so
+that a seed gives the same numbers on every device and no global random state is touched.
+"""
+
+import math
+import numbers
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.compute.layers import dense_layer
+from dmac.peers.base import dense
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """What one epoch of training did.
+
+    Attributes
+    ----------
+    stage : str
+    epoch : int
+        From 1 in every stage.
+    loss : float
+        Mean over the batches, before their steps.
+    seconds : float
+        Wall-clock time.
+    """
+
+    stage: str
+    epoch: int
+    loss: float
+    seconds: float
+
+
+def resolve_device(device):
+    """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+        torch.empty(0, device=resolved)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ValueError(f"device {device!r} is not usable here: {error}") from error
+    return resolved
+
+
+def check_settings(widths, batch_size, lr, dropout=0.0, **counts):
+    """Raise ValueError where a setting is out of its range; ``counts`` are integers from 0."""
+    if not len(widths) or not all(_is_integer(w) and w > 0 for w in widths):
+        raise ValueError(f"widths is {widths!r}: give at least one positive integer")
+    if not _is_integer(batch_size) or batch_size < 2:
+        raise ValueError(
+            f"batch_size is {batch_size!r}: it must be an integer of 2 or more, since samples of a "
+            "batch are compared with each other"
+        )
+    if not (isinstance(lr, numbers.Real) and 0 < lr < math.inf):
+        raise ValueError(f"lr is {lr!r}: it must be a positive number")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout is {dropout!r}: it must be from 0 to below 1")
+    for name, value in counts.items():
+        if not _is_integer(value) or value < 0:
+            raise ValueError(f"{name} is {value!r}: it must be an integer of 0 or more")
+
+
+def _is_integer(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+class MinMax:
+    """Every feature to [0, 1] by its range over the samples that were fitted.
+
+    A constant feature becomes 0.
+
+    Attributes
+    ----------
+    low, width : numpy.ndarray of shape (d,)
+        The range, halved so that it is finite for every finite feature.
+    """
+
+    def fit(self, x):
+        """(n, d) array or sparse matrix. Returns self."""
+        x = dense(x)
+        self.low = x.min(0) / 2
+        width = x.max(0) / 2 - self.low
+        self.width = np.where(width > 0, width, 1.0)
+        return self
+
+    def transform(self, x):
+        """(n, d) array or sparse matrix -> (n, d) array, float32."""
+        return ((dense(x) / 2 - self.low) / self.width).astype(np.float32)
+
+
+def scaled_views(views, device):
+    """Views by `MinMax`, as float32 tensors on the device."""
+    return [torch.as_tensor(MinMax().fit(x).transform(x), device=device) for x in views]
+
+
+def perceptron(widths, generator):
+    """Linear layers of the given widths, ReLU between them and a linear end."""
+    layers = []
+    for n_in, n_out in zip(widths, widths[1:]):
+        layers += [dense_layer(n_in, n_out, generator), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class AutoEncoder(nn.Module):
+    """Encoder d - widths and its mirror image.
+
+    Parameters
+    ----------
+    n_features : int
+        d.
+    widths : sequence of int
+        The last is the width of the code.
+    generator : torch.Generator
+        On the CPU; draws the initial weights.
+    """
+
+    def __init__(self, n_features, widths, generator):
+        super().__init__()
+        widths = (n_features, *widths)
+        self.encoder = perceptron(widths, generator)
+        self.decoder = perceptron(widths[::-1], generator)
+
+    def forward(self, x):
+        """(b, d) -> code (b, widths[-1]) and reconstruction (b, d)."""
+        z = self.encoder(x)
+        return z, self.decoder(z)
+
+
+def attention_layer(width, n_heads, generator):
+    """Torch's own self-attention, its weights drawn as torch does it but from ``generator``.
+
+    Without dropout inside, which would draw from the global random state: use `dropout` outside.
+    """
+    layer = nn.utils.skip_init(nn.MultiheadAttention, width, n_heads, batch_first=True)
+    bound = math.sqrt(6 / (width + 3 * width))  # Glorot and Bengio's, for all three projections
+    nn.init.uniform_(layer.in_proj_weight, -bound, bound, generator=generator)
+    bound = 1 / math.sqrt(width)
+    nn.init.uniform_(layer.out_proj.weight, -bound, bound, generator=generator)
+    nn.init.zeros_(layer.in_proj_bias)
+    nn.init.zeros_(layer.out_proj.bias)
+    return layer
+
+
+def dropout(x, rate, generator):
+    """Zero a share ``rate`` of the entries and scale the rest; nothing without a generator."""
+    if generator is None or rate == 0:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= rate
+    return x * (kept.to(x) / (1 - rate))
+
+
+def shuffled_batches(n, batch_size, generator):
+    """Random batches of row numbers; the incomplete last one is dropped unless it is the only."""
+    order = torch.randperm(n, generator=generator)
+    return order.split(batch_size)[: max(1, n // batch_size)]
+
+
+def even_batches(n, batch_size):
+    """All rows in their order, in batches of nearly the same size, at most ``batch_size``."""
+    return torch.arange(n).tensor_split(math.ceil(n / batch_size))
+
+
+def train(stage, epochs, batches, loss, optimiser, *, full_batch=False):
+    """Minimise a loss over batches.
+
+    Parameters
+    ----------
+    stage : str
+        For the records.
+    epochs : int
+    batches : callable
+        Returns the batches of an epoch: tensors of row numbers.
+    loss : callable
+        Row numbers -> tensor of shape (), a mean over the rows.
+    optimiser : torch.optim.Optimizer
+    full_batch : bool
+        One step an epoch, along the sum of the batches' gradients weighed by their sizes: what the
+        whole data as one batch would give, in the memory of one.
+
+    Yields
+    ------
+    EpochRecord
+
+    Raises
+    ------
+    FloatingPointError
+        If the loss is not finite.
+    """
+    for epoch in range(1, epochs + 1):
+        start, total = time.perf_counter(), 0.0
+        parts = batches()
+        n = sum(map(len, parts))
+        optimiser.zero_grad()
+        for rows in parts:
+            value = loss(rows)
+            (value * (len(rows) / n) if full_batch else value).backward()
+            if not full_batch:
+                optimiser.step()
+                optimiser.zero_grad()
+            total = total + value.detach() * (len(rows) / n)
+        if full_batch:
+            optimiser.step()
+        if not math.isfinite(float(total)):
+            raise FloatingPointError(f"the {stage} loss is {total} at epoch {epoch}: lower the lr")
+        yield EpochRecord(stage, epoch, float(total), time.perf_counter() - start)
+
+
+def pretrain(autoencoders, views, epochs, batch_size, optimiser, generator):
+    r"""Train every view's auto-encoder on :math:`\sum_v \mathrm{MSE}(X^v, \hat X^v)`.
+
+    Parameters
+    ----------
+    autoencoders : sequence of v AutoEncoder
+    views : list of v tensors of shape (n, d_v)
+    epochs, batch_size : int
+    optimiser : torch.optim.Optimizer
+    generator : torch.Generator
+        On the CPU; draws the batches.
+
+    Yields
+    ------
+    EpochRecord
+    """
+
+    def loss(rows):
+        batch = [x[rows.to(x.device)] for x in views]
+        return sum(F.mse_loss(net(x)[1], x) for net, x in zip(autoencoders, batch))
+
+    yield from train(
+        "reconstruction",
+        epochs,
+        lambda: shuffled_batches(len(views[0]), batch_size, generator),
+        loss,
+        optimiser,
+    )
+
+
+def layer_bytes(batch, *layers):
+    """Bytes of linear layers (n_in, n_out) with Adam's two moments, on a batch of samples.
+
+    Four numbers a weight (itself, gradient, two moments), three an output (before and after the
+    ReLU, gradient), each of four bytes.
+    """
+    weights = sum((n_in + 1) * n_out for n_in, n_out in layers)
+    return 4 * (4 * weights + 3 * batch * sum(n_out for _, n_out in layers))
+
+
+def autoencoder_bytes(n_samples, n_features, widths, batch_size):
+    """Bytes of the scaled views, one of them in float64 while it is scaled, and the networks."""
+    total = 4 * n_samples * sum(n_features) + 24 * n_samples * max(n_features)
+    for d in n_features:
+        chain = (d, *widths)
+        pairs = list(zip(chain, chain[1:]))
+        mirrored = [(b, a) for a, b in pairs]
+        total += layer_bytes(min(batch_size, n_samples), *pairs, *mirrored)
+    return total

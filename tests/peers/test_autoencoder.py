@@ -1,0 +1,192 @@
+"""The networks and the loop of the auto-encoder systems: scaling, draws, batches, steps."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from torch import nn
+
+from dmac.peers._autoencoder import (
+    AutoEncoder,
+    MinMax,
+    attention_layer,
+    autoencoder_bytes,
+    check_settings,
+    dropout,
+    even_batches,
+    pretrain,
+    resolve_device,
+    shuffled_batches,
+    train,
+)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_features_span_zero_to_one_and_constant_ones_are_zero():
+    x = np.random.default_rng(0).normal(size=(20, 4)) * [1, 1e300, 1e-300, 0] + [5, 0, 0, 7]
+    y = MinMax().fit(x).transform(x)
+    assert y.dtype == np.float32
+    np.testing.assert_array_equal(y.min(0), 0)
+    np.testing.assert_array_equal(y.max(0), [1, 1, 1, 0])
+
+
+def test_the_range_is_that_of_the_fitted_samples():
+    scaler = MinMax().fit(np.array([[0.0], [2.0]]))
+    np.testing.assert_allclose(scaler.transform(np.array([[1.0], [4.0]])), [[0.5], [2.0]])
+
+
+def test_the_widest_range_of_floats_does_not_overflow():
+    x = np.array([[-1.7e308], [1.7e308], [0.0]])
+    np.testing.assert_allclose(MinMax().fit(x).transform(x), [[0], [1], [0.5]])
+
+
+def test_sparse_views_scale_as_dense_ones():
+    x = scipy.sparse.random(15, 6, density=0.3, format="csr", random_state=0)
+    dense = MinMax().fit(x.toarray()).transform(x.toarray())
+    np.testing.assert_array_equal(MinMax().fit(x).transform(x), dense)
+
+
+def test_the_decoder_mirrors_the_encoder():
+    net = AutoEncoder(9, (7, 5, 3), seeded())
+    shapes = [tuple(layer.weight.shape) for layer in net.modules() if isinstance(layer, nn.Linear)]
+    assert shapes == [(7, 9), (5, 7), (3, 5), (5, 3), (7, 5), (9, 7)]
+    assert sum(isinstance(layer, nn.ReLU) for layer in net.modules()) == 4
+    z, y = net(torch.randn(40, 9, generator=seeded()))
+    assert z.shape == (40, 3) and y.shape == (40, 9)
+    assert (z < 0).any() and (y < 0).any()  # linear ends
+
+
+def test_nothing_touches_the_global_random_state():
+    before = torch.get_rng_state()
+    net = AutoEncoder(4, (3, 2), seeded())
+    attention_layer(4, 2, seeded())
+    dropout(torch.ones(3, 3), 0.5, seeded())
+    optimiser = torch.optim.Adam(net.parameters())
+    list(pretrain([net], [torch.ones(6, 4)], 2, 3, optimiser, seeded()))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_seed_decides_the_weights():
+    first, again, other = (AutoEncoder(5, (4, 2), seeded(s)) for s in (1, 1, 2))
+    for a, b, c in zip(first.parameters(), again.parameters(), other.parameters()):
+        assert torch.equal(a, b) and not torch.equal(a, c)
+
+
+def test_attention_weights_have_the_spread_of_torch():
+    ours = attention_layer(32, 4, seeded())
+    theirs = nn.MultiheadAttention(32, 4)
+    for (name, a), (_, b) in zip(ours.named_parameters(), theirs.named_parameters()):
+        assert a.shape == b.shape, name
+        torch.testing.assert_close(a.abs().max(), b.abs().max(), rtol=0.02, atol=1e-9)
+    x = torch.randn(1, 5, 32, generator=seeded())
+    weights = ours(x, x, x)[1][0]
+    torch.testing.assert_close(weights.sum(1), torch.ones(5))
+
+
+def test_dropout_keeps_the_mean_and_needs_a_generator():
+    x = torch.ones(100, 100)
+    y = dropout(x, 0.25, seeded())
+    torch.testing.assert_close(y.unique(), torch.tensor([0, 4 / 3]))
+    assert y.mean().item() == pytest.approx(1, abs=0.03)
+    assert dropout(x, 0.25, None) is x
+
+
+@pytest.mark.parametrize("n, size, lengths", [(10, 4, [4, 4]), (8, 4, [4, 4]), (3, 4, [3])])
+def test_an_incomplete_batch_is_dropped_unless_it_is_the_only_one(n, size, lengths):
+    batches = shuffled_batches(n, size, seeded())
+    assert [len(b) for b in batches] == lengths
+    rows = torch.cat(batches).tolist()
+    assert len(set(rows)) == len(rows) and set(rows) <= set(range(n))
+
+
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 25])
+def test_even_batches_hold_every_row_once_and_none_is_small(n):
+    batches = even_batches(n, 8)
+    assert torch.cat(batches).tolist() == list(range(n))
+    lengths = [len(b) for b in batches]
+    assert max(lengths) <= 8 and max(lengths) - min(lengths) <= 1
+
+
+def test_a_full_batch_step_is_that_of_all_samples_at_once():
+    x = torch.randn(11, 5, generator=seeded(), dtype=torch.float64)
+    results = []
+    for size in (4, 11):
+        weight = torch.ones(5, dtype=torch.float64, requires_grad=True)
+        optimiser = torch.optim.SGD([weight], lr=0.1)
+        records = list(
+            train(
+                "stage",
+                3,
+                lambda: even_batches(11, size),
+                lambda rows: (x[rows] @ weight).square().mean(),
+                optimiser,
+                full_batch=True,
+            )
+        )
+        results.append((weight.detach(), torch.tensor([r.loss for r in records])))
+    torch.testing.assert_close(results[0], results[1])
+    assert not torch.equal(results[0][0], torch.ones(5, dtype=torch.float64))
+
+
+def test_mini_batches_step_once_each():
+    weight = torch.zeros((), requires_grad=True)
+    optimiser = torch.optim.SGD([weight], lr=1.0)
+    list(train("stage", 2, lambda: even_batches(9, 3), lambda rows: weight, optimiser))
+    assert weight.item() == -6
+
+
+def test_pretraining_lowers_the_error_and_records_every_epoch():
+    x = torch.rand(64, 6, generator=seeded())
+    net = AutoEncoder(6, (16, 3), seeded())
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-2)
+    records = list(pretrain([net], [x], 40, 16, optimiser, seeded()))
+    assert [r.epoch for r in records] == list(range(1, 41))
+    assert {r.stage for r in records} == {"reconstruction"}
+    assert records[-1].loss < 0.5 * records[0].loss
+
+
+def test_a_loss_that_is_not_finite_says_where():
+    weight = torch.ones((), requires_grad=True)
+    optimiser = torch.optim.SGD([weight], lr=1.0)
+    with pytest.raises(FloatingPointError, match="calibration loss is .* epoch 1: lower the lr"):
+        list(train("calibration", 1, lambda: [torch.arange(2)], lambda r: weight / 0, optimiser))
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (((), 8, 0.1), "widths is"),
+        (((4, 0), 8, 0.1), "widths is"),
+        (((4,), 1, 0.1), "batch_size is 1"),
+        (((4,), 8, 0.0), "lr is 0.0"),
+        (((4,), 8, math.nan), "lr is nan"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        check_settings(*settings)
+    with pytest.raises(ValueError, match="epochs is -1"):
+        check_settings((4,), 8, 0.1, epochs=-1)
+    with pytest.raises(ValueError, match="dropout is 1"):
+        check_settings((4,), 8, 0.1, 1)
+
+
+def test_devices_have_names():
+    assert resolve_device("cpu") == torch.device("cpu")
+    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(ValueError, match="'abacus' is not usable"):
+        resolve_device("abacus")
+
+
+def test_the_estimate_counts_the_weights_of_the_network():
+    widths, n_features = (50, 20, 10), (30, 7)
+    nets = [AutoEncoder(d, widths, seeded()) for d in n_features]
+    weights = 16 * sum(p.numel() for net in nets for p in net.parameters())
+    views = 4 * 100 * 37 + 24 * 100 * 30
+    outputs = 12 * 32 * sum(2 * (50 + 20) + 10 + d for d in n_features)
+    assert autoencoder_bytes(100, n_features, widths, 32) == weights + views + outputs

@@ -1,0 +1,176 @@
+"""GCFAggMVC: its loss and its transformer layer against references, and how it clusters."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+from helpers import assert_matches
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from torch import nn
+
+from dmac.metrics import scores
+from dmac.peers.gcfagg import (
+    AttentionOverSamples,
+    GCFAggMVC,
+    _Network,
+    structure_guided_loss,
+)
+
+SMALL = dict(
+    widths=(32, 16), feature_dim=8, ff_dim=8, pretrain_epochs=20, contrastive_epochs=15,
+    batch_size=40, lr=3e-3, n_init=5, device="cpu", random_state=0,
+)  # fmt: skip
+
+
+def easy_views(n=110, seed=3):
+    rng = np.random.default_rng(seed)
+    classes = np.arange(n) % 3
+    centres = [3 * rng.normal(size=(3, d)) for d in (7, 5, 9)]
+    return [u[classes] + 0.5 * rng.normal(size=(n, u.shape[1])) for u in centres], classes
+
+
+def loss_by_loops(h, consensus, s, temperature=0.5):
+    b = len(h)
+    g = torch.cat([h, consensus])
+    total = 0.0
+    for i in range(2 * b):
+        partner = (i + b) % (2 * b)
+        positive = torch.exp(g[i] @ g[partner] / temperature)
+        negatives = 0.0
+        for j in range(2 * b):
+            if j not in (i, partner):
+                weight = 1 - s[i % b, j % b]
+                negatives = negatives + torch.exp(weight * (g[i] @ g[j]) / temperature)
+        total = total - torch.log(positive / (positive + negatives))
+    return total / (2 * b)
+
+
+@pytest.mark.parametrize("b", [2, 5])
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_loss_and_gradients_are_those_of_the_formula(b, temperature):
+    generator = torch.Generator().manual_seed(b)
+    raw = [torch.randn(b, 3, generator=generator, dtype=torch.float64) for _ in range(2)]
+    scores_ = torch.randn(b, b, generator=generator, dtype=torch.float64)
+
+    def on(function):
+        return lambda h, c, a: function(
+            F.normalize(h), F.normalize(c), torch.softmax(a, 1), temperature
+        )
+
+    inputs = [x.requires_grad_() for x in (*raw, scores_)]
+    assert_matches(on(structure_guided_loss), on(loss_by_loops), *inputs)
+
+
+def test_loss_of_two_orthogonal_samples_in_closed_form():
+    # Partners have similarity 1, all others 0: log(1 + 2 exp(-1/tau)), whatever S says.
+    h = torch.eye(2)
+    for s in (torch.zeros(2, 2), torch.rand(2, 2, generator=torch.Generator().manual_seed(0))):
+        loss = structure_guided_loss(h, h, s)
+        assert loss.item() == pytest.approx(math.log(1 + 2 * math.exp(-2)))
+
+
+def test_attention_between_alike_samples_spares_them():
+    h = F.normalize(torch.tensor([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.5]]))
+    apart, together = torch.zeros(3, 3), torch.zeros(3, 3)
+    together[0, 1] = together[1, 0] = 1.0
+    assert structure_guided_loss(h, h, together) < structure_guided_loss(h, h, apart)
+
+
+def test_layer_is_that_of_torch():
+    ours = AttentionOverSamples(6, 10, 0.1, torch.Generator().manual_seed(0))
+    theirs = nn.TransformerEncoderLayer(6, 1, 10, 0.1, batch_first=True).eval()
+    theirs.self_attn.load_state_dict(ours.attention.state_dict())
+    theirs.linear1.load_state_dict(ours.first.state_dict())
+    theirs.linear2.load_state_dict(ours.second.state_dict())
+    z = torch.randn(7, 6, generator=torch.Generator().manual_seed(1))
+    y, s = ours(z)
+    torch.testing.assert_close(y, theirs(z[None])[0])
+    torch.testing.assert_close(s.sum(1), torch.ones(7))
+    noisy, same = ours(z, torch.Generator().manual_seed(2))
+    assert not torch.allclose(y, noisy) and torch.equal(s, same)
+
+
+def test_layer_knows_samples_not_their_order():
+    layer = AttentionOverSamples(6, 10, 0.1, torch.Generator().manual_seed(0))
+    z = torch.randn(7, 6, generator=torch.Generator().manual_seed(1))
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(2))
+    y, s = layer(z)
+    y_permuted, s_permuted = layer(z[order])
+    torch.testing.assert_close(y_permuted, y[order])
+    torch.testing.assert_close(s_permuted, s[order][:, order])
+
+
+def test_easy_views_are_clustered_in_any_order():
+    views, classes = easy_views()
+    order = np.random.default_rng(1).permutation(len(classes))
+    labels = GCFAggMVC(3, **SMALL).fit_predict(views)
+    permuted = GCFAggMVC(3, **SMALL).fit_predict([x[order] for x in views])
+    assert scores(classes, labels)["acc"] > 0.95
+    assert adjusted_rand_score(labels[order], permuted) > 0.9
+
+
+def test_a_seed_decides_everything_and_leaves_the_global_state_alone():
+    views, _ = easy_views()
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()
+    first, again = (GCFAggMVC(3, **SMALL).fit(views) for _ in range(2))
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    np.testing.assert_array_equal(first.embedding_, again.embedding_)
+    assert torch.equal(before[0], torch.get_rng_state())
+    np.testing.assert_array_equal(before[1], np.random.get_state()[1])
+    other = GCFAggMVC(3, **{**SMALL, "random_state": 1}).fit(views)
+    assert not np.allclose(first.embedding_, other.embedding_)
+
+
+def test_records_and_embedding():
+    views, _ = easy_views()
+    model = GCFAggMVC(3, **SMALL).fit(views)
+    stages = [r.stage for r in model.history_]
+    assert stages == ["reconstruction"] * 20 + ["contrast"] * 15
+    assert model.history_[-1].loss < model.history_[20].loss
+    assert model.embedding_.shape == (110, 8)
+    np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1, rtol=1e-5)
+
+
+def test_degenerate_views_stay_finite():
+    rng = np.random.default_rng(0)
+    dense = rng.integers(0, 3, size=(12, 4))
+    dense[0] = 0
+    dense[:, 1] = 2
+    views = [dense, scipy.sparse.csr_matrix(dense), np.zeros((12, 2))]
+    few = {**SMALL, "pretrain_epochs": 2, "contrastive_epochs": 2}
+    for case in (views, views[:1], [np.ones((12, 3))]):
+        model = GCFAggMVC(3, **few).fit(case)
+        assert np.isfinite(model.embedding_).all()
+        assert set(model.labels_) <= {0, 1, 2}
+
+
+def test_parameters_are_kept_and_cloned():
+    model = GCFAggMVC(4, temperature=0.7, widths=[5, 4])
+    params = clone(model).get_params()
+    assert params["temperature"] == 0.7 and params["widths"] == [5, 4]
+    assert params["pretrain_epochs"] == 200 and params["contrastive_epochs"] == 100
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [({"dropout": 1.0}, "dropout is 1.0"), ({"temperature": 0}, "temperature is 0")],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        GCFAggMVC(3, **{**SMALL, **settings}).fit(easy_views()[0])
+
+
+def test_memory_counts_the_weights_and_is_refused_before_anything_is_allocated(monkeypatch):
+    model = GCFAggMVC(3, **SMALL)
+    network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
+    weights = 16 * sum(p.numel() for p in network.parameters())
+    assert weights < model.memory(110, (7, 5, 9)) < weights + 2e6
+    growth = model.memory(20_000, (7,)) - model.memory(10_000, (7,))
+    assert growth == model.memory(30_000, (7,)) - model.memory(20_000, (7,))  # linear in n
+    monkeypatch.setattr(model, "_solve", lambda *_: pytest.fail("started to fit"))
+    with pytest.raises(MemoryError, match="GCFAggMVC on 110 samples"):
+        model.set_params(memory_budget=weights).fit(easy_views()[0])
