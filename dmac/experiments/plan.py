@@ -5,7 +5,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 import dataclasses
 
-from dmac.experiments import switches
+from dmac.experiments import generalise, switches
 from dmac.experiments.run import EARLY, METHODS, Spec, settings_of
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 
@@ -249,7 +249,7 @@ def full(datasets=None):
         "own pre-training": variants(dict(beyond[-OWN_PRETRAINING:]), text, three, "beyond"),
         "schedule": specs(SCHEDULE, chosen, three, "schedule"),
     }
-    for group, asked in switches.GROUPS.items():
+    for group, asked in (switches.GROUPS | generalise.GROUPS).items():
         wanted = [d for d in asked["datasets"] if datasets is None or d in datasets]
         # What the code no longer has is in the store, but cannot be made.
         runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}

@@ -39,7 +39,7 @@ _FLOATS = {field.name for field in dataclasses.fields(Recipe) if field.type is f
 #: What computes and scores all runs but those of the search.
 _CODE = ("estimator", "baselines", "metrics")
 #: What settings of DMAC say beside the recipe; see `settings_of`.
-_BESIDE = ("weighting", "held_out", "threads", "retired")
+_BESIDE = ("weighting", "held_out", "disturbed", "threads", "retired")
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,10 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     data = _data(spec.dataset, load)
     if spec.settings.get("weighting") == "tf-idf":
         data = dataclasses.replace(data, views=[tf_idf(x) for x in data.views])
+    if kind := spec.settings.get("disturbed"):
+        from dmac.experiments.generalise import disturb  # which lists runs, and imports this file
+
+        data = dataclasses.replace(data, views=disturb(data.views, kind, spec.seed))
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
