@@ -1,0 +1,365 @@
+"""CMGEC: the views' graphs fused by a network, and one embedding that explains all of them.
+
+Chapter 13 of the book introduces it.
+"""
+
+import numpy as np
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.compute.kmeans import kmeans
+from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns
+from dmac.compute.threads import threads_for
+from dmac.peers._gcn import (
+    GraphEncoder,
+    Links,
+    autoencoder_bytes,
+    dense_operator,
+    graph_bytes,
+    graph_operator,
+    link_loss,
+)
+from dmac.peers._graphs import leading_vectors, nearest_neighbors, union_graph
+from dmac.peers._training import (
+    check_numbers,
+    check_widths,
+    find_device,
+    torch_generator,
+    train,
+)
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+# An entry of the fused graph above this is an edge.
+_EDGE = 0.4
+
+
+def symmetric_part(output):
+    """The fusion network's output as a graph: entries to [0, 1], then the mean with its transpose.
+
+    Parameters
+    ----------
+    output : torch.Tensor of shape (n, n)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, n)
+    """
+    clamped = output.clamp(0, 1)
+    return (clamped + clamped.T) / 2
+
+
+def fused_graph(output):
+    """`symmetric_part` without its weak entries: those up to 0.4 become 0, the others stay.
+
+    Entries that stay keep their gradient, which rounding them to 1 would not.
+    """
+    graph = symmetric_part(output)
+    return torch.where(graph > _EDGE, graph, 0.0)
+
+
+def fusion_loss(output, mean, spread, vectors, lambda1):
+    r"""The loss of the graph fusion network.
+
+    .. math:: \frac1v \sum_a \frac{1}{n^2} \|A^r - A^a\|_F^2
+        + \lambda_1 \mathrm{Tr}(Q^T (I - \hat A^r) Q)
+
+    The first sum equals that to the mean of the graphs plus their spread around it.
+
+    Parameters
+    ----------
+    output : torch.Tensor of shape (n, n)
+        :math:`A^r`. The trace takes its `symmetric_part`, normalised with self-loops.
+    mean : torch.Tensor of shape (n, n)
+        Of the views' graphs :math:`A^a`.
+    spread : float
+        Mean over views and entries of the squared differences from it.
+    vectors : torch.Tensor of shape (n, c)
+        Q, orthonormal; a constant.
+    lambda1 : float
+        Weight of the trace.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    smooth = dense_operator(symmetric_part(output), vectors)
+    trace = vectors.square().sum() - (vectors * smooth).sum()
+    return F.mse_loss(output, mean) + spread + lambda1 * trace
+
+
+def information_loss(together, apart):
+    r"""Minus the Jensen-Shannon estimate of mutual information, from a discriminator's logits.
+
+    .. math:: \mathrm{mean}\, \mathrm{softplus}(-t) + \mathrm{mean}\, \mathrm{softplus}(t')
+
+    Parameters
+    ----------
+    together, apart : torch.Tensor of shape (p,)
+        Logits t of pairs of neighbours, and t' of random pairs.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return F.softplus(-together).mean() + F.softplus(apart).mean()
+
+
+class CMGEC(Peer):
+    r"""Consistent multiple graph embedding for multi-view clustering.
+
+    Every view gets a graph :math:`A^a` of nearest neighbours. A fusion network of two layers takes
+    the rows of :math:`\sum_a A^a` to rows of a new graph :math:`A^r` by `fusion_loss`, whose trace
+    is smallest where :math:`A^r` falls into c parts: Q holds the eigenvectors of the c smallest
+    eigenvalues of its normalised Laplacian (Fan 1949). A convolution a view and the softmax of
+    the sum of their linear images give features; a convolution over `fused_graph` gives Z, and
+
+    .. math:: \min \frac1v \sum_a L_\mathrm{link}(Z, A^a) + \lambda_2 L_\mathrm{info}(Z)
+
+    where :math:`L_\mathrm{link}` is the weighted cross-entropy of
+    :math:`\sigma(Z Z^T)`, and :math:`L_\mathrm{info}`, `information_loss`, makes a sample's row
+    tell of those of its nearest neighbours. Stages, by full-batch Adam: the fusion network; the
+    embedding; both. K-means on Z (10 starts) gives the labels.
+
+    The public code takes for each view the metric whose graph agrees best with the labels; here
+    it is one metric. It never trains the discriminator of the mutual information, and rounds
+    the fused graph before the trace and the convolution, which leaves both without a gradient to
+    it; here the discriminator trains, and entries of the graph keep their values. Then the trace
+    has to be that of a normalised Laplacian: that of the unnormalised one, or of :math:`A^r`
+    itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The rate
+    of the dropout is ours. The numbers of neighbours are cut down to a quarter of the samples.
+
+    Memory is O(n^2), about 15 n x n floats; time is O(n^3) an epoch, by three products with the
+    fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public
+    repository ``wangemm/CMGEC-TMM-2021``.
+
+    Parameters
+    ----------
+    n_clusters : int
+        c.
+    n_neighbors : int
+        Of the views' graphs.
+    n_close : int
+        Neighbours whose rows a sample's own row should tell of.
+    metric : str
+        "euclidean", "cosine" or "manhattan".
+    hidden : tuple of int
+        Widths of the views' convolutions.
+    consensus : tuple of int
+        Widths of the convolutions over the fused graph.
+    discriminator : tuple of int
+        Hidden widths.
+    dropout : float
+        Share of the views' embeddings that an epoch leaves out, below 1.
+    lambda1, lambda2 : float
+        Weights of the trace and of the mutual information.
+    fusion_epochs, embedding_epochs, epochs : int
+        Of the three stages.
+    pretrain_lr, lr : float
+        Learning rates of the first two stages and of the last.
+    refresh : int
+        Epochs between two Q.
+    device : str
+        "auto" is a GPU where there is one.
+    random_state : int, numpy.random.RandomState or None
+    memory_budget : int
+        Bytes.
+    """
+
+    def __init__(
+        self,
+        n_clusters,
+        n_neighbors=7,
+        n_close=3,
+        metric="euclidean",
+        hidden=(64, 32),
+        consensus=(32, 10),
+        discriminator=(10, 10, 10),
+        dropout=0.1,
+        lambda1=1e-3,
+        lambda2=1.0,
+        fusion_epochs=2000,
+        embedding_epochs=2000,
+        epochs=500,
+        pretrain_lr=1e-4,
+        lr=0.01,
+        refresh=50,
+        device="auto",
+        random_state=None,
+        memory_budget=MEMORY_BUDGET,
+    ):
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.n_close = n_close
+        self.metric = metric
+        self.hidden = hidden
+        self.consensus = consensus
+        self.discriminator = discriminator
+        self.dropout = dropout
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.fusion_epochs = fusion_epochs
+        self.embedding_epochs = embedding_epochs
+        self.epochs = epochs
+        self.pretrain_lr = pretrain_lr
+        self.lr = lr
+        self.refresh = refresh
+        self.device = device
+        self.random_state = random_state
+        self.memory_budget = memory_budget
+
+    def _check(self):
+        check_widths(self, "hidden", "consensus", "discriminator")
+        counts = ("fusion_epochs", "embedding_epochs", "epochs")
+        reals = ("dropout", "lambda1", "lambda2", "pretrain_lr", "lr")
+        positive = ("n_neighbors", "n_close", "refresh")
+        integers = [(name, 1) for name in positive] + [(name, 0) for name in counts]
+        check_numbers(self, integers, [(name, 0) for name in reals])
+        if self.dropout >= 1:
+            raise ValueError(f"dropout is {self.dropout!r}, it must be below 1")
+
+    def memory(self, n_samples, n_features):
+        """Bytes: 15 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
+        self._check()
+        total = 4 * 15 * n_samples**2 + 3 * graph_bytes(n_samples, self.n_neighbors)
+        for d in n_features:
+            total += autoencoder_bytes(n_samples, [d, *self.hidden])
+            total += graph_bytes(n_samples, self.n_neighbors + self.n_close)
+            total += 16 * n_samples * d
+        return total
+
+    def _solve(self, views, generator):
+        self._check()
+        with threads_for(3 * views[0].shape[0] ** 3):
+            return self._run(views, generator)
+
+    def _run(self, views, generator):
+        device, draws = find_device(self.device), torch_generator(generator)
+        views = [_unit_sums(x) for x in views]
+        near = [nearest_neighbors(x, max(self.n_neighbors, self.n_close), self.metric) for x in views]
+        graphs = [union_graph(neighbors[:, : self.n_neighbors]) for neighbors in near]
+        close = np.hstack([neighbors[:, : self.n_close] for neighbors in near])
+        fusion = _Fusion(graphs, self.n_clusters, draws, device)
+        embedding = _Embedding(self, views, graphs, close, draws, device)
+        history = []
+
+        def first(epoch):
+            return fusion.loss(fusion(), epoch % self.refresh == 0, self.lambda1)
+
+        def second(epoch):
+            return embedding.loss(graph)
+
+        def both(epoch):
+            output = fusion()
+            loss = fusion.loss(output, epoch % self.refresh == 0, self.lambda1)
+            return loss + embedding.loss(fused_graph(output))
+
+        def optimizer(lr, *modules):
+            return torch.optim.Adam([p for module in modules for p in module.parameters()], lr=lr)
+
+        train(first, optimizer(self.pretrain_lr, fusion), self.fusion_epochs, "fusion", history)
+        with torch.no_grad():
+            graph = fused_graph(fusion())
+        pretraining = optimizer(self.pretrain_lr, embedding)
+        train(second, pretraining, self.embedding_epochs, "embedding", history)
+        train(both, optimizer(self.lr, fusion, embedding), self.epochs, "joint", history)
+        with torch.no_grad():
+            graph = fused_graph(fusion())
+            z = embedding(graph).cpu().numpy()
+        labels = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=10).labels_
+        return Outcome(labels, z, scipy.sparse.csr_matrix(graph.cpu().numpy()), history)
+
+
+class _Fusion(nn.Module):
+    """The graph fusion network: rows of the sum of the graphs -> rows of the fused one."""
+
+    def __init__(self, graphs, n_clusters, draws, device):
+        super().__init__()
+        n, total = graphs[0].shape[0], sum(graphs)
+        total.sort_indices()
+        mean = total.toarray() / len(graphs)
+        # The graphs are 0-1 matrices: their squares are themselves.
+        self.spread = float((mean - mean**2).mean())
+        self.mean = torch.as_tensor(mean, dtype=torch.float32, device=device)
+        self.first = dense_layer(n, max(1, n // 2), draws).to(device)
+        store_by_columns(self.first)
+        self.last = dense_layer(max(1, n // 2), n, draws).to(device)
+        self.total = SparseView(total, torch.float32, device)
+        self.n_clusters, self.vectors = n_clusters, None
+
+    def forward(self):
+        return self.last(F.relu(linear(self.first, self.total)))
+
+    def loss(self, output, refresh, lambda1):
+        if refresh or self.vectors is None:
+            self.vectors = self._smallest(output.detach())
+        return fusion_loss(output, self.mean, self.spread, self.vectors, lambda1)
+
+    def _smallest(self, output):
+        """Eigenvectors of the c smallest eigenvalues of the output's normalised Laplacian."""
+        operator = symmetric_part(output).double().cpu().numpy()
+        operator[np.diag_indices_from(operator)] += 1
+        root = 1 / np.sqrt(operator.sum(1))
+        operator *= root
+        operator *= root[:, None]
+        vectors = leading_vectors(operator, self.n_clusters)
+        return torch.as_tensor(np.ascontiguousarray(vectors)).to(output)
+
+
+class _Embedding(nn.Module):
+    """The convolutions and the discriminator."""
+
+    def __init__(self, model, views, graphs, close, draws, device):
+        super().__init__()
+        self.dropout, self.lambda2, self.draws = model.dropout, model.lambda2, draws
+        self.xs = [torch.as_tensor(dense(x), dtype=torch.float32, device=device) for x in views]
+        self.operators = [graph_operator(graph, device) for graph in graphs]
+        self.links = [Links([graph], device) for graph in graphs]
+        d = model.hidden[-1]
+        self.encoders = nn.ModuleList(
+            GraphEncoder([x.shape[1], *model.hidden], draws) for x in views
+        )
+        self.images = nn.ModuleList(dense_layer(d, d, draws, bias=False) for _ in views)
+        self.consensus = GraphEncoder([d, *model.consensus], draws)
+        widths = [2 * model.consensus[-1], *model.discriminator, 1]
+        self.discriminator = nn.ModuleList(
+            dense_layer(a, b, draws) for a, b in zip(widths, widths[1:])
+        )
+        self.of = torch.arange(len(close)).repeat_interleave(close.shape[1]).to(device)
+        self.neighbor = torch.as_tensor(close.ravel(), device=device)
+        self.to(device)
+
+    def forward(self, graph, dropout=0.0):
+        h = 0
+        for encoder, operator, x, image in zip(self.encoders, self.operators, self.xs, self.images):
+            part = encoder.encode(operator, x)
+            if dropout:
+                kept = torch.rand(part.shape, generator=self.draws) >= dropout
+                part = part * kept.to(part) / (1 - dropout)
+            h = h + image(part)
+        return self.consensus.encode(lambda y: dense_operator(graph, y), h.softmax(1))
+
+    def loss(self, graph):
+        z = self(graph, self.dropout)
+        links = sum(link_loss(z, part) for part in self.links) / len(self.links)
+        # Neighbours of somebody else: the same samples, but as they come in a random pairing.
+        other = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
+        together = self._judge(z[self.of], z[self.neighbor])
+        apart = self._judge(z[self.of], z[self.neighbor[other]])
+        return links + self.lambda2 * information_loss(together, apart)
+
+    def _judge(self, left, right):
+        t = torch.cat([left, right], 1)
+        for layer in self.discriminator[:-1]:
+            t = F.relu(layer(t))
+        return self.discriminator[-1](t)[:, 0]
+
+
+def _unit_sums(x):
+    """Rows divided by the sum of their magnitudes; a zero row stays zero."""
+    sums = np.asarray(abs(x).sum(1)).ravel()
+    scale = 1 / np.where(sums > 0, sums, 1.0)
+    if scipy.sparse.issparse(x):
+        return scipy.sparse.csr_matrix(scipy.sparse.diags_array(scale) @ x)
+    return x * scale[:, None]
