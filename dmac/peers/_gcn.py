@@ -197,7 +197,7 @@ def link_loss(z, links, weights=None):
 
 
 def balanced_link_loss(z, links, weights=None):
-    """`link_loss`, scaled so that edges and gaps together weigh one: n^2 / (2 (n^2 - E)) times."""
+    """``link_loss`` times n^2 / (2 (n^2 - E)): edges and gaps together weigh one."""
     weights = _link_weights(z, links, weights)
     return links.balance(weights)[1] * _LinkLoss.apply(z, links, weights)
 
@@ -231,7 +231,7 @@ def student_t(z, centers):
 
 
 def sharpened(q):
-    r"""The target of `student_t`: :math:`p_{ij} \propto q_{ij}^2 / \sum_l q_{lj}`, a constant."""
+    r"""The target of ``student_t``: :math:`p_{ij} \propto q_{ij}^2 / \sum_l q_{lj}`, a constant."""
     q = q.detach()
     p = q.square() / q.sum(0).clamp_min(torch.finfo(q.dtype).tiny)
     return p / p.sum(1, keepdim=True)
@@ -243,7 +243,7 @@ def divergence(p, q):
 
 
 def pretrain(model, x, operator, links, weight, optimizer, **more):
-    r"""Train a graph auto-encoder: mean squared error + ``weight`` times `balanced_link_loss`.
+    r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def pretrain(model, x, operator, links, weight, optimizer, **more):
     weight : float
     optimizer : torch.optim.Optimizer
     **more
-        Goes on to `train`.
+        Goes on to ``train``.
 
     Returns
     -------
@@ -272,11 +272,16 @@ def pretrain(model, x, operator, links, weight, optimizer, **more):
 
 
 def autoencoder_bytes(n_samples, dims):
-    """Bytes of a `GraphAutoencoder` in training: weights, two moments, activations, gradients."""
+    """Bytes of a ``GraphAutoencoder`` in training: weights, two moments, activations, gradients."""
     weights = 2 * sum(a * b for a, b in zip(dims, dims[1:]))
     return 4 * (4 * weights + 6 * n_samples * sum(dims))
 
 
 def graph_bytes(n_samples, n_neighbors):
-    """Bytes of a graph of k neighbours, of its operator and its `Links`, and of their products."""
-    return 160 * n_samples * (n_neighbors + 1) + 4 * 8 * max(_BLOCK, n_samples)
+    """Bytes of a graph of k neighbours, of its operator and of its ``Links``."""
+    return 160 * n_samples * (n_neighbors + 1)
+
+
+def link_bytes(n_samples):
+    """Bytes of a ``link_loss``: the blocks of rows of n x n that it works on."""
+    return 4 * 8 * max(min(_BLOCK, n_samples**2), n_samples)

@@ -121,7 +121,7 @@ def train(loss, optimizer, epochs, stage, history, stop=None):
         At most so many.
     stage : str
     history : list
-        Gets one `Record` an epoch.
+        Gets one ``Record`` an epoch.
     stop : callable, optional
         An epoch's loss -> whether it was the last one.
     """

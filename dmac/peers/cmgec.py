@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.kmeans import kmeans
-from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns
+from dmac.compute.layers import dense_layer
 from dmac.compute.threads import threads_for
+from dmac.peers._fusion import GraphFusion, fused_graph
 from dmac.peers._gcn import (
     GraphEncoder,
     Links,
@@ -19,9 +20,10 @@ from dmac.peers._gcn import (
     dense_operator,
     graph_bytes,
     graph_operator,
+    link_bytes,
     link_loss,
 )
-from dmac.peers._graphs import leading_vectors, nearest_neighbors, union_graph
+from dmac.peers._graphs import nearest_neighbors, union_graph
 from dmac.peers._training import (
     check_numbers,
     check_widths,
@@ -30,64 +32,6 @@ from dmac.peers._training import (
     train,
 )
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
-
-# An entry of the fused graph above this is an edge.
-_EDGE = 0.4
-
-
-def symmetric_part(output):
-    """The fusion network's output as a graph: entries to [0, 1], then the mean with its transpose.
-
-    Parameters
-    ----------
-    output : torch.Tensor of shape (n, n)
-
-    Returns
-    -------
-    torch.Tensor of shape (n, n)
-    """
-    clamped = output.clamp(0, 1)
-    return (clamped + clamped.T) / 2
-
-
-def fused_graph(output):
-    """`symmetric_part` without its weak entries: those up to 0.4 become 0, the others stay.
-
-    Entries that stay keep their gradient, which rounding them to 1 would not.
-    """
-    graph = symmetric_part(output)
-    return torch.where(graph > _EDGE, graph, 0.0)
-
-
-def fusion_loss(output, mean, spread, vectors, lambda1):
-    r"""The loss of the graph fusion network.
-
-    .. math:: \frac1v \sum_a \frac{1}{n^2} \|A^r - A^a\|_F^2
-        + \lambda_1 \mathrm{Tr}(Q^T (I - \hat A^r) Q)
-
-    The first sum equals that to the mean of the graphs plus their spread around it.
-
-    Parameters
-    ----------
-    output : torch.Tensor of shape (n, n)
-        :math:`A^r`. The trace takes its `symmetric_part`, normalised with self-loops.
-    mean : torch.Tensor of shape (n, n)
-        Of the views' graphs :math:`A^a`.
-    spread : float
-        Mean over views and entries of the squared differences from it.
-    vectors : torch.Tensor of shape (n, c)
-        Q, orthonormal; a constant.
-    lambda1 : float
-        Weight of the trace.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    smooth = dense_operator(symmetric_part(output), vectors)
-    trace = vectors.square().sum() - (vectors * smooth).sum()
-    return F.mse_loss(output, mean) + spread + lambda1 * trace
-
 
 def information_loss(together, apart):
     r"""Minus the Jensen-Shannon estimate of mutual information, from a discriminator's logits.
@@ -110,17 +54,22 @@ class CMGEC(Peer):
     r"""Consistent multiple graph embedding for multi-view clustering.
 
     Every view gets a graph :math:`A^a` of nearest neighbours. A fusion network of two layers takes
-    the rows of :math:`\sum_a A^a` to rows of a new graph :math:`A^r` by `fusion_loss`, whose trace
-    is smallest where :math:`A^r` falls into c parts: Q holds the eigenvectors of the c smallest
-    eigenvalues of its normalised Laplacian (Fan 1949). A convolution a view and the softmax of
-    the sum of their linear images give features; a convolution over `fused_graph` gives Z, and
+    the rows of :math:`\sum_a A^a` to those of a new graph :math:`A^r`, by
+
+    .. math:: \min \frac1v \sum_a \frac{1}{n^2} \|A^r - A^a\|_F^2
+        + \lambda_1 \mathrm{Tr}(Q^T (I - \hat A^r) Q),
+
+    where Q holds the eigenvectors of the c smallest eigenvalues of :math:`I - \hat A^r`, the
+    normalised Laplacian: the trace is their sum (Fan 1949), and zero where :math:`A^r` falls into
+    c parts. A graph convolution a view and the softmax of the sum of their linear images give
+    features, and a convolution over the entries of :math:`A^r` above 0.4 takes them to Z:
 
     .. math:: \min \frac1v \sum_a L_\mathrm{link}(Z, A^a) + \lambda_2 L_\mathrm{info}(Z)
 
-    where :math:`L_\mathrm{link}` is the weighted cross-entropy of
-    :math:`\sigma(Z Z^T)`, and :math:`L_\mathrm{info}`, `information_loss`, makes a sample's row
-    tell of those of its nearest neighbours. Stages, by full-batch Adam: the fusion network; the
-    embedding; both. K-means on Z (10 starts) gives the labels.
+    Here :math:`L_\mathrm{link}` is the weighted cross-entropy of :math:`\sigma(Z Z^T)`, and
+    :math:`L_\mathrm{info}`, ``information_loss``, makes a sample's row tell of those of its nearest
+    neighbours. Three stages train by full-batch Adam: the fusion network, the embedding, both.
+    K-means on Z (10 starts) gives the labels.
 
     The public code takes for each view the metric whose graph agrees best with the labels; here
     it is one metric. It never trains the discriminator of the mutual information, and rounds
@@ -222,7 +171,8 @@ class CMGEC(Peer):
     def memory(self, n_samples, n_features):
         """Bytes: 15 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
         self._check()
-        total = 4 * 15 * n_samples**2 + 3 * graph_bytes(n_samples, self.n_neighbors)
+        total = 4 * 15 * n_samples**2 + link_bytes(n_samples)
+        total += 3 * graph_bytes(n_samples, len(n_features) * self.n_neighbors)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors + self.n_close)
@@ -230,17 +180,17 @@ class CMGEC(Peer):
         return total
 
     def _solve(self, views, generator):
-        self._check()
         with threads_for(3 * views[0].shape[0] ** 3):
             return self._run(views, generator)
 
     def _run(self, views, generator):
         device, draws = find_device(self.device), torch_generator(generator)
         views = [_unit_sums(x) for x in views]
-        near = [nearest_neighbors(x, max(self.n_neighbors, self.n_close), self.metric) for x in views]
+        most = max(self.n_neighbors, self.n_close)
+        near = [nearest_neighbors(x, most, self.metric) for x in views]
         graphs = [union_graph(neighbors[:, : self.n_neighbors]) for neighbors in near]
         close = np.hstack([neighbors[:, : self.n_close] for neighbors in near])
-        fusion = _Fusion(graphs, self.n_clusters, draws, device)
+        fusion = GraphFusion(graphs, self.n_clusters, draws, device)
         embedding = _Embedding(self, views, graphs, close, draws, device)
         history = []
 
@@ -269,42 +219,6 @@ class CMGEC(Peer):
             z = embedding(graph).cpu().numpy()
         labels = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=10).labels_
         return Outcome(labels, z, scipy.sparse.csr_matrix(graph.cpu().numpy()), history)
-
-
-class _Fusion(nn.Module):
-    """The graph fusion network: rows of the sum of the graphs -> rows of the fused one."""
-
-    def __init__(self, graphs, n_clusters, draws, device):
-        super().__init__()
-        n, total = graphs[0].shape[0], sum(graphs)
-        total.sort_indices()
-        mean = total.toarray() / len(graphs)
-        # The graphs are 0-1 matrices: their squares are themselves.
-        self.spread = float((mean - mean**2).mean())
-        self.mean = torch.as_tensor(mean, dtype=torch.float32, device=device)
-        self.first = dense_layer(n, max(1, n // 2), draws).to(device)
-        store_by_columns(self.first)
-        self.last = dense_layer(max(1, n // 2), n, draws).to(device)
-        self.total = SparseView(total, torch.float32, device)
-        self.n_clusters, self.vectors = n_clusters, None
-
-    def forward(self):
-        return self.last(F.relu(linear(self.first, self.total)))
-
-    def loss(self, output, refresh, lambda1):
-        if refresh or self.vectors is None:
-            self.vectors = self._smallest(output.detach())
-        return fusion_loss(output, self.mean, self.spread, self.vectors, lambda1)
-
-    def _smallest(self, output):
-        """Eigenvectors of the c smallest eigenvalues of the output's normalised Laplacian."""
-        operator = symmetric_part(output).double().cpu().numpy()
-        operator[np.diag_indices_from(operator)] += 1
-        root = 1 / np.sqrt(operator.sum(1))
-        operator *= root
-        operator *= root[:, None]
-        vectors = leading_vectors(operator, self.n_clusters)
-        return torch.as_tensor(np.ascontiguousarray(vectors)).to(output)
 
 
 class _Embedding(nn.Module):

@@ -18,6 +18,7 @@ from dmac.peers._gcn import (
     divergence,
     graph_bytes,
     graph_operator,
+    link_bytes,
     pretrain,
     sharpened,
     student_t,
@@ -76,7 +77,7 @@ class DFPGNN(Peer):
     :math:`H^a` and on that mean's own graph. Last, all encoders together: two softmax weight
     vectors fuse the features, :math:`H = \sum_a w_a H^a`, and the graphs,
     :math:`\hat A = \sum_a u_a \hat A^a`; the shared encoder gives Z, Student-t assignments q to c
-    centres are sharpened to p every ``refresh`` epochs, and `tuning_loss` is minimised until no
+    centres are sharpened to p every ``refresh`` epochs, and ``tuning_loss`` is minimised until no
     label changes between two refreshes. Labels are the arg-max of q.
 
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
@@ -195,7 +196,7 @@ class DFPGNN(Peer):
         """Bytes: layers, activations and sparse graphs; linear in n."""
         self._check()
         total = autoencoder_bytes(n_samples, [self.hidden[-1], *self.shared])
-        total += graph_bytes(n_samples, self.n_fused_neighbors)
+        total += graph_bytes(n_samples, self.n_fused_neighbors) + link_bytes(n_samples)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
             total += 2 * graph_bytes(n_samples, self.n_neighbors)
@@ -220,7 +221,6 @@ class DFPGNN(Peer):
         )
 
     def _solve(self, views, generator):
-        self._check()
         widths = sum(x.shape[1] for x in views) * self.hidden[0]
         with threads_for(views[0].shape[0] * widths):
             return self._run(views, generator)
@@ -248,9 +248,10 @@ class DFPGNN(Peer):
 
     def _tune(self, models, shared, xs, graphs, generator, history):
         """The last stage: embedding, assignments, and the weights of the graphs."""
-        device, v = xs[0].device, len(xs)
-        operators, links = [graph_operator(graph, device) for graph in graphs], Links(graphs, device)
-        logits = nn.Parameter(torch.zeros(2, v, device=device))
+        device = xs[0].device
+        operators = [graph_operator(graph, device) for graph in graphs]
+        links = Links(graphs, device)
+        logits = nn.Parameter(torch.zeros(2, len(xs), device=device))
 
         def forward():
             w, u = logits.softmax(1)

@@ -19,6 +19,7 @@ from dmac.peers._gcn import (
     divergence,
     graph_bytes,
     graph_operator,
+    link_bytes,
     pretrain,
     sharpened,
     student_t,
@@ -91,7 +92,7 @@ class SURER(Peer):
     .. math:: \min \frac{1}{n d_a} \|\hat X^a - X^a\|_F^2 + \lambda_0 L_\mathrm{link}(H^a),
 
     where :math:`L_\mathrm{link}` is the balanced cross-entropy between
-    :math:`G^a = \sigma(H^a H^{aT})` and the graph. Then all together: `unified_convolution` over
+    :math:`G^a = \sigma(H^a H^{aT})` and the graph. Then all together: ``unified_convolution`` over
     the refined graphs :math:`G^a` and the links between a sample's copies gives :math:`Y^a`,
     softmax weights fuse them, :math:`Z = \sum_a w_a Y^a`, Student-t assignments q to c centres
     are sharpened to p every ``refresh`` epochs, and
@@ -192,7 +193,7 @@ class SURER(Peer):
     def memory(self, n_samples, n_features):
         """Bytes: a dense graph a view, 2 n^2 floats of temporaries, layers and activations."""
         self._check()
-        total = 4 * n_samples**2 * (len(n_features) + 2)
+        total = 4 * n_samples**2 * (len(n_features) + 2) + link_bytes(n_samples)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors)
@@ -200,7 +201,6 @@ class SURER(Peer):
         return total
 
     def _solve(self, views, generator):
-        self._check()
         widths = sum(x.shape[1] for x in views) * self.hidden[0]
         with threads_for(views[0].shape[0] * widths):
             return self._run(views, generator)

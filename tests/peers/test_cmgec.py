@@ -1,132 +1,15 @@
-"""CMGEC: its losses against references, its graph, and what every system has to do."""
-
-import inspect
+"""CMGEC: its losses against references, and its graph."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from graph_systems import easy_views, quick
 from helpers import assert_matches
-from sklearn.base import clone
 
-from dmac.metrics import scores
-from dmac.peers.cmgec import (
-    CMGEC,
-    fused_graph,
-    fusion_loss,
-    information_loss,
-    symmetric_part,
-)
-
-
-def easy_views(n=90, seed=0):
-    """Three views of three well separated clusters, and the clusters."""
-    rng = np.random.default_rng(seed)
-    classes = np.arange(n) % 3
-    return [
-        4 * rng.standard_normal((3, d))[classes] + 0.8 * rng.standard_normal((n, d))
-        for d in (7, 5, 9)
-    ], classes
-
-
-def quick(**more):
-    return CMGEC(3, **(dict(random_state=0, hidden=(8, 6), consensus=(5, 4), discriminator=(3, 3), fusion_epochs=4, embedding_epochs=4,
-                 epochs=4, refresh=2) | more))
-
-
-def test_finds_easy_clusters():
-    views, classes = easy_views()
-    fitted = CMGEC(3, fusion_epochs=60, embedding_epochs=40, epochs=40, pretrain_lr=1e-3, random_state=0).fit(views)
-    assert scores(classes, fitted.labels_)["acc"] > 0.95
-
-
-def test_order_of_samples_does_not_matter():
-    views, classes = easy_views()
-    order = np.random.default_rng(1).permutation(len(classes))
-    model = CMGEC(3, fusion_epochs=60, embedding_epochs=40, epochs=40, pretrain_lr=1e-3, random_state=0)
-    labels, permuted = model.fit_predict(views), model.fit_predict([x[order] for x in views])
-    assert scores(labels[order], permuted)["acc"] > 0.95
-    assert scores(classes[order], permuted)["acc"] > 0.95
-
-
-def test_same_seed_same_labels_and_no_global_randomness():
-    views, _ = easy_views()
-    global_state, torch_state = np.random.get_state()[1].copy(), torch.random.get_rng_state()
-    first, second, other = (quick(random_state=seed).fit(views) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    np.testing.assert_array_equal(first.embedding_, second.embedding_)
-    assert not np.array_equal(first.embedding_, other.embedding_)
-    assert torch.equal(torch.random.get_rng_state(), torch_state)
-    np.testing.assert_array_equal(np.random.get_state()[1], global_state)
-
-
-def test_labels_are_not_used():
-    views, classes = easy_views()
-    np.testing.assert_array_equal(
-        quick().fit(views, classes).embedding_, quick().fit(views).embedding_
-    )
-
-
-def test_parameters_are_stored_and_cloned():
-    model = quick(lr=0.5)
-    assert clone(model).get_params() == model.get_params()
-    assert set(model.get_params()) == set(inspect.signature(CMGEC).parameters)
-
-
-def degenerate():
-    views, _ = easy_views(24)
-    zero_row = [x.copy() for x in views]
-    for x in zero_row:
-        x[3] = 0
-    constant = [np.hstack([x, np.ones((24, 1))]) for x in views]
-    return {
-        "zero row": zero_row,
-        "constant column": constant,
-        "sparse": [scipy.sparse.csr_matrix(np.abs(x) * (x > 1)) for x in views],
-        "one view": views[:1],
-        "five views": [*views, *views[:2]],
-        "integers": [np.rint(x).astype(int) for x in views],
-        "two distinct samples": [x[np.arange(24) % 2] for x in views],
-        "all zero": [np.zeros((24, 4))],
-        "three samples": [x[:3] for x in views],
-        "one feature": [x[:, :1] for x in views],
-    }
-
-
-@pytest.mark.parametrize("kind", degenerate())
-def test_degenerate_views_give_finite_results(kind):
-    views = degenerate()[kind]
-    fitted = quick().fit(views)
-    n = views[0].shape[0]
-    assert fitted.labels_.shape == (n,) and set(fitted.labels_) <= {0, 1, 2}
-    assert fitted.embedding_.shape == (n, 4) and np.isfinite(fitted.embedding_).all()
-    assert all(np.isfinite(record.loss) for record in fitted.history_)
-
-
-def test_sparse_and_dense_views_give_the_same():
-    views = [np.abs(x) * (np.arange(x.shape[1]) > 0) for x in easy_views()[0]]
-    sparse = [scipy.sparse.csr_matrix(x) for x in views]
-    np.testing.assert_allclose(
-        quick().fit(sparse).embedding_, quick().fit(views).embedding_, atol=1e-4
-    )
-
-
-def test_too_much_memory_is_refused_before_anything_is_allocated(monkeypatch):
-    views, _ = easy_views()
-    monkeypatch.setattr(CMGEC, "_solve", lambda *args: pytest.fail("it began"))
-    with pytest.raises(MemoryError, match="CMGEC on 90 samples"):
-        quick(memory_budget=quick().memory(90, (7, 5, 9)) - 1).fit(views)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [{"n_neighbors": 0}, {"hidden": ()}, {"refresh": 0}, {"dropout": 1.0}, {"dropout": -0.1},
-     {"metric": "best"}, {"discriminator": (0,)}, {"device": "abacus"}],
-    ids=str,
-)
-def test_bad_parameters_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        quick(**bad).fit(easy_views()[0])
+from dmac.peers import cmgec
+from dmac.peers._fusion import fused_graph, fusion_loss, symmetric_part
+from dmac.peers.cmgec import CMGEC, information_loss
 
 
 def random(*shape, seed=0):
@@ -198,7 +81,7 @@ def test_information_loss_is_its_definition_and_knows_the_independent_case():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3).fit(
+    history = quick(CMGEC, fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3).fit(
         easy_views()[0]
     ).history_
     assert [r.stage for r in history] == ["fusion"] * 30 + ["embedding"] * 30 + ["joint"] * 20
@@ -209,24 +92,22 @@ def test_stages_follow_each_other_and_losses_fall():
 
 def test_every_part_gets_a_gradient(monkeypatch):
     # The discriminator and, through the convolution and the trace, the fusion network among them.
-    import dmac.peers.cmgec as module
-
     built = {}
-    for name in ("_Fusion", "_Embedding"):
-        original = getattr(module, name)
+    for name in ("GraphFusion", "_Embedding"):
+        original = getattr(cmgec, name)
 
         def build(*args, original=original, name=name):
             built[name] = original(*args)
             built[name + " before"] = [p.detach().clone() for p in built[name].parameters()]
             return built[name]
 
-        monkeypatch.setattr(module, name, build)
+        monkeypatch.setattr(cmgec, name, build)
     # The fusion network has learned its graph; then only the last stage trains it.
-    quick(fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
-    for name in ("_Fusion", "_Embedding"):
+    quick(CMGEC, fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
+    for name in ("GraphFusion", "_Embedding"):
         for before, after in zip(built[name + " before"], built[name].parameters()):
             assert not torch.equal(before, after)
-    fusion, embedding = built["_Fusion"], built["_Embedding"]
+    fusion, embedding = built["GraphFusion"], built["_Embedding"]
     fusion.zero_grad()
     embedding.loss(fused_graph(fusion())).backward()
     assert all(p.grad.abs().sum() > 0 for p in embedding.parameters())
@@ -235,7 +116,7 @@ def test_every_part_gets_a_gradient(monkeypatch):
 
 def test_graph_joins_samples_of_a_cluster():
     views, classes = easy_views()
-    graph = quick(fusion_epochs=60, epochs=0, pretrain_lr=1e-2).fit(views).graph_.tocoo()
+    graph = quick(CMGEC, fusion_epochs=60, epochs=0, pretrain_lr=1e-2).fit(views).graph_.tocoo()
     off = graph.row != graph.col
     assert off.sum() > 200
     assert np.mean(classes[graph.row[off]] == classes[graph.col[off]]) > 0.95
@@ -244,7 +125,7 @@ def test_graph_joins_samples_of_a_cluster():
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_other_metrics(metric):
     views, classes = easy_views()
-    assert np.isfinite(quick(metric=metric).fit(views).embedding_).all()
+    assert np.isfinite(quick(CMGEC, metric=metric).fit(views).embedding_).all()
 
 
 def test_memory_is_quadratic_in_the_samples():

@@ -88,7 +88,8 @@ def test_mutual_graph_is_the_same_whatever_the_block(monkeypatch):
 
 def test_edge_between_two_cliques_goes():
     # Two cliques of 4 and a mutual edge from one to the other: its ends share no neighbour.
-    near = np.array([[j for j in range(4 * (i // 4), 4 * (i // 4) + 4) if j != i] for i in range(8)])
+    cliques = [range(4), range(4, 8)]
+    near = np.array([[j for j in cliques[i // 4] if j != i] for i in range(8)])
     other = np.array([4, *range(2, 5), 0, *range(6, 8), 4])[:, None]
     near = np.hstack([near, other])
     assert mutual_graph(near, 0)[0, 4] == 1

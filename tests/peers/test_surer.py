@@ -1,127 +1,13 @@
-"""SURER: its convolution and losses against references, and what every system has to do."""
-
-import inspect
+"""SURER: its convolution and losses against references."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from graph_systems import easy_views, quick
 from helpers import assert_matches
-from sklearn.base import clone
 
-from dmac.metrics import scores
 from dmac.peers.surer import SURER, clustering_loss, unified_convolution
-
-
-def easy_views(n=90, seed=0):
-    """Three views of three well separated clusters, and the clusters."""
-    rng = np.random.default_rng(seed)
-    classes = np.arange(n) % 3
-    return [
-        4 * rng.standard_normal((3, d))[classes] + 0.8 * rng.standard_normal((n, d))
-        for d in (7, 5, 9)
-    ], classes
-
-
-def quick(**more):
-    return SURER(3, **(dict(random_state=0, hidden=(8, 6), n_neighbors=8, pretrain_epochs=4, epochs=4, refresh=2) | more))
-
-
-def test_finds_easy_clusters():
-    views, classes = easy_views()
-    fitted = SURER(3, n_neighbors=12, hidden=(16, 16, 8), pretrain_lr=3e-3, lr=1e-3, pretrain_epochs=60,
-        epochs=30, random_state=0).fit(views)
-    assert scores(classes, fitted.labels_)["acc"] > 0.95
-
-
-def test_order_of_samples_does_not_matter():
-    views, classes = easy_views()
-    order = np.random.default_rng(1).permutation(len(classes))
-    model = SURER(3, n_neighbors=12, hidden=(16, 16, 8), pretrain_lr=3e-3, lr=1e-3, pretrain_epochs=60,
-        epochs=30, random_state=0)
-    labels, permuted = model.fit_predict(views), model.fit_predict([x[order] for x in views])
-    assert scores(labels[order], permuted)["acc"] > 0.95
-    assert scores(classes[order], permuted)["acc"] > 0.95
-
-
-def test_same_seed_same_labels_and_no_global_randomness():
-    views, _ = easy_views()
-    global_state, torch_state = np.random.get_state()[1].copy(), torch.random.get_rng_state()
-    first, second, other = (quick(random_state=seed).fit(views) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    np.testing.assert_array_equal(first.embedding_, second.embedding_)
-    assert not np.array_equal(first.embedding_, other.embedding_)
-    assert torch.equal(torch.random.get_rng_state(), torch_state)
-    np.testing.assert_array_equal(np.random.get_state()[1], global_state)
-
-
-def test_labels_are_not_used():
-    views, classes = easy_views()
-    np.testing.assert_array_equal(
-        quick().fit(views, classes).embedding_, quick().fit(views).embedding_
-    )
-
-
-def test_parameters_are_stored_and_cloned():
-    model = quick(lr=0.5)
-    assert clone(model).get_params() == model.get_params()
-    assert set(model.get_params()) == set(inspect.signature(SURER).parameters)
-
-
-def degenerate():
-    views, _ = easy_views(24)
-    zero_row = [x.copy() for x in views]
-    for x in zero_row:
-        x[3] = 0
-    constant = [np.hstack([x, np.ones((24, 1))]) for x in views]
-    return {
-        "zero row": zero_row,
-        "constant column": constant,
-        "sparse": [scipy.sparse.csr_matrix(np.abs(x) * (x > 1)) for x in views],
-        "one view": views[:1],
-        "five views": [*views, *views[:2]],
-        "integers": [np.rint(x).astype(int) for x in views],
-        "two distinct samples": [x[np.arange(24) % 2] for x in views],
-        "all zero": [np.zeros((24, 4))],
-        "three samples": [x[:3] for x in views],
-        "one feature": [x[:, :1] for x in views],
-    }
-
-
-@pytest.mark.parametrize("kind", degenerate())
-def test_degenerate_views_give_finite_results(kind):
-    views = degenerate()[kind]
-    fitted = quick().fit(views)
-    n = views[0].shape[0]
-    assert fitted.labels_.shape == (n,) and set(fitted.labels_) <= {0, 1, 2}
-    assert fitted.embedding_.shape == (n, 6) and np.isfinite(fitted.embedding_).all()
-    assert all(np.isfinite(record.loss) for record in fitted.history_)
-
-
-def test_sparse_and_dense_views_give_the_same():
-    views = [np.abs(x) * (np.arange(x.shape[1]) > 0) for x in easy_views()[0]]
-    sparse = [scipy.sparse.csr_matrix(x) for x in views]
-    np.testing.assert_allclose(
-        quick().fit(sparse).embedding_, quick().fit(views).embedding_, atol=1e-4
-    )
-
-
-def test_too_much_memory_is_refused_before_anything_is_allocated(monkeypatch):
-    views, _ = easy_views()
-    monkeypatch.setattr(SURER, "_solve", lambda *args: pytest.fail("it began"))
-    with pytest.raises(MemoryError, match="SURER on 90 samples"):
-        quick(memory_budget=quick().memory(90, (7, 5, 9)) - 1).fit(views)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [{"n_neighbors": 0}, {"hidden": ()}, {"refresh": 0}, {"lambda3": -1}, {"pretrain_lr": np.nan},
-     {"device": "abacus"}],
-    ids=str,
-)
-def test_bad_parameters_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        quick(**bad).fit(easy_views()[0])
 
 
 def random(*shape, seed=0):
@@ -185,7 +71,7 @@ def test_clustering_loss_is_its_definition():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick(pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
+    history = quick(SURER, pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
         easy_views()[0]
     ).history_
     stages = [record.stage for record in history]
