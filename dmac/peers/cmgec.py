@@ -79,7 +79,7 @@ class CMGEC(Peer):
     itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The rate
     of the dropout is ours. The numbers of neighbours are cut down to a quarter of the samples.
 
-    Memory is O(n^2), about 15 n x n floats; time is O(n^3) an epoch, by three products with the
+    Memory is O(n^2), about 17 n x n floats; time is O(n^3) an epoch, by three products with the
     fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public
     repository ``wangemm/CMGEC-TMM-2021``.
 
@@ -169,9 +169,9 @@ class CMGEC(Peer):
             raise ValueError(f"dropout is {self.dropout!r}, it must be below 1")
 
     def memory(self, n_samples, n_features):
-        """Bytes: 15 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
+        """Bytes: 17 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
         self._check()
-        total = 4 * 15 * n_samples**2 + link_bytes(n_samples)
+        total = 4 * 17 * n_samples**2 + link_bytes(n_samples)
         total += 3 * graph_bytes(n_samples, len(n_features) * self.n_neighbors)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
@@ -44,7 +45,8 @@ def unified_convolution(hs, weight):
         G^a = \sigma(H^a H^{aT})
 
     The second part joins the copies of a sample in all views, itself included: a product with it
-    is a sum over views. So v matrices n x n stand for one of size v n x v n.
+    is a sum over views. So one of size v n x v n is never formed; nor are v of size n x n held at
+    once, since a view's is computed again for its gradient.
 
     Parameters
     ----------
@@ -55,11 +57,19 @@ def unified_convolution(hs, weight):
     -------
     list of v torch.Tensor of shape (n, d')
     """
-    graphs = [torch.sigmoid(h @ h.T) for h in hs]
-    roots = [(g.sum(1, keepdim=True) + len(hs)).rsqrt() for g in graphs]
-    scaled = [root * (h @ weight) for root, h in zip(roots, hs)]
-    across = sum(scaled)
-    return [root * (g @ s + across) for root, g, s in zip(roots, graphs, scaled)]
+    parts = [
+        checkpoint(_in_view, h, h @ weight, len(hs), use_reentrant=False, preserve_rng_state=False)
+        for h in hs
+    ]
+    across = sum(scaled for _, scaled, _ in parts)
+    return [root * (inside + across) for root, scaled, inside in parts]
+
+
+def _in_view(h, s, v):
+    """A view's degrees to the power -1/2, s with rows so scaled, and the refined graph times it."""
+    graph = torch.sigmoid(h @ h.T)
+    root = (graph.sum(1, keepdim=True) + v).rsqrt()
+    return root, root * s, graph @ (root * s)
 
 
 def clustering_loss(q, p, labels, lambda2, lambda3):
@@ -110,8 +120,9 @@ class SURER(Peer):
     here. The centres begin as the means of Z over the pseudo-labels. The number of neighbours is
     cut down to a quarter of the samples.
 
-    Memory is O(v n^2) and time O(v n^2 d) an epoch, beside the layers' O(n widths^2). Source:
-    Wang et al. (2024), public repository ``Wjing-bjtu/SURER``.
+    Memory is O(n^2), about 5 n x n floats whatever the number of views, and time O(v n^2 d) an
+    epoch, beside the layers' O(n widths^2). Source: Wang et al. (2024), public repository
+    ``Wjing-bjtu/SURER``.
 
     Parameters
     ----------
@@ -191,9 +202,9 @@ class SURER(Peer):
         )
 
     def memory(self, n_samples, n_features):
-        """Bytes: a dense graph a view, 2 n^2 floats of temporaries, layers and activations."""
+        """Bytes: one view's dense graph and its gradients, layers and activations of all."""
         self._check()
-        total = 4 * n_samples**2 * (len(n_features) + 2) + link_bytes(n_samples)
+        total = 4 * 5 * n_samples**2 + link_bytes(n_samples)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors)
