@@ -81,8 +81,8 @@ class DFPGNN(Peer):
     label changes between two refreshes. Labels are the arg-max of q.
 
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
-    better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So ``flat``
-    ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
+    better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
+    ``flat`` ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
     published rule holds. ``history_`` shows the curve either way.
 
     What the paper leaves open is settled so: a link's target has self-loops, so that an empty

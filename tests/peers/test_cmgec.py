@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 import torch
 from graph_systems import easy_views, quick
 from helpers import assert_matches
@@ -102,7 +101,7 @@ def test_every_part_gets_a_gradient(monkeypatch):
             return built[name]
 
         monkeypatch.setattr(cmgec, name, build)
-    # The fusion network has learned its graph; then only the last stage trains it.
+    # Enough epochs for the fusion network's output to have edges.
     quick(CMGEC, fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
     for name in ("GraphFusion", "_Embedding"):
         for before, after in zip(built[name + " before"], built[name].parameters()):
@@ -124,7 +123,7 @@ def test_graph_joins_samples_of_a_cluster():
 
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_other_metrics(metric):
-    views, classes = easy_views()
+    views, _ = easy_views()
     assert np.isfinite(quick(CMGEC, metric=metric).fit(views).embedding_).all()
 
 

@@ -1,8 +1,6 @@
 """SURER: its convolution and losses against references."""
 
-import numpy as np
 import pytest
-import scipy.sparse
 import torch
 from graph_systems import easy_views, quick
 from helpers import assert_matches
