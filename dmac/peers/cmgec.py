@@ -92,7 +92,8 @@ class CMGEC(Peer):
     n_close : int
         Neighbours whose rows a sample's own row should tell of.
     metric : str
-        "euclidean", "cosine" or "manhattan".
+        "euclidean", "cosine" or "manhattan". For texts take "cosine": among rows of unit sum,
+        documents of many words lie near the origin, and become everybody's neighbours.
     hidden : tuple of int
         Widths of the views' convolutions.
     consensus : tuple of int
