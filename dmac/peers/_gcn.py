@@ -1,0 +1,287 @@
+"""Graph convolutions, the graph auto-encoder, and the Student-t cluster layer, in PyTorch.
+
+Chapter 13 of the book uses them in three of the systems that it compares.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.compute.layers import SparseView, dense_layer
+from dmac.peers._graphs import normalized
+from dmac.peers._training import train
+
+# Numbers in a block of rows of an n x n matrix that is never held whole.
+_BLOCK = 2**22
+
+
+class _SymmetricProduct(torch.autograd.Function):
+    """A x for a constant, symmetric, sparse A."""
+
+    @staticmethod
+    def forward(ctx, operator, x):
+        ctx.operator = operator
+        return operator.x @ x.contiguous()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, ctx.operator.x @ grad.contiguous()
+
+
+def graph_operator(graph, device):
+    r"""A graph's :math:`D^{-1/2} (A + I) D^{-1/2}` as a function of tensors (n, d) -> (n, d)."""
+    operator = SparseView(normalized(graph), torch.float32, device)
+    return lambda x: _SymmetricProduct.apply(operator, x)
+
+
+def dense_operator(graph, x):
+    r""":math:`D^{-1/2} (A + I) D^{-1/2} x` for a dense graph, differentiable in both.
+
+    Parameters
+    ----------
+    graph : torch.Tensor of shape (n, n)
+        A, symmetric and non-negative.
+    x : torch.Tensor of shape (n, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, d)
+    """
+    root = (graph.sum(1, keepdim=True) + 1).rsqrt()
+    x = root * x
+    return root * (graph @ x + x)
+
+
+class GraphEncoder(nn.Module):
+    r"""Graph convolutions :math:`H_{l+1} = \mathrm{ReLU}(\hat A H_l W_l)`, the last one linear.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Widths, the input's first.
+    generator : torch.Generator
+        On the CPU; draws the weights, uniform as Glorot and Bengio (2010) have it.
+    """
+
+    def __init__(self, dims, generator):
+        super().__init__()
+        self.weights = nn.ParameterList()
+        for n_in, n_out in zip(dims, dims[1:]):
+            weight = torch.empty(n_in, n_out)
+            self.weights.append(nn.init.xavier_uniform_(weight, generator=generator))
+
+    def encode(self, operator, x):
+        """(n, d) -> (n, last width), with the graph as a function (n, d') -> (n, d')."""
+        for layer, weight in enumerate(self.weights):
+            narrow = weight.shape[0] < weight.shape[1]  # the cheaper side goes over the graph
+            x = operator(x) @ weight if narrow else operator(x @ weight)
+            if layer + 1 < len(self.weights):
+                x = F.relu(x)
+        return x
+
+
+class GraphAutoencoder(GraphEncoder):
+    """A graph encoder with a decoder of the same widths, back to front, without a graph.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Widths, the input's first.
+    generator : torch.Generator
+        On the CPU; draws the weights.
+    """
+
+    def __init__(self, dims, generator):
+        super().__init__(dims, generator)
+        back = dims[::-1]
+        self.layers = nn.ModuleList(
+            dense_layer(n_in, n_out, generator) for n_in, n_out in zip(back, back[1:])
+        )
+
+    def decode(self, z):
+        """(n, last width) -> (n, first width); ReLU between the layers, the last one linear."""
+        for layer in self.layers[:-1]:
+            z = F.relu(layer(z))
+        return self.layers[-1](z)
+
+
+class Links:
+    """The edges of one or more graphs on the same samples, self-loops among them, by rows.
+
+    Parameters
+    ----------
+    graphs : list of scipy.sparse matrix of shape (n, n)
+        Symmetric, zeros and ones.
+    device : torch.device
+    """
+
+    def __init__(self, graphs, device):
+        self.n = graphs[0].shape[0]
+        parts = []
+        for number, graph in enumerate(graphs):
+            graph = graph.tocoo()
+            off = graph.row != graph.col
+            rows, columns = torch.as_tensor(graph.row[off]), torch.as_tensor(graph.col[off])
+            loops = torch.arange(self.n)
+            rows, columns = torch.cat([rows, loops]), torch.cat([columns, loops])
+            parts.append(torch.stack([rows, columns, torch.full_like(rows, number)]))
+        self.counts = torch.tensor([part.shape[1] for part in parts], dtype=torch.float64)
+        edges = torch.cat(parts, 1).long()
+        edges = edges[:, torch.argsort(edges[0], stable=True)]
+        self.starts = torch.searchsorted(edges[0].contiguous(), torch.arange(self.n + 1)).tolist()
+        self.rows, self.columns, self.number = edges.to(device)
+
+    def balance(self, weights):
+        """The weight of an edge against that of a gap, and the factor of the mean, as numbers."""
+        total, edges = self.n**2, float(self.counts @ weights.detach().double().cpu())
+        gaps = max(total - edges, 0.0)
+        return gaps / edges, total / (2 * max(gaps, 1.0))
+
+
+class _LinkLoss(torch.autograd.Function):
+    """The loss and its gradient, a block of rows of the n x n products at a time."""
+
+    @staticmethod
+    def forward(ctx, z, links, weights):
+        ratio, _ = links.balance(weights)
+        n = links.n
+        size = max(1, _BLOCK // n)
+        loss, gradient = 0.0, torch.empty_like(z)
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            edges = slice(links.starts[start], links.starts[stop])
+            place = links.rows[edges] - start, links.columns[edges]
+            target = weights[links.number[edges]]
+            logits = z[start:stop] @ z.T
+            at_edges = logits[place]
+            costs = ratio * F.softplus(-at_edges) - F.softplus(at_edges)
+            loss = loss + F.softplus(logits).sum(dtype=torch.float64)
+            loss = loss + (target * costs).sum(dtype=torch.float64)
+            slopes = -ratio * torch.sigmoid(-at_edges) - torch.sigmoid(at_edges)
+            block = torch.sigmoid(logits).index_put_(place, target * slopes, accumulate=True)
+            # Symmetric targets: rows and columns give the same gradient.
+            gradient[start:stop] = block @ z
+        ctx.save_for_backward(gradient * (2 / n**2))
+        return (loss / n**2).to(z.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0], None, None
+
+
+def link_loss(z, links, weights=None):
+    r"""How badly inner products tell edges from gaps: the decoder of a graph auto-encoder.
+
+    With :math:`p_{ij} = \sigma(z_i^T z_j)`, targets :math:`a_{ij}` in [0, 1] that sum to E, and
+    the weight :math:`\omega = (n^2 - E) / E` of an edge, the mean cross-entropy
+
+    .. math:: -\frac{1}{n^2} \sum_{ij}
+        \omega a_{ij} \log p_{ij} + (1 - a_{ij}) \log(1 - p_{ij}) .
+
+    Time is O(n^2 d); memory is O(n d + e) for e edges, since the products are taken in blocks of
+    rows, which is also where the gradient is computed. Source: Kipf and Welling (2016).
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    links : Links
+        The graphs. Self-loops count as edges, so E is never zero.
+    weights : torch.Tensor of shape (number of graphs,), optional
+        Convex; the target is the graphs' mean with these weights. They get no gradient.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return _LinkLoss.apply(z, links, _link_weights(z, links, weights))
+
+
+def balanced_link_loss(z, links, weights=None):
+    """``link_loss`` times n^2 / (2 (n^2 - E)): edges and gaps together weigh one."""
+    weights = _link_weights(z, links, weights)
+    return links.balance(weights)[1] * _LinkLoss.apply(z, links, weights)
+
+
+def _link_weights(z, links, weights):
+    if weights is None:
+        weights = torch.full((len(links.counts),), 1 / len(links.counts))
+    return weights.detach().to(z)
+
+
+def student_t(z, centers):
+    r"""Soft assignment :math:`q_{ij} \propto (1 + \|z_i - \mu_j\|^2)^{-1}`, rows summing to 1.
+
+    Source: Xie et al. (2016), one degree of freedom.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    centers : torch.Tensor of shape (c, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, c)
+    """
+    shift = centers.detach().mean(0)  # changes no distance, and keeps the digits
+    z, centers = z - shift, centers - shift
+    products = z @ centers.T
+    d2 = (z.square().sum(1, keepdim=True) - 2 * products + centers.square().sum(1)).clamp_min(0)
+    q = 1 / (1 + d2)
+    return q / q.sum(1, keepdim=True)
+
+
+def sharpened(q):
+    r"""The target of ``student_t``: :math:`p_{ij} \propto q_{ij}^2 / \sum_l q_{lj}`, a constant."""
+    q = q.detach()
+    p = q.square() / q.sum(0).clamp_min(torch.finfo(q.dtype).tiny)
+    return p / p.sum(1, keepdim=True)
+
+
+def divergence(p, q):
+    r"""The mean over samples of :math:`\mathrm{KL}(p_i \| q_i)`: (n, c) and (n, c) -> ()."""
+    return (torch.xlogy(p, p) - p * q.log()).sum() / len(p)
+
+
+def pretrain(model, x, operator, links, weight, optimizer, **more):
+    r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
+
+    Parameters
+    ----------
+    model : GraphAutoencoder
+    x : torch.Tensor of shape (n, d)
+    operator : callable
+    links : Links
+    weight : float
+    optimizer : torch.optim.Optimizer
+    **more
+        Goes on to ``train``.
+
+    Returns
+    -------
+    torch.Tensor of shape (n, last width)
+        The embedding after training, without gradient.
+    """
+
+    def loss(epoch):
+        z = model.encode(operator, x)
+        return F.mse_loss(model.decode(z), x) + weight * balanced_link_loss(z, links)
+
+    train(loss, optimizer, stage=more.pop("stage"), **more)
+    with torch.no_grad():
+        return model.encode(operator, x)
+
+
+def autoencoder_bytes(n_samples, dims):
+    """Bytes of a ``GraphAutoencoder`` in training: weights, two moments, activations, gradients."""
+    weights = 2 * sum(a * b for a, b in zip(dims, dims[1:]))
+    return 4 * (4 * weights + 6 * n_samples * sum(dims))
+
+
+def graph_bytes(n_samples, n_neighbors):
+    """Bytes of a graph of k neighbours, of its operator and of its ``Links``."""
+    return 160 * n_samples * (n_neighbors + 1)
+
+
+def link_bytes(n_samples):
+    """Bytes of a ``link_loss``: the blocks of rows of n x n that it works on."""
+    return 4 * 8 * max(min(_BLOCK, n_samples**2), n_samples)

@@ -1,0 +1,286 @@
+"""DFP-GNN: one graph auto-encoder a view, their features and graphs fused into a shared one.
+
+Chapter 13 of the book introduces it.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from dmac.compute.kmeans import kmeans
+from dmac.compute.threads import threads_for
+from dmac.data.whitening import RowNormalizer
+from dmac.peers._gcn import (
+    GraphAutoencoder,
+    Links,
+    autoencoder_bytes,
+    balanced_link_loss,
+    divergence,
+    graph_bytes,
+    graph_operator,
+    link_bytes,
+    pretrain,
+    sharpened,
+    student_t,
+)
+from dmac.peers._graphs import mutual_graph, nearest_neighbors
+from dmac.peers._training import (
+    Patience,
+    check_numbers,
+    check_widths,
+    find_device,
+    torch_generator,
+    train,
+)
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+
+def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):
+    r"""The loss of the last stage.
+
+    .. math:: \frac{1}{nd} \|H - \hat H\|_F^2 + \lambda_1 L_\mathrm{link}(Z) +
+        \frac{\lambda_2}{n} \sum_i \mathrm{KL}(p_i \| q_i)
+
+    Parameters
+    ----------
+    h, h_hat : torch.Tensor of shape (n, d)
+        The fused features, a constant here, and their reconstruction. Were H no constant, a
+        smaller H would be a better one.
+    z : torch.Tensor of shape (n, d')
+    q, p : torch.Tensor of shape (n, c)
+        Soft assignments and their target.
+    links : dmac.peers._gcn.Links
+        The views' graphs.
+    weights : torch.Tensor of shape (v,)
+        Of the graphs; constants.
+    link_weight, cluster_weight : float
+        The two factors.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    loss = F.mse_loss(h_hat, h.detach()) + cluster_weight * divergence(p, q)
+    return loss + link_weight * balanced_link_loss(z, links, weights)
+
+
+class DFPGNN(Peer):
+    r"""Dual fusion-propagation graph neural network.
+
+    Every view gets a graph: mutual neighbours that share at least two such neighbours. Three
+    stages train by full-batch RMSprop. First a graph auto-encoder a view,
+
+    .. math:: \min \frac{1}{n d_a} \|\hat X^a - X^a\|_F^2 + \lambda_0 L_\mathrm{link}(H^a),
+
+    where :math:`L_\mathrm{link}` is the balanced cross-entropy between
+    :math:`\sigma(H^a H^{aT})` and the graph. Then a shared one of the same kind on the mean of the
+    :math:`H^a` and on that mean's own graph. Last, all encoders together: two softmax weight
+    vectors fuse the features, :math:`H = \sum_a w_a H^a`, and the graphs,
+    :math:`\hat A = \sum_a u_a \hat A^a`; the shared encoder gives Z, Student-t assignments q to c
+    centres are sharpened to p every ``refresh`` epochs, and ``tuning_loss`` is minimised until no
+    label changes between two refreshes. Labels are the arg-max of q.
+
+    The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
+    better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
+    ``flat`` ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
+    published rule holds. ``history_`` shows the curve either way.
+
+    What the paper leaves open is settled so: a link's target has self-loops, so that an empty
+    graph is no division by zero; the target of the last stage is the views' graphs with the
+    weights u, and the reconstruction's is H, both taken as constants. The number of neighbours is
+    cut down to a quarter of the samples.
+
+    Memory is O(n (k + widths)), with no n x n matrix held whole; time is O(n^2) an epoch for the
+    links, and O(n widths^2) for the layers. Source: Xiao et al. (2023), public repository
+    ``Xiaoshunxin/DFP-GNN``.
+
+    Parameters
+    ----------
+    n_clusters : int
+        c.
+    n_neighbors : int
+        Of the views' graphs.
+    n_fused_neighbors : int
+        Of the graph of the mean embedding.
+    min_common : int
+        Neighbours that the ends of an edge must share.
+    hidden : tuple of int
+        Widths of the views' encoders.
+    shared : tuple of int
+        Widths of the shared encoder.
+    lambda0, lambda1, lambda2 : float
+        Weights of the links in pre-training, of the links and of the clusters in the last stage.
+    pretrain_epochs : int
+        At most, for each auto-encoder.
+    patience : int
+        Epochs of pre-training without a better loss.
+    flat : float or None
+        Share of the loss by which ``patience`` epochs must lower it.
+    epochs : int
+        At most, of the last stage.
+    refresh : int
+        Epochs between two targets p.
+    tolerance : float
+        Share of labels that may change between two refreshes at the end.
+    lr : float
+        Learning rate of all stages; the momentum is 0.9.
+    pretrain_decay, weight_decay : float
+        Weight decay of pre-training and of the last stage.
+    device : str
+        "auto" is a GPU where there is one.
+    random_state : int, numpy.random.RandomState or None
+    memory_budget : int
+        Bytes.
+    """
+
+    def __init__(
+        self,
+        n_clusters,
+        n_neighbors=50,
+        n_fused_neighbors=40,
+        min_common=2,
+        hidden=(512, 2048, 256),
+        shared=(256, 64, 16),
+        lambda0=1e-3,
+        lambda1=1e-5,
+        lambda2=1.0,
+        pretrain_epochs=20000,
+        patience=100,
+        flat=0.01,
+        epochs=20000,
+        refresh=50,
+        tolerance=1e-7,
+        lr=1e-5,
+        pretrain_decay=1e-6,
+        weight_decay=1e-5,
+        device="auto",
+        random_state=None,
+        memory_budget=MEMORY_BUDGET,
+    ):
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.n_fused_neighbors = n_fused_neighbors
+        self.min_common = min_common
+        self.hidden = hidden
+        self.shared = shared
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.pretrain_epochs = pretrain_epochs
+        self.patience = patience
+        self.flat = flat
+        self.epochs = epochs
+        self.refresh = refresh
+        self.tolerance = tolerance
+        self.lr = lr
+        self.pretrain_decay = pretrain_decay
+        self.weight_decay = weight_decay
+        self.device = device
+        self.random_state = random_state
+        self.memory_budget = memory_budget
+
+    def _check(self):
+        check_widths(self, "hidden", "shared")
+        positive = ("n_neighbors", "n_fused_neighbors", "patience", "refresh")
+        counts = ("min_common", "pretrain_epochs", "epochs")
+        reals = ("lambda0", "lambda1", "lambda2", "tolerance", "lr", "pretrain_decay")
+        if self.flat is not None:
+            reals += ("flat",)
+        check_numbers(
+            self,
+            [(name, 1) for name in positive] + [(name, 0) for name in counts],
+            [(name, 0) for name in (*reals, "weight_decay")],
+        )
+
+    def memory(self, n_samples, n_features):
+        """Bytes: layers, activations and sparse graphs; linear in n."""
+        self._check()
+        total = autoencoder_bytes(n_samples, [self.hidden[-1], *self.shared])
+        total += graph_bytes(n_samples, self.n_fused_neighbors) + link_bytes(n_samples)
+        for d in n_features:
+            total += autoencoder_bytes(n_samples, [d, *self.hidden])
+            total += 2 * graph_bytes(n_samples, self.n_neighbors)
+            total += 16 * n_samples * d
+        return total
+
+    def _optimizer(self, parameters, decay):
+        return torch.optim.RMSprop(parameters, lr=self.lr, momentum=0.9, weight_decay=decay)
+
+    def _pretrain(self, model, x, graph, device, stage, history):
+        return pretrain(
+            model,
+            x,
+            graph_operator(graph, device),
+            Links([graph], device),
+            self.lambda0,
+            self._optimizer(model.parameters(), self.pretrain_decay),
+            epochs=self.pretrain_epochs,
+            stage=stage,
+            history=history,
+            stop=Patience(self.patience, self.flat),
+        )
+
+    def _solve(self, views, generator):
+        widths = sum(x.shape[1] for x in views) * self.hidden[0]
+        with threads_for(views[0].shape[0] * widths):
+            return self._run(views, generator)
+
+    def _run(self, views, generator):
+        device, draws, history = find_device(self.device), torch_generator(generator), []
+        views = [RowNormalizer().fit_transform(x) for x in views]
+        graphs = [
+            mutual_graph(nearest_neighbors(x, self.n_neighbors), self.min_common) for x in views
+        ]
+        xs = [torch.as_tensor(dense(x), dtype=torch.float32, device=device) for x in views]
+        models, hs = [], []
+        for a, (x, graph) in enumerate(zip(xs, graphs), 1):
+            models.append(GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device))
+            hs.append(self._pretrain(models[-1], x, graph, device, f"view {a}", history))
+        h = torch.stack(hs).mean(0)
+        graph = mutual_graph(
+            nearest_neighbors(h.cpu().numpy(), self.n_fused_neighbors), self.min_common
+        )
+        shared = GraphAutoencoder([self.hidden[-1], *self.shared], draws).to(device)
+        self._pretrain(shared, h, graph, device, "shared", history)
+        z, q, u = self._tune(models, shared, xs, graphs, generator, history)
+        fused = sum(float(weight) * graph for weight, graph in zip(u, graphs))
+        return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), fused.tocsr(), history)
+
+    def _tune(self, models, shared, xs, graphs, generator, history):
+        """The last stage: embedding, assignments, and the weights of the graphs."""
+        device = xs[0].device
+        operators = [graph_operator(graph, device) for graph in graphs]
+        links = Links(graphs, device)
+        logits = nn.Parameter(torch.zeros(2, len(xs), device=device))
+
+        def forward():
+            w, u = logits.softmax(1)
+            h = sum(a * m.encode(o, x) for a, m, o, x in zip(w, models, operators, xs))
+            return h, shared.encode(lambda y: sum(a * o(y) for a, o in zip(u, operators)), h), u
+
+        with torch.no_grad():
+            z = forward()[1].cpu().numpy()
+        found = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=5)
+        centers = torch.as_tensor(found.cluster_centers_, dtype=torch.float32, device=device)
+        centers = nn.Parameter(centers.clone())
+        parameters = [logits, centers, *shared.parameters()]
+        parameters += [weight for model in models for weight in model.weights]
+        target = labels = None
+
+        def loss(epoch):
+            nonlocal target, labels
+            h, z, u = forward()
+            q = student_t(z, centers)
+            if epoch % self.refresh == 0:
+                target, before, labels = sharpened(q), labels, q.argmax(1)
+                changed = 1.0 if before is None else (before != labels).float().mean().item()
+                if changed < self.tolerance:
+                    return None
+            return tuning_loss(
+                h, shared.decode(z), z, q, target, links, u, self.lambda1, self.lambda2
+            )
+
+        train(loss, self._optimizer(parameters, self.weight_decay), self.epochs, "tuning", history)
+        with torch.no_grad():
+            _, z, u = forward()
+            return z, student_t(z, centers), u

@@ -1,0 +1,288 @@
+"""Graph convolutions, link loss and cluster layer against line-by-line references."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+from helpers import assert_matches
+
+from dmac.peers import _gcn
+from dmac.peers._gcn import (
+    GraphAutoencoder,
+    GraphEncoder,
+    Links,
+    balanced_link_loss,
+    dense_operator,
+    divergence,
+    graph_operator,
+    link_loss,
+    pretrain,
+    sharpened,
+    student_t,
+)
+from dmac.peers._graphs import normalized
+from dmac.peers._training import (
+    Patience,
+    check_numbers,
+    check_widths,
+    find_device,
+    torch_generator,
+    train,
+)
+
+CPU = torch.device("cpu")
+
+
+def random(*shape, seed=0, gradient=True):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return x.requires_grad_(gradient)
+
+
+def random_graph(n=9, seed=0):
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < 0.3, 1)
+    return scipy.sparse.csr_matrix((upper | upper.T).astype(float))
+
+
+def slow_link_loss(z, target):
+    """The definition, entry by entry; the mean over entries and the factor of the balanced one."""
+    n, total = len(z), 0.0
+    edges = target.sum().item()
+    ratio = (n * n - edges) / edges
+    for i in range(n):
+        for j in range(n):
+            p = 1 / (1 + torch.exp(-(z[i] @ z[j])))
+            a = target[i, j]
+            total = total - ratio * a * torch.log(p) - (1 - a) * torch.log(1 - p)
+    return total / n**2, n * n / (2 * (n * n - edges))
+
+
+@pytest.mark.parametrize("block", [2**22, 20])
+def test_link_loss_is_its_definition(monkeypatch, block):
+    monkeypatch.setattr(_gcn, "_BLOCK", block)
+    graph = random_graph()
+    target = torch.as_tensor(graph.toarray()) + torch.eye(9)
+    links = Links([graph], CPU)
+    assert_matches(
+        lambda z: link_loss(z, links), lambda z: slow_link_loss(z, target)[0], random(9, 4)
+    )
+    assert_matches(
+        lambda z: balanced_link_loss(z, links),
+        lambda z: math.prod(slow_link_loss(z, target)),
+        random(9, 4),
+    )
+
+
+def test_link_loss_of_several_graphs_is_that_of_their_weighted_mean():
+    graphs = [random_graph(seed=seed) for seed in range(3)]
+    weights = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
+    target = sum(w * torch.as_tensor(g.toarray()) for w, g in zip(weights, graphs)) + torch.eye(9)
+    links = Links(graphs, CPU)
+    assert_matches(
+        lambda z: link_loss(z, links, weights),
+        lambda z: slow_link_loss(z, target)[0],
+        random(9, 4),
+    )
+
+
+def test_link_loss_agrees_with_the_function_of_pytorch_and_stays_finite():
+    graph = random_graph(30)
+    target = torch.as_tensor(graph.toarray()) + torch.eye(30)
+    z = (100 * random(30, 4, gradient=False)).requires_grad_()
+    ratio = (900 - target.sum()) / target.sum()
+    assert_matches(
+        lambda z: link_loss(z, Links([graph], CPU)),
+        lambda z: F.binary_cross_entropy_with_logits(z @ z.T, target, pos_weight=ratio),
+        z,
+    )
+
+
+def test_link_loss_knows_graphs_without_edges_and_without_gaps():
+    z = random(6, 2)
+    empty, full = scipy.sparse.csr_matrix((6, 6)), scipy.sparse.csr_matrix(np.ones((6, 6)))
+    assert_matches(
+        lambda z: link_loss(z, Links([empty], CPU)),
+        lambda z: slow_link_loss(z, torch.eye(6, dtype=z.dtype))[0],
+        z,
+    )
+    assert balanced_link_loss(z, Links([full], CPU)) == 0
+
+
+def test_operators_multiply_by_the_normalised_graph():
+    graph = random_graph()
+    dense = torch.as_tensor(normalized(graph).toarray())
+    a = torch.as_tensor(graph.toarray())
+    assert_matches(lambda x: dense_operator(a, x), lambda x: dense @ x, random(9, 4))
+    operator = graph_operator(graph, CPU)
+    x = random(9, 4, gradient=False).float().requires_grad_()
+    assert_matches(operator, lambda x: dense.float() @ x, x, rtol=1e-5, atol=1e-6)
+
+
+def test_dense_operator_is_differentiable_in_the_graph():
+    def slow(a, x):
+        a = a + torch.eye(len(a))
+        root = torch.diag(a.sum(1) ** -0.5)
+        return root @ a @ root @ x
+
+    a = torch.as_tensor(random_graph().toarray()).requires_grad_()
+    assert_matches(dense_operator, slow, a, random(9, 4))
+
+
+@pytest.mark.parametrize("dims", [(4, 3), (4, 6, 3), (5, 8, 2, 3)])
+def test_encoder_and_decoder_are_their_layers(dims, generator):
+    model = GraphAutoencoder(list(dims), generator).double()
+    a = torch.as_tensor(normalized(random_graph()).toarray())
+    x = random(9, dims[0], gradient=False)
+    h = x
+    for layer, weight in enumerate(model.weights):
+        h = a @ h @ weight
+        h = h.clamp_min(0) if layer + 2 < len(dims) else h
+    torch.testing.assert_close(model.encode(lambda y: a @ y, x), h)
+    for number, layer in enumerate(model.layers):
+        h = h @ layer.weight.T + layer.bias
+        h = h.clamp_min(0) if number + 2 < len(dims) else h
+    assert h.shape == x.shape
+    torch.testing.assert_close(model.decode(model.encode(lambda y: a @ y, x)), h)
+
+
+def test_weights_come_from_the_generator_alone():
+    state = torch.random.get_rng_state()
+    first, second = (
+        GraphEncoder([5, 4, 3], torch.Generator().manual_seed(1)) for _ in range(2)
+    )
+    assert all(torch.equal(a, b) for a, b in zip(first.weights, second.weights))
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_student_t_is_its_definition():
+    def slow(z, u):
+        rows = []
+        for row in z:
+            kernel = torch.stack([1 / (1 + (row - center).square().sum()) for center in u])
+            rows.append(kernel / kernel.sum())
+        return torch.stack(rows)
+
+    z, u = random(7, 3), random(4, 3, seed=1)
+    assert_matches(student_t, slow, z, u)
+    # Far from the origin the distances keep their digits, in single precision too.
+    far = (z.detach() + 1000).float(), (u.detach() + 1000).float()
+    torch.testing.assert_close(student_t(*far).double(), slow(z, u).detach(), rtol=0, atol=1e-3)
+
+
+def test_student_t_of_two_points():
+    # On a centre, at distance 2 from the other: kernels 1 and 1/5.
+    q = student_t(torch.tensor([[0.0]]), torch.tensor([[0.0], [2.0]]))
+    torch.testing.assert_close(q, torch.tensor([[5 / 6, 1 / 6]]))
+
+
+def test_target_is_its_definition_and_sharper():
+    q = student_t(random(7, 3), random(4, 3, seed=1))
+    p, q = sharpened(q), q.detach()
+    assert not p.requires_grad
+    for i in range(7):
+        row = [float(q[i, j] ** 2 / q[:, j].sum()) for j in range(4)]
+        np.testing.assert_allclose(p[i], np.array(row) / sum(row), rtol=1e-12)
+    even = torch.tensor([[0.6, 0.4], [0.4, 0.6]])
+    torch.testing.assert_close(sharpened(even)[0, 0], torch.tensor(0.36 / 0.52))
+
+
+def test_target_survives_an_empty_cluster():
+    q = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    torch.testing.assert_close(sharpened(q), q)
+    assert divergence(q, torch.full((2, 2), 0.5)) == pytest.approx(math.log(2))
+
+
+def test_divergence_is_its_definition():
+    def slow(q):
+        return sum(
+            p[i, j] * (p[i, j] / q[i, j]).log() for i in range(7) for j in range(4)
+        ) / 7
+
+    p = random(7, 4, seed=2, gradient=False).softmax(1)
+    assert_matches(lambda logits: divergence(p, logits.softmax(1)),
+                   lambda logits: slow(logits.softmax(1)), random(7, 4))
+    assert divergence(p, p) == pytest.approx(0, abs=1e-12)
+
+
+def test_pretraining_learns_to_tell_edges_from_gaps(generator):
+    graph = scipy.sparse.csr_matrix(np.kron(np.eye(3), np.ones((10, 10))))
+    x = torch.randn(30, 6, generator=generator)
+    model, links, history = GraphAutoencoder([6, 8, 4], generator), Links([graph], CPU), []
+    optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, momentum=0.9)
+    z = pretrain(
+        model, x, graph_operator(graph, CPU), links, 1.0, optimizer,
+        epochs=150, stage="view 1", history=history,
+    )  # fmt: skip
+    inside = torch.as_tensor(graph.toarray()) > 0
+    products = z @ z.T
+    assert not z.requires_grad
+    assert products[inside].min() > products[~inside].max()
+    assert len(history) == 150 and history[-1].loss < 0.6 * history[0].loss
+    assert [record.epoch for record in history] == list(range(150))
+    assert all(record.seconds > 0 and record.stage == "view 1" for record in history)
+
+
+def test_patience_without_a_share_waits_for_no_better_loss():
+    stop = Patience(3)
+    assert [stop(loss) for loss in [5, 4, 3.9, 3.8, 3.7999]] == [False] * 5
+    assert [stop(loss) for loss in [4, 4, 4]] == [False, False, True]
+
+
+def test_patience_with_a_share_ends_where_the_curve_is_flat():
+    losses = [2.0**-epoch + 1 for epoch in range(30)]
+    stop = Patience(2, 0.01)
+    ended = next(epoch for epoch, loss in enumerate(losses) if stop(loss))
+    # Over two epochs the loss 1 + 2^-t falls by 3 * 2^-t, first below 1 % at t = 9.
+    gains = [1 - losses[t] / losses[t - 2] for t in range(2, 30)]
+    assert ended == 2 + next(t for t, gain in enumerate(gains) if gain <= 0.01) == 9
+    assert not any(map(Patience(2), losses))
+
+
+def test_training_stops_before_an_epoch_without_a_loss():
+    x, history = torch.zeros(1, requires_grad=True), []
+    optimizer = torch.optim.SGD([x], lr=0.25)
+    train(lambda epoch: None if epoch == 4 else (x - 1).square().sum(), optimizer, 9, "s", history)
+    assert [record.loss for record in history] == [1, 0.25, 0.0625, 0.015625]
+    train(lambda epoch: (x - 1).square().sum(), optimizer, 9, "t", history, stop=lambda loss: True)
+    assert [record.stage for record in history[4:]] == ["t"]
+
+
+class Settings:
+    def __init__(self, **values):
+        vars(self).update(values)
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "2", None, True, math.inf])
+def test_wrong_integer_is_refused(value):
+    with pytest.raises(ValueError, match="epochs is .*an integer of at least 1"):
+        check_numbers(Settings(epochs=value), [("epochs", 1)])
+    check_numbers(Settings(epochs=np.int64(3)), [("epochs", 1)])
+
+
+@pytest.mark.parametrize("value", [-1e-9, math.nan, math.inf, "1"])
+def test_wrong_number_is_refused(value):
+    with pytest.raises(ValueError, match="lr is .*a finite number of at least 0"):
+        check_numbers(Settings(lr=value), reals=[("lr", 0)])
+
+
+@pytest.mark.parametrize("value", [(), 5, (3, 0), (3.0,), "12"])
+def test_wrong_widths_are_refused(value):
+    with pytest.raises(ValueError, match="hidden is"):
+        check_widths(Settings(hidden=value), "hidden")
+
+
+def test_devices():
+    assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert find_device("cpu") == CPU
+    with pytest.raises(ValueError, match="device 'abacus' is not usable here"):
+        find_device("abacus")
+
+
+def test_seeds_follow_the_generator():
+    a, b, c = (torch_generator(np.random.default_rng(seed)) for seed in (0, 0, 1))
+    draw = torch.rand(3, generator=a)
+    assert torch.equal(torch.rand(3, generator=b), draw)
+    assert not torch.equal(torch.rand(3, generator=c), draw)

@@ -1,0 +1,87 @@
+"""SURER: its convolution and losses against references."""
+
+import pytest
+import torch
+from graph_systems import easy_views, quick
+from helpers import assert_matches
+
+from dmac.peers.surer import SURER, clustering_loss, unified_convolution
+
+
+def random(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+
+@pytest.mark.parametrize("v", [1, 2, 3])
+def test_unified_convolution_is_that_of_the_whole_graph(v):
+    # Nodes view by view: node a n + i is sample i in view a.
+    n = 5
+
+    def slow(h, weight):
+        a = torch.zeros(v * n, v * n, dtype=h.dtype)
+        for b in range(v):
+            block = h[b * n : (b + 1) * n]
+            for i in range(n):
+                for j in range(n):
+                    a[b * n + i, b * n + j] = torch.sigmoid(block[i] @ block[j])
+        for b in range(v):
+            for d in range(v):
+                for i in range(n):
+                    a[b * n + i, d * n + i] = a[b * n + i, d * n + i] + 1
+        root = torch.diag(a.sum(1) ** -0.5)
+        return root @ a @ root @ h @ weight
+
+    assert_matches(
+        lambda h, weight: torch.cat(unified_convolution(list(h.split(n)), weight)),
+        slow, random(v * n, 3), random(3, 2, seed=1),
+    )  # fmt: skip
+
+
+def test_links_across_views_join_one_samples_copies():
+    # With samples far apart in all views, a change of sample 2 in view 1 reaches view 2 at
+    # sample 2 alone.
+    h = 40 * torch.eye(5, dtype=torch.float64) - 8
+    h = [h.clone().requires_grad_(), h.clone()]
+    y = unified_convolution(h, torch.eye(5, dtype=torch.float64))[1]
+    reached = [
+        torch.autograd.grad(y[i].sum(), h[0], retain_graph=True)[0][2].abs().sum() > 1e-3
+        for i in range(5)
+    ]
+    assert reached == [False, False, True, False, False]
+
+
+def test_clustering_loss_is_its_definition():
+    labels = torch.tensor([0, 1, 1, 2, 0, 2])
+    p = random(6, 3, seed=2).detach().softmax(1)
+
+    def slow(logits):
+        q, loss = logits.softmax(1), 0.0
+        for i in range(6):
+            for j in range(3):
+                loss = loss + 0.7 * p[i, j] * (p[i, j] / q[i, j]).log() / 6
+            loss = loss - 0.3 * q[i, labels[i]].log() / 6
+        return loss
+
+    assert_matches(
+        lambda logits: clustering_loss(logits.softmax(1), p, labels, 0.7, 0.3), slow, random(6, 3)
+    )
+
+
+def test_stages_follow_each_other_and_losses_fall():
+    history = quick(SURER, pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
+        easy_views()[0]
+    ).history_
+    stages = [record.stage for record in history]
+    views = ["view 1", "view 2", "view 3"]
+    assert stages == [name for name in views for _ in range(30)] + ["unified"] * 20
+    for name in [*views, "unified"]:
+        losses = [record.loss for record in history if record.stage == name]
+        assert losses[-1] < losses[0]
+
+
+def test_memory_is_that_of_one_views_graph_whatever_the_number_of_views():
+    model = SURER(3)
+    n = 1_000_000
+    one, four = (model.memory(n, (50,) * v) / (4 * n**2) for v in (1, 4))
+    assert one == pytest.approx(5, rel=0.02) and four == pytest.approx(one, rel=0.03)
