@@ -156,7 +156,8 @@ def bipartite_embedding(graph, k):
 
     The leading singular vectors of :math:`D_1^{-1/2} Z D_2^{-1/2}`, times :math:`\sqrt{1/2}`: with
     U above V they are the k smallest eigenvectors of the normalised Laplacian of the graph on
-    n + m nodes, whose eigenvalues are one minus the singular values. A node without links gets 0.
+    n + m nodes, whose eigenvalues are one minus the singular values. A node without links gets 0,
+    and so do the columns of U and V beyond the rank of Z: nothing determines them.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ def bipartite_embedding(graph, k):
     else:
         scaled = left[:, None] * graph * right
     u, s, v = leading_singular_vectors(scaled, k + 1)
-    u, v = np.sqrt(0.5) * u[:, :k], np.sqrt(0.5) * v[:, :k]
+    u, v = np.sqrt(0.5) * u[:, :k], np.sqrt(0.5) * v[:, :k] * (s[:k] > 0)
     a, b = left[:, None] * u, right[:, None] * v
     distances = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
     return u, v, s, np.maximum(distances, 0)
