@@ -1,4 +1,7 @@
-"""Eigenvectors of graphs, and what is connected in them."""
+"""Eigenvectors of graphs, and what is connected in them.
+
+Chapter 13 of the book introduces the systems that need them.
+"""
 
 import numpy as np
 import scipy.linalg

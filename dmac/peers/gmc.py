@@ -1,4 +1,7 @@
-"""Graph-based multi-view clustering (GMC), Wang, Yang and Liu (2020)."""
+"""Graph-based multi-view clustering (GMC), Wang, Yang and Liu (2020).
+
+Chapter 13 of the book compares it with the other systems.
+"""
 
 import warnings
 from dataclasses import dataclass

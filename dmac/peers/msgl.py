@@ -1,4 +1,7 @@
-"""Multi-view structured graph learning (MSGL), Kang et al. (2021)."""
+"""Multi-view structured graph learning (MSGL), Kang et al. (2021).
+
+Chapter 13 of the book compares it with the other systems.
+"""
 
 from dataclasses import dataclass
 
@@ -119,10 +122,11 @@ class MSGL(Peer):
         m = self._anchors(n)
         if self.normalize:
             views = [RowNormalizer().fit_transform(x) for x in views]
-        fits = []
-        for x in views:
-            anchors = kmeans(x, m, int(generator.integers(2**31)), _ANCHOR_STARTS).cluster_centers_
-            fits.append(_Fit(x, anchors))
+        seeds = generator.integers(2**31, size=v).tolist()
+        fits = [
+            _Fit(x, kmeans(x, m, seed, _ANCHOR_STARTS).cluster_centers_)
+            for x, seed in zip(views, seeds)
+        ]
         z, weights, history = np.full((n, m), 1 / m), np.full(v, 1 / v), []
         for iteration in range(1, _ITERATIONS + 1):
             distances = bipartite_embedding(z, c)[3]
@@ -132,9 +136,8 @@ class MSGL(Peer):
             weights = self._weights(fits, z)
             change = np.linalg.norm(z - old) / np.linalg.norm(old)
             objective = self._objective(fits, z, weights, distances)
-            history.append(
-                MSGLRecord(objective, float(change), tuple(weights.tolist()), float(found.gap.max()))
-            )
+            current, gap = tuple(weights.tolist()), float(found.gap.max())
+            history.append(MSGLRecord(objective, float(change), current, gap))
             if iteration >= _LEAST and change < _TOLERANCE:
                 break
         embedding = bipartite_embedding(z, c)[0]
