@@ -17,6 +17,8 @@ _ITERATIONS = 20
 _ZERO = 1e-10
 # Rows of the distance matrix that are held at a time.
 _BLOCK = 512
+# Links whose distances in F are taken at a time.
+_LINKS = 2**16
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class GMC(Peer):
         n, v, k, c = n_samples, len(n_features), self.n_neighbors, self.n_clusters
         graphs = 16 * v * (k + 1) * 8  # several sparse and padded copies, with indices
         vectors = (4 * (c + 1) + 40) * 8
-        return n * (2 * max(n_features) * 8 + graphs + vectors + 3 * _BLOCK * 8)
+        blocks = 3 * _LINKS * c * 8
+        return n * (2 * max(n_features) * 8 + graphs + vectors + 3 * _BLOCK * 8) + blocks
 
     def _solve(self, views, generator):
         n, c, v = views[0].shape[0], self.n_clusters, len(views)
@@ -215,8 +218,12 @@ def _fuse(graphs, f, step):
     n, counts = mean.shape[0], np.diff(mean.indptr)
     support = np.arange(counts.max()) < counts[:, None]
     rows = np.repeat(np.arange(n), counts)
+    moved = mean.data
+    for start in range(0, len(moved), _LINKS):
+        some = slice(start, start + _LINKS)
+        moved[some] -= step * ((f[rows[some]] - f[mean.indices[some]]) ** 2).sum(1)
     padded = np.zeros(support.shape)
-    padded[support] = mean.data - step * ((f[rows] - f[mean.indices]) ** 2).sum(1)
+    padded[support] = moved
     fused = scipy.sparse.csr_matrix(
         (project_rows(padded, support)[support], mean.indices, mean.indptr), shape=(n, n)
     )
