@@ -150,3 +150,11 @@ def test_a_node_without_links_gets_zero():
     u, v, s, distances = bipartite_embedding(z, 2)
     assert (u[2] == 0).all() and (v[2] == 0).all() and np.isfinite(distances).all()
     np.testing.assert_allclose(s, [1, 1, 0])
+
+
+def test_a_graph_of_rank_one_separates_nothing():
+    # Where every row is alike, vectors beyond the first are arbitrary: none may be made up.
+    u, v, s, distances = bipartite_embedding(np.full((6, 4), 0.25), 3)
+    np.testing.assert_allclose(s, [1, 0, 0, 0], atol=1e-7)
+    assert (u[:, 1:] == 0).all() and (v[:, 1:] == 0).all()
+    np.testing.assert_allclose(distances, 0, atol=1e-12)
