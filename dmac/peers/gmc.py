@@ -1,0 +1,231 @@
+"""Graph-based multi-view clustering (GMC), Wang, Yang and Liu (2020).
+
+Chapter 13 of the book compares it with the other systems.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from dmac.peers._simplex import project_rows
+from dmac.peers._spectral import components, laplacian, smallest_eigenvectors
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+_ITERATIONS = 20
+_ZERO = 1e-10
+# Rows of the distance matrix that are held at a time.
+_BLOCK = 512
+# Links whose distances in F are taken at a time.
+_LINKS = 2**16
+
+
+@dataclass(frozen=True)
+class GMCRecord:
+    """One iteration of :class:`GMC`.
+
+    Attributes
+    ----------
+    objective : float
+        As stated there, with the alpha of every row that its update implies.
+    laplacian_weight : float
+        lambda as this iteration used it.
+    smallest : float
+        Sum of the c smallest eigenvalues of the Laplacian; 0 with at least c components.
+    next_smallest : float
+        Sum of the c + 1 smallest; 0 with more than c components.
+    """
+
+    objective: float
+    laplacian_weight: float
+    smallest: float
+    next_smallest: float
+
+
+class GMC(Peer):
+    r"""Fuse one neighbour graph a view into one graph that has c connected components.
+
+    It minimises over the views' graphs :math:`S^v`, the fused graph U (rows of all in the simplex),
+    the weights :math:`w_v` and F with orthonormal columns
+
+    .. math:: \sum_v \Big[ \sum_{ij} \|x^v_i - x^v_j\|^2 s^v_{ij} + \sum_i \alpha^v_i \|s^v_i\|^2
+        + w_v \|U - S^v\|_F^2 \Big] + 2 \lambda \operatorname{tr}(F^T L_U F),
+
+    block by block: each :math:`\alpha^v_i` is the largest that leaves k neighbours,
+    :math:`w_v = 1 / (2 \|U - S^v\|_F)`, and F holds the c smallest eigenvectors of the Laplacian of
+    U. The weight :math:`\lambda` starts at 1, doubles while there are too few components and halves
+    when there are too many. The labels are the connected components of U: there is no k-means, and
+    their number can end up other than c. Before, every sample is standardised: its features get
+    mean 0 and variance 1. A constant sample becomes 0.
+
+    The objective need not fall from one iteration to the next: :math:`\lambda`, :math:`w_v` and
+    :math:`\alpha^v_i` move, and the published update of U weighs the views equally, which is the
+    exact minimiser only where all :math:`w_v` are equal.
+
+    Memory :math:`O(n (v k + c + \max_v d_v))`: graphs are stored by neighbours, distances are held
+    by blocks of rows. Time :math:`O(n^2 \sum_v d_v)` once, and per iteration the c + 1 smallest
+    eigenvectors of a sparse n x n matrix, by Lanczos iterations.
+
+    Source: Wang, Yang and Liu (2020); public code in the repository ``cshaowang/gmc``. It updates a
+    row of :math:`S^v` as if the order of its neighbours had not changed, so that a row can leave
+    the simplex; here the order is looked up again, and the row is the minimiser over its
+    k + 1 nearest samples.
+
+    Parameters
+    ----------
+    n_clusters : int
+        c.
+    n_neighbors : int
+        k. Cut down to n - 2, with a warning, where there are fewer than k + 2 samples.
+    random_state : int, numpy.random.RandomState or None
+        Only for where eigenvector iterations start; the result does not depend on it, except
+        through ties.
+    memory_budget : int
+        Bytes that a fit may take.
+    """
+
+    def __init__(
+        self, n_clusters, n_neighbors=15, random_state=None, memory_budget=MEMORY_BUDGET
+    ):
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+        self.memory_budget = memory_budget
+
+    def memory(self, n_samples, n_features):
+        """Bytes: one dense standardised view, graphs by neighbours, Lanczos vectors."""
+        self._check()
+        n, v, k, c = n_samples, len(n_features), self.n_neighbors, self.n_clusters
+        graphs = 16 * v * (k + 1) * 8  # several sparse and padded copies, with indices
+        vectors = (4 * (c + 1) + 40) * 8
+        blocks = 3 * _LINKS * c * 8
+        return n * (2 * max(n_features) * 8 + graphs + vectors + 3 * _BLOCK * 8) + blocks
+
+    def _solve(self, views, generator):
+        n, c, v = views[0].shape[0], self.n_clusters, len(views)
+        k = self._neighbors(n)
+        neighbors, distances = zip(*(_nearest(_standardised(dense(x)), k + 1) for x in views))
+        rows = np.repeat(np.arange(n), k + 1)
+
+        def own_graph(a, u, w):
+            """The graph of view a, and the alpha of every row."""
+            weights, alpha = _row_minimisers(distances[a] - 2 * w * u)
+            indices = neighbors[a].ravel(), np.arange(0, n * (k + 1) + 1, k + 1)
+            graph = scipy.sparse.csr_matrix((weights.ravel(), *indices), shape=(n, n))
+            graph.eliminate_zeros()
+            return graph, alpha - w, (distances[a] * weights).sum()
+
+        graphs = [own_graph(a, 0.0, 0.0)[0] for a in range(v)]
+        fused = (sum(graphs) / v).tocsr()
+        f = smallest_eigenvectors(laplacian(fused), min(c + 1, n), generator)[1][:, :c]
+        weights, penalty, history = np.full(v, 1 / v), 1.0, []
+        for _ in range(_ITERATIONS):
+            near = [
+                np.asarray(fused[rows, index.ravel()]).reshape(n, k + 1) for index in neighbors
+            ]
+            graphs, alphas, spread = zip(*(own_graph(a, near[a], weights[a]) for a in range(v)))
+            weights = np.array([0.5 / max(_norm(fused - s), _ZERO) for s in graphs])
+            fused = _fuse(graphs, f, penalty / (2 * v) * np.mean(1 / weights))
+            values, vectors = smallest_eigenvectors(laplacian(fused), min(c + 1, n), generator)
+            old, f = f, vectors[:, :c]
+            smallest, following = values[:c].sum(), values.sum() if c < n else np.inf
+            objective = sum(spread) + 2 * penalty * smallest
+            for s, alpha, w in zip(graphs, alphas, weights):
+                objective += (s.power(2).T @ alpha).sum() + w * _norm(fused - s) ** 2
+            history.append(GMCRecord(float(objective), penalty, float(smallest), float(following)))
+            if smallest > _ZERO:
+                penalty *= 2
+            elif following < _ZERO:
+                penalty, f = penalty / 2, old
+            else:
+                break
+        return Outcome(components(fused), embedding=f, graph=fused, history=history)
+
+    def _check(self):
+        k = self.n_neighbors
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"n_neighbors is {k!r}, it must be an integer of at least 1")
+
+    def _neighbors(self, n):
+        k = self.n_neighbors
+        if n < 3:
+            raise ValueError(f"GMC needs at least 3 samples, there are {n}")
+        if k > n - 2:
+            warnings.warn(
+                f"n_neighbors = {k} needs {k + 2} samples, there are {n}: {n - 2} are taken",
+                stacklevel=4,
+            )
+        return min(k, n - 2)
+
+
+def _norm(graph):
+    return np.sqrt(graph.power(2).sum())
+
+
+def _standardised(x):
+    """Every row with mean 0 and variance 1; a constant one becomes 0."""
+    size = np.abs(x).max(1, keepdims=True)
+    x = x / np.where(size > 0, size, 1)  # no square overflows
+    x = x - x.mean(1, keepdims=True)
+    deviation = np.sqrt((x**2).mean(1, keepdims=True))
+    constant = deviation <= 1e-14
+    return np.where(constant, 0.0, x / np.where(constant, 1, deviation))
+
+
+def _nearest(x, count):
+    """The nearest other rows of every row, nearest first, and their squared distances."""
+    n, squares = len(x), (x**2).sum(1)
+    indices, distances = np.empty((n, count), dtype=np.int64), np.empty((n, count))
+    for start in range(0, n, _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, n))
+        d2 = np.maximum(squares[rows, None] + squares - 2 * x[rows] @ x.T, 0)
+        d2[np.arange(len(rows)), rows] = np.inf
+        some = np.argpartition(d2, count - 1, axis=1)[:, :count]
+        order = np.argsort(np.take_along_axis(d2, some, 1), axis=1, kind="stable")
+        indices[rows] = np.take_along_axis(some, order, 1)
+        distances[rows] = np.take_along_axis(d2, indices[rows], 1)
+    return indices, distances
+
+
+def _row_minimisers(costs):
+    r"""Minimisers of :math:`e^T s + a \|s\|^2` over the simplex, with the largest a that leaves k.
+
+    Parameters
+    ----------
+    costs : numpy.ndarray of shape (n, k + 1)
+
+    Returns
+    -------
+    s : numpy.ndarray of shape (n, k + 1)
+        The largest cost of a row gets 0. With equal costs the others get 1 / k each.
+    a : numpy.ndarray of shape (n,)
+    """
+    k = costs.shape[1] - 1
+    last = costs.argmax(1)[:, None]
+    border = np.take_along_axis(costs, last, 1)
+    gaps = border - costs
+    total = gaps.sum(1, keepdims=True)
+    tied = total <= 1e-14 * np.abs(costs).max(1, keepdims=True)
+    equal = np.full_like(costs, 1 / k)
+    np.put_along_axis(equal, last, 0, 1)
+    return np.where(tied, equal, gaps / np.where(tied, 1, total)), total[:, 0] / 2
+
+
+def _fuse(graphs, f, step):
+    """Rows of the mean graph minus ``step`` times the distances in F, projected on the support."""
+    mean = (sum(graphs) / len(graphs)).tocsr()
+    n, counts = mean.shape[0], np.diff(mean.indptr)
+    support = np.arange(counts.max()) < counts[:, None]
+    rows = np.repeat(np.arange(n), counts)
+    moved = mean.data
+    for start in range(0, len(moved), _LINKS):
+        some = slice(start, start + _LINKS)
+        moved[some] -= step * ((f[rows[some]] - f[mean.indices[some]]) ** 2).sum(1)
+    padded = np.zeros(support.shape)
+    padded[support] = moved
+    fused = scipy.sparse.csr_matrix(
+        (project_rows(padded, support)[support], mean.indices, mean.indptr), shape=(n, n)
+    )
+    fused.eliminate_zeros()
+    return fused

@@ -1,0 +1,243 @@
+"""Unified and discrete bipartite graph learning (UDBGL), Fang et al. (2023).
+
+Chapter 13 of the book compares it with the other systems.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmac.compute.kmeans import kmeans
+from dmac.peers._simplex import project_rows, solve_rows
+from dmac.peers._spectral import bipartite_components, bipartite_embedding
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+_OUTER, _INNER = 20, 50
+_TOLERANCE = 1e-5
+# Of a sum of singular values, from the number it would have with so many components.
+_CONNECTED = 1e-7
+_START_PENALTY = 0.1
+_STARTS = 2
+# Anchors of every sample in the graph that iterations start from.
+_NEIGHBORS = 5
+
+
+@dataclass(frozen=True)
+class UDBGLRecord:
+    """One outer iteration of :class:`UDBGL`.
+
+    Attributes
+    ----------
+    objective : float
+    weights : tuple of float
+        delta, of the views.
+    n_components : int
+        Of the fused graph, counted where there are samples.
+    inner : int
+        Iterations of the co-clustering.
+    gap : float
+        The largest certified gap of a row's programme, relative to its scale.
+    """
+
+    objective: float
+    weights: tuple
+    n_components: int
+    inner: int
+    gap: float
+
+
+class UDBGL(Peer):
+    r"""One bipartite graph a view and one of all, whose c connected components are the clusters.
+
+    It minimises over the graphs :math:`Z^v` and P (rows of all in the simplex) and the weights
+    :math:`\delta` (in the simplex)
+
+    .. math:: \sum_v \big( \|X^v - Z^v A^v\|_F^2 + \alpha \|Z^v\|_F^2 \big)
+        + \beta \Big\| \sum_v \delta_v Z^v - P \Big\|_F^2
+
+    where the graph P on n + m nodes has c components. The anchors are k-means centres of the views
+    side by side, cut into views, so that anchor j is the same in all. In turn: P by co-clustering
+    the fused graph (below), each :math:`Z^v`, then :math:`\delta`. The steps for :math:`Z^v` and
+    :math:`\delta` never raise the objective; that for P, which has to satisfy the constraint, can.
+    Before, every feature is scaled to [0, 1].
+
+    Co-clustering a graph B repeats: rows of B minus :math:`\tfrac\lambda2` times the squared
+    distances of the degree-scaled spectral embedding of the current graph, projected on the simplex
+    over the links of B; the same for columns; the mean of the two is the current graph. With fewer
+    than c components :math:`\lambda` doubles; with more than c it halves, and the embedding before
+    is taken again; with c it ends, after at most 50 times. The rows of the result are scaled to sum
+    to 1. The labels are its components: there is no k-means, and their number can end up other
+    than c. All this at most 20 times; it ends when the objective or :math:`\delta` moves by less
+    than 1e-5. Count data with long and short documents should be scaled to unit rows by the caller:
+    the range of a feature says nothing of the length of a sample, and with anchors at the long
+    documents nearly all others end in one cluster.
+
+    Memory :math:`O(n m v + n \sum_v d_v)`. Time an outer iteration, with t steps of the solver,
+    :math:`O(n m^2 t v)`, and at most 50 times :math:`O(n m^2 + n m \log n)`.
+
+    Source: Fang et al. (2023); public code in the repository ``huangdonghere/UDBGL``. It tests for
+    more than c components with the sum of c singular values instead of c + 1, so that its
+    co-clustering always runs to the last iteration; and it starts it with made-up degrees. Both
+    are as derived here: c + 1, and the degrees of the graph.
+
+    Parameters
+    ----------
+    n_clusters : int
+        c.
+    n_anchors : int, optional
+        m. By default c.
+    alpha, beta : float
+        At least 0.
+    random_state : int, numpy.random.RandomState or None
+    memory_budget : int
+        Bytes that a fit may take.
+    """
+
+    def __init__(
+        self,
+        n_clusters,
+        n_anchors=None,
+        alpha=1e-3,
+        beta=1e-5,
+        random_state=None,
+        memory_budget=MEMORY_BUDGET,
+    ):
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.alpha = alpha
+        self.beta = beta
+        self.random_state = random_state
+        self.memory_budget = memory_budget
+
+    def memory(self, n_samples, n_features):
+        """Bytes: views as arrays, side by side and for k-means, the graphs of all views."""
+        m, v = self._anchors(n_samples), len(n_features)
+        return 8 * n_samples * (3 * sum(n_features) + m * (2 * v + 12))
+
+    def _solve(self, views, generator):
+        n, v, c = views[0].shape[0], len(views), self.n_clusters
+        m = self._anchors(n)
+        views = [_unit_range(dense(x)) for x in views]
+        seed = int(generator.integers(2**31))
+        anchors = kmeans(np.hstack(views), m, seed, _STARTS).cluster_centers_
+        anchors = np.split(anchors, np.cumsum([x.shape[1] for x in views])[:-1], axis=1)
+        grams = [a @ a.T for a in anchors]
+        products = [x @ a.T for x, a in zip(views, anchors)]
+        squares = sum((x**2).sum() for x in views)
+
+        def objective(z, delta, p):
+            fits = sum(
+                ((part @ gram - 2 * product + self.alpha * part) * part).sum()
+                for part, gram, product in zip(z, grams, products)
+            )
+            return float(squares + fits + self.beta * ((_fused(z, delta) - p) ** 2).sum())
+
+        z = [_nearest_anchors(x, a) for x, a in zip(views, anchors)]
+        delta, history = np.full(v, 1 / v), []
+        p, _ = cocluster(_fused(z, delta), c)
+        value = objective(z, delta, p)
+        for _ in range(_OUTER):
+            gap = 0.0
+            for a in range(v):
+                found = self._graph(z, delta, p, a, grams[a], products[a])
+                z[a], gap = found.z, max(gap, float(found.gap.max()))
+            old, delta = delta, _view_weights(z, p)
+            p, inner = cocluster(_fused(z, delta), c)
+            before, value = value, objective(z, delta, p)
+            count = bipartite_components(p).max() + 1
+            history.append(UDBGLRecord(value, tuple(delta.tolist()), int(count), inner, gap))
+            if min(abs(before - value), np.linalg.norm(delta - old)) < _TOLERANCE:
+                break
+        return Outcome(bipartite_components(p), graph=p, history=history)
+
+    def _graph(self, z, delta, p, a, gram, products):
+        """The graph of view a, all else fixed."""
+        others = _fused(z, delta) - delta[a] * z[a] - p
+        hessian = 2 * (gram + (self.alpha + self.beta * delta[a] ** 2) * np.eye(len(gram)))
+        linear = 2 * (self.beta * delta[a] * others - products)
+        return solve_rows(hessian, linear, start=z[a])
+
+    def _anchors(self, n):
+        for name in ("alpha", "beta"):
+            value = getattr(self, name)
+            if not 0 <= value < np.inf:
+                raise ValueError(f"{name} is {value!r}, it must be a number of at least 0")
+        m = self.n_clusters if self.n_anchors is None else self.n_anchors
+        if not isinstance(m, (int, np.integer)) or not self.n_clusters <= m <= n:
+            raise ValueError(
+                f"n_anchors is {m!r}, it must be an integer from n_clusters = {self.n_clusters} to "
+                f"the number of samples, {n}"
+            )
+        return int(m)
+
+
+def cocluster(graph, n_clusters):
+    """Change a bipartite graph as little as possible so that it has c connected components.
+
+    :class:`UDBGL` says how.
+
+    Parameters
+    ----------
+    graph : numpy.ndarray of shape (n, m)
+        Non-negative, with a link in every row.
+    n_clusters : int
+        c.
+
+    Returns
+    -------
+    p : numpy.ndarray of shape (n, m)
+        Rows in the simplex, links only where ``graph`` has one.
+    iterations : int
+    """
+    c, penalty = n_clusters, _START_PENALTY
+    links = graph > 0
+    linked = links.any(0)  # a column without links stays so
+    distances = bipartite_embedding(graph, c)[3]
+    for iteration in range(1, _INNER + 1):
+        moved = graph - penalty / 2 * distances
+        both = project_rows(moved, links)
+        both[:, linked] += project_rows(moved[:, linked].T, links[:, linked].T).T
+        both /= 2
+        _, _, s, new = bipartite_embedding(both, c)
+        if s[:c].sum() < c - _CONNECTED:
+            penalty, distances = 2 * penalty, new
+        elif s.sum() > c + 1 - _CONNECTED:
+            penalty /= 2
+        else:
+            break
+    return both / both.sum(1, keepdims=True), iteration
+
+
+def _fused(z, delta):
+    return sum(d * part for d, part in zip(delta, z))
+
+
+def _view_weights(z, p):
+    r"""The minimiser of :math:`\|\sum_v \delta_v Z^v - P\|_F^2` over the simplex."""
+    flat = np.stack([part.ravel() for part in z])
+    return solve_rows(2 * flat @ flat.T, -2 * (flat @ p.ravel())[None], tol=1e-12).z[0]
+
+
+def _unit_range(x):
+    """Every feature scaled to [0, 1]; a constant one becomes 1."""
+    low, high = x.min(0), x.max(0)
+    span = high / 2 - low / 2  # halves: the range itself may overflow
+    constant = span <= 0
+    scaled = (x / 2 - low / 2) / np.where(constant, 1, span)
+    scaled[:, constant] = 1
+    return scaled
+
+
+def _nearest_anchors(x, anchors):
+    """Gaussian weights of every sample's nearest anchors; rows sum to 1."""
+    d2 = (x**2).sum(1)[:, None] + (anchors**2).sum(1) - 2 * x @ anchors.T
+    d2 = np.maximum(d2, 0)
+    count = min(_NEIGHBORS, len(anchors))
+    near = np.argpartition(d2, count - 1, axis=1)[:, :count]
+    some = np.take_along_axis(d2, near, 1)
+    some -= some.min(1, keepdims=True)  # changes no weight, and not all of them can underflow
+    width = 2 * d2.mean() ** 2
+    weights = np.exp(-some / width) if width > 0 else np.ones_like(some)
+    graph = np.zeros_like(d2)
+    np.put_along_axis(graph, near, weights / weights.sum(1, keepdims=True), 1)
+    return graph

@@ -1,0 +1,164 @@
+"""What all methods share: shuffling and its undoing, the checks, the refusal of too much memory."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
+
+
+class Echo(Peer):
+    """Says what it was given: the value of the first feature is the label of a sample."""
+
+    def __init__(
+        self, n_clusters, kind="none", n_bytes=0, random_state=None, memory_budget=MEMORY_BUDGET
+    ):
+        self.n_clusters = n_clusters
+        self.kind = kind
+        self.n_bytes = n_bytes
+        self.random_state = random_state
+        self.memory_budget = memory_budget
+
+    def memory(self, n_samples, n_features):
+        self.asked_ = n_samples, tuple(n_features)
+        return self.n_bytes
+
+    def _solve(self, views, generator):
+        self.seen_ = views
+        first = dense(views[0])[:, 0]
+        graph = None
+        if self.kind == "square":
+            graph = np.outer(first, first + 1)
+        elif self.kind == "sparse square":
+            graph = scipy.sparse.coo_matrix(np.outer(first, first + 1))
+        elif self.kind == "anchors":
+            graph = first[:, None] * [1, 2, 3]
+        elif self.kind == "sparse anchors":
+            graph = scipy.sparse.csc_matrix(first[:, None] * [1, 2, 3])
+        return Outcome(first, dense(views[1]), graph, [generator.random()])
+
+
+def test_samples_are_shuffled_before_and_put_back_after():
+    model = Echo(2, random_state=0).fit(VIEWS)
+    order = model.seen_[0][:, 0].astype(int)
+    assert (order != np.arange(12)).any() and sorted(order) == list(range(12))
+    # Every view in the same order.
+    np.testing.assert_array_equal(model.seen_[1], VIEWS[1][order])
+    np.testing.assert_array_equal(model.labels_, np.arange(12))
+    assert model.labels_.dtype == np.int64
+    np.testing.assert_array_equal(model.embedding_, VIEWS[1])
+
+
+@pytest.mark.parametrize("kind", ["square", "sparse square"])
+def test_a_graph_between_samples_is_put_back_on_both_sides(kind):
+    graph = Echo(2, kind, random_state=0).fit(VIEWS).graph_
+    if kind == "sparse square":
+        assert graph.format == "csr"
+        graph = graph.toarray()
+    np.testing.assert_array_equal(graph, np.outer(np.arange(12), np.arange(12) + 1))
+
+
+@pytest.mark.parametrize("kind", ["anchors", "sparse anchors"])
+def test_a_graph_to_anchors_is_put_back_by_rows_alone(kind):
+    graph = Echo(2, kind, random_state=0).fit(VIEWS).graph_
+    if kind == "sparse anchors":
+        assert graph.format == "csr"
+        graph = graph.toarray()
+    np.testing.assert_array_equal(graph, np.arange(12)[:, None] * [1, 2, 3])
+
+
+def test_what_a_method_does_not_have_is_not_there():
+    model = Echo(2, random_state=0).fit(VIEWS)
+    assert not hasattr(model, "graph_")
+    assert len(model.history_) == 1 and model.n_features_ == (2, 3)
+    assert model.fit(VIEWS) is model
+    np.testing.assert_array_equal(Echo(2, random_state=0).fit_predict(VIEWS), np.arange(12))
+
+
+def test_the_seed_decides_the_order_and_the_draws():
+    one, again, other = (Echo(2, random_state=s).fit(VIEWS) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.seen_[0], again.seen_[0])
+    assert one.history_ == again.history_ != other.history_
+    assert (one.seen_[0] != other.seen_[0]).any()
+    # A generator of the caller's goes on from fit to fit.
+    state = np.random.RandomState(0)
+    first = Echo(2, random_state=state).fit(VIEWS).history_
+    assert first != Echo(2, random_state=state).fit(VIEWS).history_
+
+
+def test_the_global_random_state_is_left_alone():
+    np.random.seed(0)
+    expected = np.random.rand()
+    np.random.seed(0)
+    Echo(2, random_state=3).fit(VIEWS)
+    assert np.random.rand() == expected
+
+
+def test_sparse_views_stay_sparse_and_the_callers_are_left_alone():
+    sparse = scipy.sparse.csr_matrix(VIEWS[0])
+    before = sparse.toarray()
+    model = Echo(2, random_state=0).fit([sparse, VIEWS[1]])
+    assert scipy.sparse.issparse(model.seen_[0]) and model.seen_[0].format == "csr"
+    np.testing.assert_array_equal(model.labels_, np.arange(12))
+    np.testing.assert_array_equal(sparse.toarray(), before)
+    np.testing.assert_array_equal(dense(sparse), before)
+    assert dense(VIEWS[0]) is VIEWS[0]
+
+
+def test_integer_views_arrive_as_floats():
+    model = Echo(2, random_state=0).fit([x.astype(int) for x in VIEWS])
+    assert all(x.dtype == np.float64 for x in model.seen_)
+
+
+def test_too_much_memory_is_refused_before_anything_is_done():
+    model = Echo(2, n_bytes=3 * 2**30, memory_budget=2**30)
+    with pytest.raises(MemoryError, match=r"Echo on 12 samples .* 3\.0 GiB.* = 1\.0 GiB"):
+        model.fit(VIEWS)
+    assert model.asked_ == (12, (2, 3))
+    assert not hasattr(model, "seen_") and not hasattr(model, "labels_")
+    Echo(2, n_bytes=2**30, memory_budget=2**30).fit(VIEWS)  # as much as the budget is no more
+
+
+@pytest.mark.parametrize("bad", [1, 0, -3, 13])
+def test_a_number_of_clusters_out_of_range_is_refused(bad):
+    with pytest.raises(ValueError, match=f"n_clusters is {bad}, .* from 2 to .* 12"):
+        Echo(bad).fit(VIEWS)
+
+
+@pytest.mark.parametrize("bad", [2.0, "3", None, True])
+def test_a_number_of_clusters_that_is_no_integer_is_refused(bad):
+    with pytest.raises(ValueError, match="n_clusters is .* must be an integer"):
+        Echo(bad).fit(VIEWS)
+
+
+def test_unusable_views_are_refused():
+    with pytest.raises(ValueError, match="view 2 has 11 samples, view 1 has 12"):
+        Echo(2).fit([VIEWS[0], VIEWS[1][:11]])
+    with pytest.raises(ValueError, match="no views"):
+        Echo(2).fit([])
+    broken = VIEWS[0].copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(ValueError, match="view 1 has 1 NaN"):
+        Echo(2).fit([broken])
+
+
+def test_labels_that_are_passed_are_not_looked_at():
+    plain = Echo(2, random_state=0).fit(VIEWS)
+    given = Echo(2, random_state=0).fit(VIEWS, np.zeros(3))
+    np.testing.assert_array_equal(plain.labels_, given.labels_)
+    np.testing.assert_array_equal(
+        plain.labels_, Echo(2, random_state=0).fit_predict(VIEWS, object())
+    )
+
+
+def test_keeps_the_contract_of_an_estimator():
+    model = Echo(4, kind="square", random_state=5)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(n_clusters=3).n_clusters == 3
+    with pytest.raises(NotImplementedError):
+        Peer()._solve(VIEWS, None)
+    with pytest.raises(NotImplementedError):
+        Peer().memory(3, (2,))

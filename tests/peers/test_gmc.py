@@ -1,0 +1,219 @@
+"""GMC: its row updates against a general solver, its components against planted ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import minimize
+from sklearn.base import clone
+
+from dmac.metrics import scores
+from dmac.peers import gmc
+from dmac.peers.gmc import GMC, _fuse, _nearest, _row_minimisers, _standardised
+
+WIDTHS = (7, 12, 9)
+
+
+def easy_views(n=120, c=4, seed=0, noise=0.3):
+    """Three views of samples around c far centres, unsorted, and their classes."""
+    generator = np.random.default_rng(seed)
+    classes = generator.permutation(np.arange(n) % c)
+    views = []
+    for d in WIDTHS:
+        centres = 2 * generator.normal(size=(c, d))
+        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
+    return views, classes
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b))) == len(set(a)) == len(set(b))
+
+
+def programme(costs, curvature):
+    """min costs'z + curvature ||z||^2 over the simplex, by sequential quadratic programming."""
+    m = len(costs)
+    return minimize(
+        lambda z: costs @ z + curvature * z @ z,
+        np.full(m, 1 / m),
+        jac=lambda z: costs + 2 * curvature * z,
+        bounds=[(0, 1)] * m,
+        constraints={"type": "eq", "fun": lambda z: z.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 300},
+    ).x
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_a_view_are_minimisers_and_have_k_neighbours(seed):
+    costs = np.random.default_rng(seed).normal(size=(5, 7))
+    s, curvature = _row_minimisers(costs)
+    assert ((s > 0).sum(1) == 6).all()
+    for e, a, row in zip(costs, curvature, s):
+        np.testing.assert_allclose(row, programme(e, a), atol=1e-5)
+        # With any larger curvature the last one would be a neighbour, too.
+        assert (programme(e, 1.2 * a) > 1e-4).all()
+
+
+def test_rows_with_equal_costs():
+    s, curvature = _row_minimisers(np.array([[3.0, 3, 3], [0, 0, 0], [1, 1, 2]]))
+    np.testing.assert_allclose(s[2], [0.5, 0.5, 0])
+    np.testing.assert_allclose(s.sum(1), 1)
+    assert ((s[:2] == 0.5).sum(1) == 2).all() and curvature[0] == 0
+
+
+def test_the_fused_row_is_the_minimiser_for_equal_weights():
+    generator = np.random.default_rng(0)
+    n, penalty, w = 9, 3.0, 0.4
+    graphs = []
+    for _ in range(2):
+        dense = generator.dirichlet(np.ones(n), n) * (generator.random((n, n)) < 0.6)
+        dense[np.arange(n), np.arange(n) - 1] = 0.3
+        graphs.append(scipy.sparse.csr_matrix(dense))
+    f = np.linalg.qr(generator.normal(size=(n, 3)))[0]
+    fused = _fuse(graphs, f, penalty / (2 * 2) / w).toarray()
+    np.testing.assert_allclose(fused.sum(1), 1)
+    e = ((f[:, None] - f) ** 2).sum(2)
+    for i in range(n):
+        rows = np.array([g.toarray()[i] for g in graphs])
+        on = rows.sum(0) > 0
+        assert (fused[i, ~on] == 0).all()
+        # sum_v w ||u - s^v||^2 + penalty e'u, its constants left out
+        expected = programme(penalty * e[i, on] - 2 * w * rows[:, on].sum(0), 2 * w)
+        np.testing.assert_allclose(fused[i, on], expected, atol=1e-5)
+
+
+def test_links_in_several_blocks_give_the_same_graph(monkeypatch):
+    graphs = [scipy.sparse.random(20, 20, 0.3, "csr", rng=0) + scipy.sparse.eye(20)] * 2
+    f = np.random.default_rng(0).normal(size=(20, 3))
+    whole = _fuse(graphs, f, 0.1).toarray()
+    monkeypatch.setattr(gmc, "_LINKS", 7)
+    np.testing.assert_array_equal(_fuse(graphs, f, 0.1).toarray(), whole)
+
+
+def test_neighbours_are_those_of_the_whole_distance_matrix():
+    x = np.random.default_rng(0).normal(size=(700, 4))  # more than one block of rows
+    indices, distances = _nearest(x, 5)
+    d2 = ((x[:, None] - x) ** 2).sum(2)
+    np.fill_diagonal(d2, np.inf)
+    np.testing.assert_array_equal(indices, np.argsort(d2, axis=1)[:, :5])
+    np.testing.assert_allclose(distances, np.sort(d2, axis=1)[:, :5], atol=1e-10)
+
+
+def test_samples_are_standardised():
+    x = np.array([[1.0, 2, 3], [5, 5, 5], [0, 0, 0], [1e200, 0, -1e200]])
+    z = _standardised(x)
+    np.testing.assert_allclose(z.mean(1), 0, atol=1e-15)
+    np.testing.assert_allclose(z[[0, 3]].std(1), 1)
+    assert (z[1:3] == 0).all()
+    np.testing.assert_allclose(_standardised(7 * x[:1] + 4), z[:1], atol=1e-14)
+
+
+def test_finds_easy_clusters_and_says_how():
+    views, classes = easy_views()
+    model = GMC(4, random_state=0).fit(views)
+    assert scores(classes, model.labels_)["acc"] > 0.95
+    assert model.graph_.shape == (120, 120) and model.embedding_.shape == (120, 4)
+    np.testing.assert_allclose(model.graph_.sum(1), 1)
+    # The labels are the components: no link leaves a cluster.
+    rows, columns = model.graph_.nonzero()
+    np.testing.assert_array_equal(model.labels_[rows], model.labels_[columns])
+    last = model.history_[-1]
+    assert last.smallest == 0 and last.next_smallest > 0
+
+
+@pytest.mark.parametrize("c", [2, 3, 5])
+def test_planted_components_come_out_exactly(c):
+    views, classes = easy_views(n=40 * c, c=c, noise=0.05)
+    model = GMC(c, random_state=0).fit(views)
+    assert same_partition(model.labels_, classes)
+    assert len(model.history_) == 1  # there was nothing to do
+
+
+def test_links_between_the_clusters_are_cut_by_a_growing_weight():
+    # Few samples a cluster, so that some of the 15 neighbours are of another one.
+    views, classes = easy_views(n=48, c=4)
+    model = GMC(4, random_state=0).fit(views)
+    weights = [record.laplacian_weight for record in model.history_]
+    assert len(weights) > 1 and weights[1] == 2
+    assert len(set(model.labels_)) == 4
+    assert scores(classes, model.labels_)["acc"] > 0.95
+
+
+def test_too_many_components_halve_the_weight_and_are_left_alone():
+    views, classes = easy_views(n=120, c=4, noise=0.05)
+    model = GMC(2, random_state=0).fit(views)
+    weights = [record.laplacian_weight for record in model.history_]
+    np.testing.assert_allclose(weights, 0.5 ** np.arange(20))
+    assert same_partition(model.labels_, classes)
+
+
+def test_the_order_of_samples_and_the_seed_change_nothing():
+    views, _ = easy_views(n=90, c=3, noise=1.5)
+    order = np.random.default_rng(5).permutation(90)
+    model = GMC(3, random_state=0).fit(views)
+    other = GMC(3, random_state=1).fit([x[order] for x in views])
+    assert same_partition(model.labels_[order], other.labels_)
+    np.testing.assert_allclose(
+        model.graph_.toarray()[np.ix_(order, order)], other.graph_.toarray(), atol=1e-6
+    )
+
+
+def test_the_same_seed_gives_the_same_bits():
+    views, _ = easy_views(noise=1.0)
+    graphs = [GMC(4, random_state=2).fit(views).graph_.toarray() for _ in range(2)]
+    np.testing.assert_array_equal(*graphs)
+
+
+def test_sparse_integer_and_single_views():
+    generator = np.random.default_rng(0)
+    counts = generator.poisson(0.4, size=(60, 30))
+    counts[:30, :10] += 3
+    counts[30:, 10:20] += 3
+    dense = GMC(2, random_state=0).fit([counts])
+    sparse = GMC(2, random_state=0).fit([scipy.sparse.csr_matrix(counts)])
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    assert scores(np.arange(60) < 30, dense.labels_)["acc"] > 0.95
+
+
+def test_degenerate_samples_stay_finite():
+    views, _ = easy_views(n=40)
+    views[0][3] = 0
+    views[1][:, 2] = 7
+    views[2][:] = 1  # a view that says nothing
+    views = [np.repeat(x[:3], 10, axis=0) if a else x[:30] for a, x in enumerate(views)]
+    model = GMC(4, random_state=0).fit(views)
+    assert np.isfinite(model.graph_.data).all() and np.isfinite(model.embedding_).all()
+    assert all(np.isfinite(record.objective) for record in model.history_)
+
+
+def test_identical_samples_stay_finite():
+    model = GMC(2, n_neighbors=3, random_state=0).fit([np.ones((12, 3)), np.zeros((12, 2))])
+    assert np.isfinite(model.graph_.data).all() and len(model.labels_) == 12
+
+
+def test_few_samples_cut_the_neighbours_down_and_say_so():
+    views, classes = easy_views(n=8, c=2)
+    with pytest.warns(UserWarning, match="needs 17 samples, there are 8: 6 are taken"):
+        model = GMC(2, random_state=0).fit(views)
+    assert np.diff(model.graph_.indptr).max() <= 7
+    model = GMC(2, n_neighbors=2, random_state=0).fit(views)
+    assert scores(classes, model.labels_)["acc"] == 1
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(ValueError, match="at least 3 samples, there are 2"):
+        GMC(2).fit([np.eye(2)])
+    for k in (0, 2.5, None):
+        with pytest.raises(ValueError, match="n_neighbors"):
+            GMC(2, n_neighbors=k).fit([np.eye(5)])
+
+
+def test_parameters_and_memory():
+    model = GMC(3, n_neighbors=7, random_state=1, memory_budget=10)
+    assert clone(model).get_params() == model.get_params() == {
+        "n_clusters": 3, "n_neighbors": 7, "random_state": 1, "memory_budget": 10
+    }
+    with pytest.raises(MemoryError, match="memory_budget"):
+        model.fit(easy_views()[0])
+    # Linear in the samples.
+    steps = np.diff([model.memory(n, WIDTHS) for n in (10_000, 20_000, 30_000)])
+    assert steps[0] == steps[1] > 0

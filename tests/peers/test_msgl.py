@@ -1,0 +1,210 @@
+"""MSGL: each block's update by itself, then the whole on easy and on degenerate views."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.base import clone
+
+from dmac.metrics import scores
+from dmac.peers import msgl
+from dmac.peers._spectral import bipartite_embedding
+from dmac.peers.msgl import MSGL, _Fit
+
+WIDTHS = (7, 12, 9)
+
+
+@pytest.fixture(autouse=True)
+def fewer_starts(monkeypatch):
+    monkeypatch.setattr(msgl, "_LABEL_STARTS", 10)
+
+
+def easy_views(n=120, c=4, seed=0, noise=0.3):
+    """Three views of samples around c far centres, unsorted, and their classes."""
+    generator = np.random.default_rng(seed)
+    classes = generator.permutation(np.arange(n) % c)
+    views = []
+    for d in WIDTHS:
+        centres = 2 * generator.normal(size=(c, d))
+        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
+    return views, classes
+
+
+def problem(seed, n=15, m=6):
+    """Two views with anchors, a graph and its W, weights."""
+    generator = np.random.default_rng(seed)
+    views = [generator.normal(size=(n, d)) for d in (4, 5)]
+    anchors = [generator.normal(size=(m, d)) for d in (4, 5)]
+    z = generator.dirichlet(np.ones(m), n)
+    fits = [_Fit(x, a) for x, a in zip(views, anchors)]
+    return views, anchors, fits, z, bipartite_embedding(z, 3)[3], generator.random(2) + 0.2
+
+
+def objective(model, views, anchors, z, weights, w):
+    """Term by term, as it is written."""
+    fit = sum(a * ((x - z @ b) ** 2).sum() for a, x, b in zip(weights, views, anchors))
+    graph = sum(w[i, j] * z[i, j] for i in range(z.shape[0]) for j in range(z.shape[1]))
+    return (
+        fit + model.alpha * (z**2).sum() + model.beta * graph + sum(a**model.gamma for a in weights)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_objective_is_what_is_written(seed):
+    views, anchors, fits, z, w, weights = problem(seed)
+    model = MSGL(3, alpha=0.7, beta=11.0, gamma=-2.0)
+    expected = objective(model, views, anchors, z, weights, w)
+    assert model._objective(fits, z, weights, w) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neither_block_raises_the_objective_for_fixed_w(seed):
+    views, anchors, fits, z, w, weights = problem(seed)
+    model = MSGL(3, alpha=0.7, beta=11.0, gamma=-2.0)
+    before = objective(model, views, anchors, z, weights, w)
+    new = model._graph(fits, weights, w, z).z
+    middle = objective(model, views, anchors, new, weights, w)
+    after = objective(model, views, anchors, new, model._weights(fits, new), w)
+    assert middle < before - 1e-3
+    assert after < middle - 1e-3
+
+
+def test_rows_of_the_graph_are_minimisers():
+    views, anchors, fits, z, w, weights = problem(0)
+    model = MSGL(3, alpha=0.7, beta=11.0, gamma=-2.0)
+    new = model._graph(fits, weights, w, z).z
+    for i in range(len(z)):
+
+        def part(row):
+            fit = sum(
+                a * ((x[i] - row @ b) ** 2).sum() for a, x, b in zip(weights, views, anchors)
+            )
+            return fit + model.alpha * row @ row + model.beta * w[i] @ row
+
+        other = minimize(
+            part,
+            np.full(6, 1 / 6),
+            bounds=[(0, 1)] * 6,
+            constraints={"type": "eq", "fun": lambda row: row.sum() - 1},
+            method="SLSQP",
+            options={"ftol": 1e-13, "maxiter": 300},
+        )
+        assert part(new[i]) <= other.fun + 1e-6
+        np.testing.assert_allclose(new[i], other.x, atol=5e-3)
+
+
+@pytest.mark.parametrize("gamma", [-5.0, -1.0, -0.3])
+def test_weights_are_minimisers(gamma):
+    views, anchors, fits, z, *_ = problem(1)
+    found = MSGL(3, gamma=gamma)._weights(fits, z)
+    for a, x, b in zip(found, views, anchors):
+        residual = ((x - z @ b) ** 2).sum()
+        other = minimize_scalar(
+            lambda t: np.exp(t) * residual + np.exp(gamma * t), bounds=(-9, 9), method="bounded"
+        )
+        assert np.log(a) == pytest.approx(other.x, abs=1e-3)
+
+
+def test_without_the_graph_term_the_objective_never_rises():
+    views, _ = easy_views(noise=1.0)
+    model = MSGL(4, n_anchors=20, beta=0, gamma=-1, random_state=0).fit(views)
+    values = [record.objective for record in model.history_]
+    assert len(values) > 2
+    assert (np.diff(values) <= 1e-4 * np.abs(values[0])).all()
+
+
+def test_finds_easy_clusters():
+    views, classes = easy_views()
+    model = MSGL(4, n_anchors=12, random_state=0).fit(views)
+    assert scores(classes, model.labels_)["acc"] > 0.95
+    assert model.graph_.shape == (120, 12) and model.embedding_.shape == (120, 4)
+    np.testing.assert_allclose(model.graph_.sum(1), 1)
+    assert all(record.gap <= 1e-6 for record in model.history_)
+    assert all(w > 0 for record in model.history_ for w in record.weights)
+
+
+def test_the_graph_term_pulls_towards_c_components():
+    views, _ = easy_views(noise=1.5)
+    energy = []
+    for beta in (0.0, 300.0):
+        model = MSGL(4, n_anchors=12, beta=beta, random_state=0).fit(views)
+        energy.append(4 - bipartite_embedding(model.graph_, 4)[2][:4].sum())
+    assert energy[1] < 0.5 * energy[0]
+
+
+def test_stops_when_the_graph_no_longer_moves():
+    views, _ = easy_views()
+    history = MSGL(4, n_anchors=12, random_state=0).fit(views).history_
+    assert 6 <= len(history) <= 30
+    if len(history) < 30:
+        assert history[-1].change < 1e-3
+    assert all(record.change >= 1e-3 for record in history[5:-1])
+
+
+def test_the_order_of_samples_does_not_help():
+    views, classes = easy_views(noise=1.0)
+    in_order = np.argsort(classes, kind="stable")
+    a, b = [], []
+    for seed in range(4):
+        model = MSGL(4, n_anchors=12, random_state=seed)
+        a.append(scores(classes, model.fit_predict(views))["acc"])
+        sorted_ = model.fit_predict([x[in_order] for x in views])
+        b.append(scores(classes[in_order], sorted_)["acc"])
+    assert abs(np.mean(a) - np.mean(b)) < 0.15
+
+
+def test_the_same_seed_gives_the_same_bits():
+    views, _ = easy_views(noise=1.0)
+    models = [MSGL(4, n_anchors=10, random_state=5).fit(views) for _ in range(2)]
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    np.testing.assert_array_equal(models[0].graph_, models[1].graph_)
+
+
+def test_sparse_views_give_what_dense_ones_give():
+    generator = np.random.default_rng(0)
+    counts = generator.poisson(0.3, size=(80, 30))
+    counts[:40, :10] += 2
+    counts[40:, 10:20] += 2
+    dense = MSGL(2, n_anchors=6, random_state=0).fit([counts])
+    sparse = MSGL(2, n_anchors=6, random_state=0).fit([scipy.sparse.csr_matrix(counts)])
+    np.testing.assert_allclose(dense.graph_, sparse.graph_, atol=1e-4)
+    assert scores(np.arange(80) < 40, sparse.labels_)["acc"] > 0.95
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_degenerate_views_stay_finite(normalize):
+    views, _ = easy_views(n=30)
+    views[0][3] = 0
+    views[1][:, 2] = 7
+    views[2][:] = 1
+    views = [np.repeat(x[:3], 10, axis=0) for x in views]
+    model = MSGL(4, n_anchors=9, normalize=normalize, random_state=0).fit(views)
+    assert np.isfinite(model.graph_).all() and np.isfinite(model.embedding_).all()
+    for record in model.history_:
+        assert np.isfinite(record.objective) and np.isfinite(record.weights).all()
+
+
+def test_zero_views_stay_finite():
+    model = MSGL(2, n_anchors=4, random_state=0).fit([np.zeros((9, 3)), np.zeros((9, 2))])
+    assert np.isfinite(model.graph_).all() and len(model.labels_) == 9
+
+
+def test_impossible_settings_are_refused():
+    views, _ = easy_views()
+    for name, value in [("alpha", -1), ("beta", np.nan), ("gamma", 0), ("gamma", 2)]:
+        with pytest.raises(ValueError, match=f"{name} is"):
+            MSGL(4, **{name: value}).fit(views)
+    for m in (3, 121, 7.5):
+        with pytest.raises(ValueError, match="n_anchors is .* from n_clusters = 4 to .* 120"):
+            MSGL(4, n_anchors=m).fit(views)
+
+
+def test_parameters_and_memory():
+    settings = {
+        "n_clusters": 3, "n_anchors": 8, "alpha": 2.0, "beta": 5.0, "gamma": -2.0,
+        "normalize": False, "random_state": 1, "memory_budget": 10,
+    }
+    model = MSGL(**settings)
+    assert clone(model).get_params() == model.get_params() == settings
+    with pytest.raises(MemoryError, match="memory_budget"):
+        model.fit(easy_views()[0])

@@ -1,0 +1,263 @@
+"""UDBGL: each block's update by itself, its co-clustering on planted graphs, then the whole."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import minimize
+from sklearn.base import clone
+
+from dmac.metrics import scores
+from dmac.peers._spectral import bipartite_components, bipartite_embedding
+from dmac.peers.udbgl import (
+    UDBGL,
+    _fused,
+    _nearest_anchors,
+    _unit_range,
+    _view_weights,
+    cocluster,
+)
+
+WIDTHS = (7, 12, 9)
+
+
+def easy_views(n=120, c=4, seed=0, noise=0.3):
+    """Three views of samples around c far centres, unsorted, and their classes."""
+    generator = np.random.default_rng(seed)
+    classes = generator.permutation(np.arange(n) % c)
+    views = []
+    for d in WIDTHS:
+        centres = 2 * generator.normal(size=(c, d))
+        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
+    return views, classes
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b))) == len(set(a)) == len(set(b))
+
+
+def problem(seed, n=12, m=5):
+    """Two views with anchors, graphs, weights and a fused graph."""
+    generator = np.random.default_rng(seed)
+    views = [generator.normal(size=(n, d)) for d in (4, 6)]
+    anchors = [generator.normal(size=(m, d)) for d in (4, 6)]
+    z = [generator.dirichlet(np.ones(m), n) for _ in views]
+    p = generator.dirichlet(np.full(m, 0.2), n)
+    return views, anchors, z, np.array([0.3, 0.7]), p
+
+
+def objective(model, views, anchors, z, delta, p):
+    fits = sum(
+        ((x - part @ a) ** 2).sum() + model.alpha * (part**2).sum()
+        for x, a, part in zip(views, anchors, z)
+    )
+    return fits + model.beta * ((sum(d * part for d, part in zip(delta, z)) - p) ** 2).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neither_block_raises_the_objective(seed):
+    views, anchors, z, delta, p = problem(seed)
+    model = UDBGL(3, alpha=0.1, beta=3.0)
+    value = objective(model, views, anchors, z, delta, p)
+    for a in range(2):
+        gram, products = anchors[a] @ anchors[a].T, views[a] @ anchors[a].T
+        z[a] = model._graph(z, delta, p, a, gram, products).z
+        new = objective(model, views, anchors, z, delta, p)
+        assert new < value - 1e-3
+        value = new
+    new = objective(model, views, anchors, z, _view_weights(z, p), p)
+    assert new < value - 1e-6
+
+
+def test_rows_of_a_view_are_minimisers():
+    views, anchors, z, delta, p = problem(5)
+    model = UDBGL(3, alpha=0.1, beta=3.0)
+    gram, products = anchors[1] @ anchors[1].T, views[1] @ anchors[1].T
+    found = model._graph(z, delta, p, 1, gram, products).z
+    for i in range(len(p)):
+
+        def part(row):
+            tried = [z[0][i], row]
+            fused = sum(d * t for d, t in zip(delta, tried)) - p[i]
+            fit = ((views[1][i] - row @ anchors[1]) ** 2).sum()
+            return fit + 0.1 * row @ row + 3 * fused @ fused
+
+        other = minimize(
+            part,
+            np.full(5, 0.2),
+            bounds=[(0, 1)] * 5,
+            constraints={"type": "eq", "fun": lambda row: row.sum() - 1},
+            method="SLSQP",
+            options={"ftol": 1e-13},
+        )
+        assert part(found[i]) <= other.fun + 1e-5
+        np.testing.assert_allclose(found[i], other.x, atol=5e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_view_weights_are_those_of_a_grid_search(seed):
+    *_, z, _, p = problem(seed)
+    found = _view_weights(z, p)
+    assert found.min() >= 0 and found.sum() == pytest.approx(1)
+    steps = np.linspace(0, 1, 2001)
+    values = [((t * z[0] + (1 - t) * z[1] - p) ** 2).sum() for t in steps]
+    assert found[0] == pytest.approx(steps[np.argmin(values)], abs=1e-3)
+
+
+def planted_bipartite(c, n=60, m=12, noise=0.0, seed=0):
+    """A row-stochastic graph with c blocks, and a weak link from every row elsewhere."""
+    generator = np.random.default_rng(seed)
+    rows, columns = generator.permutation(np.arange(n) % c), np.arange(m) % c
+    graph = generator.random((n, m)) * (rows[:, None] == columns)
+    graph[np.arange(n), rows] += 0.5
+    graph += noise * generator.random((n, m))
+    return graph / graph.sum(1, keepdims=True), rows
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
+def test_coclustering_finds_exactly_the_planted_components(c, noise):
+    graph, rows = planted_bipartite(c, noise=noise)
+    if noise:
+        assert bipartite_components(graph).max() == 0
+    p, iterations = cocluster(graph, c)
+    assert same_partition(bipartite_components(p), rows)
+    assert iterations < 50
+    assert (p >= 0).all() and (p[graph == 0] == 0).all()
+    np.testing.assert_allclose(p.sum(1), 1)
+    s = bipartite_embedding(p, c)[2]
+    assert s[:c].sum() == pytest.approx(c) and s[c] < 1 - 1e-6
+
+
+def test_coclustering_stops_at_once_where_there_is_nothing_to_do():
+    assert cocluster(planted_bipartite(3)[0], 3)[1] == 1
+
+
+def test_coclustering_cannot_join_components_and_ends():
+    graph, rows = planted_bipartite(4)
+    p, iterations = cocluster(graph, 2)
+    assert iterations == 50
+    assert same_partition(bipartite_components(p), rows)
+
+
+def test_columns_without_links_stay_so():
+    graph = np.hstack([planted_bipartite(3, noise=0.1)[0], np.zeros((60, 2))])
+    p, _ = cocluster(graph, 3)
+    assert np.isfinite(p).all() and (p[:, -2:] == 0).all()
+
+
+def test_features_are_scaled_to_their_range():
+    x = np.array([[1.0, 5, -1e308], [3, 5, 1e308], [2, 5, 0]])
+    np.testing.assert_allclose(_unit_range(x), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
+
+
+def test_graphs_start_at_the_nearest_anchors():
+    generator = np.random.default_rng(0)
+    x, anchors = generator.random((20, 3)), generator.random((8, 3))
+    graph = _nearest_anchors(x, anchors)
+    d2 = ((x[:, None] - anchors) ** 2).sum(2)
+    for row, distances in zip(graph, d2):
+        near = np.argsort(distances)[:5]
+        weights = np.exp(-distances[near] / (2 * d2.mean() ** 2))
+        np.testing.assert_allclose(row[near], weights / weights.sum())
+        assert (row > 0).sum() == 5
+    # Where every weight would underflow, the nearest anchor is left.
+    graph = _nearest_anchors(np.array([[1e-3]]), np.array([[0.0], [0.0095]]))
+    np.testing.assert_array_equal(graph, [[1, 0]])
+    np.testing.assert_allclose(_nearest_anchors(np.zeros((3, 2)), np.zeros((2, 2))), 0.5)
+
+
+def test_finds_easy_clusters_as_components():
+    views, classes = easy_views()
+    model = UDBGL(4, random_state=0).fit(views)
+    assert scores(classes, model.labels_)["acc"] > 0.95
+    assert model.graph_.shape == (120, 4)
+    assert same_partition(model.labels_, bipartite_components(model.graph_))
+    assert model.history_[-1].n_components == len(set(model.labels_)) == 4
+    assert all(record.gap <= 1e-6 for record in model.history_)
+    assert all(sum(record.weights) == pytest.approx(1) for record in model.history_)
+
+
+def test_more_anchors_than_clusters():
+    views, classes = easy_views()
+    model = UDBGL(4, n_anchors=12, random_state=0).fit(views)
+    assert scores(classes, model.labels_)["acc"] > 0.95
+    assert model.graph_.shape == (120, 12)
+
+
+def test_the_objective_of_the_last_record_is_that_of_the_result():
+    views, _ = easy_views(noise=1.0)
+    model = UDBGL(4, n_anchors=9, alpha=0.5, beta=0.0, random_state=0).fit(views)
+    values = [record.objective for record in model.history_]
+    # Without the fused graph's term every step is that of the views' graphs alone.
+    assert (np.diff(values) <= 1e-4).all()
+    x = np.hstack([_unit_range(v) for v in views])
+    assert 0 < values[-1] < (x**2).sum() + 0.5 * 3 * 120
+
+
+def test_the_order_of_samples_does_not_help():
+    views, classes = easy_views(noise=1.2)
+    in_order = np.argsort(classes, kind="stable")
+    a, b = [], []
+    for seed in range(6):
+        model = UDBGL(4, random_state=seed)
+        a.append(scores(classes, model.fit_predict(views))["acc"])
+        sorted_ = model.fit_predict([x[in_order] for x in views])
+        b.append(scores(classes[in_order], sorted_)["acc"])
+    assert abs(np.mean(a) - np.mean(b)) < 0.15
+
+
+def test_the_same_seed_gives_the_same_bits():
+    views, _ = easy_views(noise=1.0)
+    models = [UDBGL(4, n_anchors=8, random_state=5).fit(views) for _ in range(2)]
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    np.testing.assert_array_equal(models[0].graph_, models[1].graph_)
+
+
+def test_sparse_integer_and_single_views():
+    generator = np.random.default_rng(0)
+    counts = generator.poisson(0.3, size=(80, 30))
+    counts[:40, :10] += 2
+    counts[40:, 10:20] += 2
+    dense = UDBGL(2, random_state=0).fit([counts])
+    sparse = UDBGL(2, random_state=0).fit([scipy.sparse.csr_matrix(counts)])
+    np.testing.assert_array_equal(dense.graph_, sparse.graph_)
+    assert scores(np.arange(80) < 40, sparse.labels_)["acc"] > 0.95
+
+
+def test_degenerate_views_stay_finite():
+    views, _ = easy_views(n=30)
+    views[0][3] = 0
+    views[1][:, 2] = 7
+    views[2][:] = 1
+    views = [np.repeat(x[:3], 10, axis=0) for x in views]
+    model = UDBGL(4, n_anchors=6, random_state=0).fit(views)
+    assert np.isfinite(model.graph_).all()
+    assert all(np.isfinite(record.objective) for record in model.history_)
+    model = UDBGL(2, random_state=0).fit([np.zeros((9, 3)), np.zeros((9, 2))])
+    assert np.isfinite(model.graph_).all() and len(model.labels_) == 9
+
+
+def test_the_fused_graph_is_the_weighted_mean():
+    *_, z, delta, _ = problem(0)
+    np.testing.assert_allclose(_fused(z, delta), 0.3 * z[0] + 0.7 * z[1])
+
+
+def test_impossible_settings_are_refused():
+    views, _ = easy_views()
+    for name, value in [("alpha", -1), ("beta", np.nan), ("beta", np.inf)]:
+        with pytest.raises(ValueError, match=f"{name} is"):
+            UDBGL(4, **{name: value}).fit(views)
+    for m in (3, 121, 7.5):
+        with pytest.raises(ValueError, match="n_anchors is .* from n_clusters = 4 to .* 120"):
+            UDBGL(4, n_anchors=m).fit(views)
+
+
+def test_parameters_and_memory():
+    settings = {
+        "n_clusters": 3, "n_anchors": 8, "alpha": 2.0, "beta": 5.0, "random_state": 1,
+        "memory_budget": 10,
+    }
+    model = UDBGL(**settings)
+    assert clone(model).get_params() == model.get_params() == settings
+    with pytest.raises(MemoryError, match="memory_budget"):
+        model.fit(easy_views()[0])
