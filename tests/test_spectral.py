@@ -41,6 +41,9 @@ VARIANTS = {
     "equal weights": dict(level_weight="equal"),
     "flat votes": dict(vote_rounds=2, vote_form="flat"),
     "filtered votes": dict(vote_rounds=1, vote_form="filtered"),
+    "learned votes": dict(vote_form="learned"),
+    "no votes": dict(vote_rounds=0),
+    "two rounds": dict(vote_rounds=2),
     "guarded votes": dict(vote_rounds=1, guard=0.99),
     "votes refused": dict(vote_rounds=1, guard=1.0),
 }
@@ -89,7 +92,7 @@ def test_same_seed_same_labels_other_order_same_partition():
 
 def test_refused_votes_leave_the_first_stage():
     views, _ = planted(noise=3.0)
-    plain = fit(views)
+    plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
     for seed in range(6):
         model = fit(views, dataclasses.replace(SMALL, vote_rounds=1, guard=1.0), seed=seed)
         before, after = model.network_.stabilities
