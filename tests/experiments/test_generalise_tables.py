@@ -102,8 +102,8 @@ def test_intervals_as_text_are_over_data_sets():
 
 def test_choices_are_all_variants_at_seeds_that_all_have(runs):
     scores = tables.choices(runs)
-    parts, constants = (GROUPS[f"closed form, {name}"]["variants"] for name in ("parts", "constants"))
-    assert set(scores.index) == {"CLOSED_FORM", *parts, *constants}
+    groups = (GROUPS[f"closed form, {name}"]["variants"] for name in ("parts", "constants"))
+    assert set(scores.index) == {"CLOSED_FORM", *(name for group in groups for name in group)}
     assert list(scores) == list(SIXTEEN)
     assert scores.loc["CLOSED_FORM"].tolist() == pytest.approx([71.5] * 16)  # of seeds 1 and 2
     assert scores.loc["no guard"].tolist() == pytest.approx([72.5] * 16)
