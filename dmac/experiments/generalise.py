@@ -133,5 +133,5 @@ GROUPS = {
     ),
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
     "closed form, parts": _group(_runs_of(PARTS), 2),
-    "closed form, constants": _group(_runs_of(CONSTANTS), 2),
+    "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }
