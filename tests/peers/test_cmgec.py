@@ -80,7 +80,8 @@ def test_information_loss_is_its_definition_and_knows_the_independent_case():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick("CMGEC", fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3).fit(
+    more = dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3)
+    history = quick("CMGEC", **more).fit(
         easy_views()[0]
     ).history_
     assert [r.stage for r in history] == ["fusion"] * 30 + ["embedding"] * 30 + ["joint"] * 20
