@@ -5,6 +5,7 @@ that most of them support. It is never formed: B has k entries a row and set, an
 is one with :math:`B^T` and one with B. Chapter 11 of the book derives it.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,15 +131,16 @@ class AveragedGraph:
     def __init__(self, factors, weights):
         self.rows = average(factors, weights)
         self._columns = self.rows.T.tocsr()
+        # PyTorch takes all its threads for a product, SciPy one.
+        self._products = _tensor(self.rows), _tensor(self._columns)
 
     def to_anchors(self, x):
         """B^T x: (n, d) -> (M, d), of the samples of all processes."""
-        found = self._columns @ x
-        return parallel.total(torch.as_tensor(found)).numpy() if parallel.shards() else found
+        return parallel.total(self._products[1] @ torch.as_tensor(x)).numpy()
 
     def __matmul__(self, x):
         """G x: (n, d) -> (n, d)."""
-        return self.rows @ self.to_anchors(x)
+        return (self._products[0] @ torch.as_tensor(self.to_anchors(x))).numpy()
 
     def parts(self, most):
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
@@ -208,6 +210,13 @@ class AveragedGraph:
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors(u[mine][:, keep]) / values[keep]
         return values.clip(0, 1), lift
+
+
+def _tensor(matrix):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are young
+        parts = (torch.as_tensor(x) for x in (matrix.indptr, matrix.indices, matrix.data))
+        return torch.sparse_csr_tensor(*parts, matrix.shape)
 
 
 def _gather(x):

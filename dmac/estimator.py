@@ -39,7 +39,8 @@ class DMAC(ClusterMixin, BaseEstimator):
     n_clusters : int
         c, from 2 to n.
     recipe : str or dmac.recipes.Recipe
-        "published", "released", "revised", or an instance.
+        "closed_form", which trains nothing, "revised", "released", "published", or an instance.
+        :mod:`dmac.recipes` says what each of them is for.
     random_state : int, numpy.random.RandomState or None
         Draws everything that is random: the order of the samples, the initial weights, the noise,
         the k-means starts. The same integer gives the same labels on the same machine, on the CPU
@@ -54,19 +55,23 @@ class DMAC(ClusterMixin, BaseEstimator):
     labels_ : numpy.ndarray of shape (n,), int64
         Clusters from 0: k-means on the last epoch's Z.
     embedding_ : numpy.ndarray of shape (n, d)
-        The fused Z after the last epoch.
+        The fused Z after the last epoch; of "closed_form" the weighed eigenvectors, d = K.
     anchors_ : numpy.ndarray of shape (m, d)
         U, drawn for that Z; where the anchors live in the views, the means of their samples in Z.
     cluster_centers_ : numpy.ndarray of shape (c, d), float64
         Centres of the final k-means, by which `predict` decides.
     history_ : list of dmac.training.EpochRecord
+        Empty where nothing is trained.
     pretrain_history_ : list of dmac.embedding.PretrainRecord
     recipe_ : dmac.recipes.Recipe
         What the fit used.
     n_anchors_ : int
     n_features_ : tuple of int
         Widths of the views.
-    network_ : dmac.network.Network
+    network_ : dmac.network.Network or dmac.spectral.SpectralModel
+    view_agreement_ : numpy.ndarray of shape (v,) or None
+        Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
+        (:func:`dmac.spectral.fit_spectral`). A view far below the others says something else.
 
     Notes
     -----
@@ -88,7 +93,7 @@ class DMAC(ClusterMixin, BaseEstimator):
     """
 
     def __init__(
-        self, n_clusters, recipe="revised", random_state=None, device="auto", dtype="float32"
+        self, n_clusters, recipe="closed_form", random_state=None, device="auto", dtype="float32"
     ):
         self.n_clusters = n_clusters
         self.recipe = recipe
@@ -97,7 +102,11 @@ class DMAC(ClusterMixin, BaseEstimator):
         self.dtype = dtype
 
     def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
-        """Pre-train, train on the joint loss (:eq:`eq:joint-loss`), and cluster the last epoch's Z.
+        """Embed the samples as the recipe says, and cluster the embedding.
+
+        A trained recipe pre-trains, trains on the joint loss (:eq:`eq:joint-loss`) and takes the
+        last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
+        (:func:`dmac.spectral.fit_spectral`).
 
         Parameters
         ----------
@@ -106,10 +115,11 @@ class DMAC(ClusterMixin, BaseEstimator):
         callback : callable, optional
             Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
             ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.
-            It sees the fit, it cannot change it.
+            It sees the fit, it cannot change it. A recipe that trains nothing does not call it.
         checkpoint : str or path, optional
             A folder in which the state of the fit is kept. The same call goes on from there, with
-            the result of a fit that was not interrupted; ``random_state`` must be an integer.
+            the result of a fit that was not interrupted; ``random_state`` must be an integer. A
+            recipe that trains nothing takes seconds, and keeps nothing there.
         checkpoint_every : int
             Epochs between two writes.
 
@@ -206,6 +216,11 @@ class DMAC(ClusterMixin, BaseEstimator):
                 ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
+
+    @property
+    def view_agreement_(self):
+        check_is_fitted(self, "network_")
+        return getattr(self.network_, "agreement", None)
 
     def predict(self, views):
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.

@@ -196,8 +196,11 @@ class Recipe:
         Eigenvectors that are computed: so many times c, at most c and the next.""")
     filter_extra: int = _field(50, _at_least(1), "See ``filter_factor``.")
     vote_rounds: int = _field(0, _at_least(0), "Rounds of votes (:mod:`dmac.votes`).")
-    vote_form: str = _field("filtered", _one_of("flat", "filtered"), """
-        What votes: the first c eigenvectors with equal weight, or the filtered rows.""")
+    vote_form: str = _field("both", _one_of("flat", "filtered", "learned", "both"), """
+        What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
+        functions of all features that are learned on the graph (:func:`dmac.votes.learned_map`),
+        or the last two, each with a graph of its own.""")
+    vote_ridge: float = _field(0.1, _POSITIVE, "The ridge of the learned functions.")
     guard: float = _field(0.0, _SHARE, """
         Labels with votes are taken if their Markov stability is at least so much of that of the
         labels without; 0 takes them always.""")
@@ -316,10 +319,11 @@ CLOSED_FORM = Recipe(
     anchor_share=0.5,
     anchor_space="views",
     anchor_start="sample",
-    anchor_sets=8,
+    anchor_sets=6,
     anchor_iterations=2,
     vote_weight=1.0,
     vote_rounds=1,
+    guard=0.99,
     neighbor_period=0,
     final_unit_rows=True,
 )

@@ -13,7 +13,7 @@ from dmac.blocks import blocks_of
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.spectral_filter import filtered, n_columns
-from dmac.votes import ballot, beside, markov_stability
+from dmac.votes import ballot, beside, learned_map, markov_stability, voters
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,9 @@ class Stage:
 
     Attributes
     ----------
-    sets : list of AnchorSets
-        Of every block.
+    ballots : list of (list of AnchorSets, numpy.ndarray or None)
+        Of every voter the anchor sets of all blocks, and the weights of the learned functions,
+        (r + 1, c). The first stage has one entry, without votes.
     values : numpy.ndarray of shape (K,)
         Eigenvalues, largest first.
     lift : numpy.ndarray of shape (M, K)
@@ -31,7 +32,7 @@ class Stage:
         (:meth:`dmac.averaged_graph.AveragedGraph.eigenpairs`).
     """
 
-    sets: list
+    ballots: list
     values: np.ndarray
     lift: np.ndarray
 
@@ -63,25 +64,28 @@ class SpectralModel:
     @property
     def device(self):
         """Of the anchors."""
-        return self.stages[0].sets[0].u.device
+        return self.stages[0].ballots[0][0][0].u.device
 
     @property
     def dtype(self):
         """Of the anchors."""
-        return self.stages[0].sets[0].u.dtype
+        return self.stages[0].ballots[0][0][0].u.dtype
 
     def embed_new(self, views):
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
+        features = all_features(views)
         first = u = values = None
         for stage in self.stages:
             if first is None:
-                factor = first = _rows(blocks, stage.sets, recipe)
+                factor = first = _rows(blocks, stage.ballots[0][0], recipe)
             else:
-                rows = ballot(u, values, c, recipe)
-                votes = _rows(_with(blocks, rows), stage.sets, recipe)
-                factor = average([first, votes], [1, 1])
+                factors = [first]
+                for voter, (sets, weight) in zip(voters(recipe), stage.ballots):
+                    rows = ballot(voter, u, values, features, weight, c, recipe)
+                    factors.append(_rows(_with(blocks, rows), sets, recipe))
+                factor = average(factors, [1] * len(factors))
             u, values = factor @ stage.lift, stage.values
         return torch.as_tensor(filtered(u, values, c, recipe))
 
@@ -90,26 +94,37 @@ class SpectralModel:
         out = {"agreement": self.agreement, "stabilities": np.asarray(self.stabilities)}
         for i, stage in enumerate(self.stages):
             out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
-            for b, sets in enumerate(stage.sets):
-                out |= {f"{i}.{b}.u": sets.u, f"{i}.{b}.scale": sets.scale}
+            for a, (sets, weight) in enumerate(stage.ballots):
+                if weight is not None:
+                    out[f"{i}.{a}.weight"] = weight
+                for b, one in enumerate(sets):
+                    out |= {f"{i}.{a}.{b}.u": one.u, f"{i}.{a}.{b}.scale": one.scale}
         return {name: torch.as_tensor(value) for name, value in out.items()}
 
     @classmethod
     def restore(cls, state, recipe, n_clusters, widths, spreads, device, dtype):
         """Rebuild a model from its `state_dict`."""
+
+        def numbered(start, end):
+            found = 0
+            while f"{start}{found}{end}" in state:
+                yield found
+                found += 1
+
+        def sets(start):
+            for b in numbered(start, ".u"):
+                names = (f"{start}{b}.u", f"{start}{b}.scale")
+                yield AnchorSets(*(state[name].to(device, dtype) for name in names))
+
         stages = []
-        while f"{len(stages)}.values" in state:
-            i = len(stages)
-            blocks = range(sum(key.startswith(f"{i}.") and key.endswith(".u") for key in state))
-            sets = [
-                AnchorSets(*(state[f"{i}.{b}.{name}"].to(device, dtype) for name in ("u", "scale")))
-                for b in blocks
-            ]
-            stages.append(Stage(sets, state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()))
-        model = cls(recipe, n_clusters, widths, spreads, stages)
-        model.stabilities = tuple(state["stabilities"].tolist())
-        model.agreement = state["agreement"].numpy()
-        return model
+        for i in numbered("", ".values"):
+            ballots = []
+            for a in numbered(f"{i}.", ".0.u"):
+                weight = state.get(f"{i}.{a}.weight")
+                ballots.append((list(sets(f"{i}.{a}.")), None if weight is None else weight.numpy()))
+            stages.append(Stage(ballots, state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()))
+        stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
+        return cls(recipe, n_clusters, widths, spreads, stages, stabilities, agreement)
 
 
 @dataclass(frozen=True)
@@ -134,8 +149,8 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
 
     1. Anchor sets in every block, and the averaged graph G (:mod:`dmac.averaged_graph`).
     2. The leading eigenvectors of G, weighed by the filter; unit rows; k-means.
-    3. Rounds of votes (:mod:`dmac.votes`): the graph of blocks and embedding joins G in equal
-       parts, and step 2 is done again on that.
+    3. Rounds of votes (:mod:`dmac.votes`): graphs of the blocks with a ballot beside them join G in
+       equal parts, and step 2 is done again on that.
     4. The labels with votes are taken if their Markov stability on G is at least ``guard`` times
        that of the labels without.
 
@@ -180,14 +195,22 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
         return list(sets), factors, AveragedGraph(factors, [block.weight for block in blocks])
 
     sets, factors, first = draw(blocks, False)
+    features, ballots = all_features(views), [(sets, None)]
     graph, stages, outcomes, u, values = first, [], [], None, None
     for i in range(recipe.vote_rounds + 1):
         if i:
-            rows = ballot(u, values, c, recipe)
-            sets, _, votes = draw(_with(blocks, rows), True)
-            graph = AveragedGraph([first.rows, votes.rows], [1, 1])
+            ballots, voted = [], [first.rows]
+            for voter in voters(recipe):
+                weight = None
+                if voter == "learned":
+                    weight = learned_map(features, graph, c, recipe.vote_ridge)
+                rows = ballot(voter, u, values, features, weight, c, recipe)
+                sets, _, votes = draw(_with(blocks, rows), True)
+                ballots.append((sets, weight))
+                voted.append(votes.rows)
+            graph = AveragedGraph(voted, [1] * len(voted))
         values, lift = graph.eigenpairs(count)
-        stages.append(Stage(sets, values, lift))
+        stages.append(Stage(ballots, values, lift))
         u = graph.rows @ lift
         if not i:
             agreement = _agreement(u[:, 1:c], factors, blocks, v)
@@ -217,6 +240,11 @@ def _anchor_means(graph, z, m):
 def _cluster(z, c, recipe, generator):
     seed = int(torch.randint(2**31 - 1, (), generator=generator))
     return kmeans(z, c, seed, n_init=recipe.final_n_init)
+
+
+def all_features(views):
+    """Prepared views side by side, divided by the root of their number: float64, (n, r)."""
+    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
 
 
 def _with(blocks, rows):

@@ -1,27 +1,90 @@
-"""Votes of the embedding on the graph it came from, and the guard that may refuse them.
+"""Votes on the graph: what was found in it joins the features, and the guard that may refuse that.
 
-In a round the rows of the embedding join every block, fresh anchors are drawn there, and the graph
-of these joins the first one. It sharpens what is there, which helps where clusters are small and can
-merge two of them where they are few; the guard compares both outcomes on the graph without votes.
-Chapter 11 of the book measures both.
+In a round the rows of a ballot join every block, fresh anchors are drawn there, and the graph of
+these joins the first one in equal parts. It sharpens what is there, which helps where clusters are
+small, and can merge two of them where they are few; the guard compares both outcomes on the graph
+without votes. Chapter 11 of the book measures both.
 """
 
 import numpy as np
 import torch
+from scipy.linalg import eigh
 
 from dmac.compute import parallel
 from dmac.spectral_filter import filtered, unit_rows
 
 
-def ballot(u, values, c, recipe):
-    """What a round adds to every block, of length ``vote_weight`` a row: (n, K) -> (n, c or K).
+def voters(recipe):
+    """The ballots of a round, each of which gets a graph of its own."""
+    return ("filtered", "learned") if recipe.vote_form == "both" else (recipe.vote_form,)
 
-    With ``vote_form="flat"`` the unit rows of the first c eigenvectors, all of equal weight; with
-    "filtered" the rows that k-means would see.
+
+def ballot(voter, u, values, features, weight, c, recipe):
+    """What a voter adds to every block, of length ``vote_weight`` a row: -> (n, q).
+
+    Parameters
+    ----------
+    voter : {"flat", "filtered", "learned"}
+        Unit rows of the first c eigenvectors, all of equal weight; the rows that k-means would see;
+        or unit rows of the learned functions.
+    u : numpy.ndarray of shape (n, K)
+        Eigenvectors of the graph so far.
+    values : numpy.ndarray of shape (K,)
+    features : numpy.ndarray of shape (n, r)
+        All features side by side.
+    weight : numpy.ndarray of shape (r + 1, c) or None
+        From `learned_map`.
+    c : int
+    recipe : dmac.recipes.Recipe
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, q)
+        q is K for "filtered" and c otherwise.
     """
-    if recipe.vote_form == "flat":
-        return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
-    return recipe.vote_weight * filtered(u, values, c, recipe)
+    if voter == "filtered":
+        return recipe.vote_weight * filtered(u, values, c, recipe)
+    if voter == "learned":
+        return recipe.vote_weight * unit_rows(features @ weight[:-1] + weight[-1])
+    return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
+
+
+def learned_map(features, graph, c, ridge):
+    r"""Linear functions of all views' features that are smooth on the averaged graph.
+
+    With :math:`F = [H, 1]` the c leading solutions of
+
+    .. math:: F^T G F w = \lambda \, (F^T F + \rho\, n\, \bar\mu I)\, w,
+
+    where :math:`\bar\mu` is the mean of the diagonal of :math:`F^T F / n`. A direction in which
+    one view varies and the graph of all does not is noise, and gets no weight: so what is learned
+    from one view depends on what the others say. It is the eigenproblem of
+    :func:`dmac.structure.closed_form_projection`, with a ridge that shrinks.
+
+    Parameters
+    ----------
+    features : numpy.ndarray of shape (n, r)
+        H, of this process's samples.
+    graph : dmac.averaged_graph.AveragedGraph
+        G.
+    c : int
+    ridge : float
+        :math:`\rho`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (r + 1, c)
+        The last row is the constant's. Fewer than c columns if r + 1 is below c.
+    """
+    f = np.column_stack([features, np.ones(len(features))])
+    n = parallel.count(len(f))
+    moment = parallel.total(torch.as_tensor(f.T @ f)).numpy() / n
+    moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
+    t = graph.to_anchors(f)
+    count = min(c, len(moment))
+    w = eigh(t.T @ t / n, moment, subset_by_index=[len(moment) - count, len(moment) - 1])[1]
+    w = w[:, ::-1]
+    return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 
 
 def beside(x, rows):

@@ -71,6 +71,9 @@ def estimate(specs, paid):
         if spec.method != "DMAC":
             total += estimate_peer(spec) if spec.method in PEERS else 2
             continue
+        if spec.settings["solver"] == "spectral":
+            total += 4 + 25 * spec.keep
+            continue
         before, main = SECONDS.get(spec.dataset, (0.5, 1.0))
         kind = (spec.dataset, spec.seed, spec.settings.get("weighting"))
         kind += tuple(spec.settings[name] for name in SHARED)

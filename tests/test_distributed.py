@@ -148,6 +148,25 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
     assert np.abs(first["embedding"] - other.embedding_).max() > 1e-3
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_shards_give_the_spectral_fit_of_one_process(n, folder):
+    recipe = dict(base="closed_form", anchor_sets=2, guard=0.5)
+    process = start(folder, n, recipe)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    found, expected = np.load(folder / "out.npz"), alone(folder, recipe)
+    assert len(expected.network_.stages) == 2  # with votes
+    np.testing.assert_array_equal(found["labels"], expected.labels_)
+    np.testing.assert_allclose(
+        found["embedding"] @ found["embedding"].T,
+        expected.embedding_ @ expected.embedding_.T,
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        np.abs(found["anchors"]), np.abs(expected.anchors_), atol=1e-4
+    )
+
+
 @pytest.mark.parametrize("name", ["released", "revised"])
 def test_sparse_views_in_shards_give_the_fit_of_one_process(name, folder):
     process = start(folder, 2, RECIPES[name], kind="csr")

@@ -21,7 +21,8 @@ SPECTRAL = dict(
     filter_factor=3.0,
     filter_extra=50,
     vote_rounds=0,
-    vote_form="filtered",
+    vote_form="both",
+    vote_ridge=0.1,
     guard=0.0,
     guard_time=4,
 )

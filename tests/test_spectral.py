@@ -41,6 +41,9 @@ VARIANTS = {
     "equal weights": dict(level_weight="equal"),
     "flat votes": dict(vote_rounds=2, vote_form="flat"),
     "filtered votes": dict(vote_rounds=1, vote_form="filtered"),
+    "learned votes": dict(vote_form="learned"),
+    "no votes": dict(vote_rounds=0),
+    "two rounds": dict(vote_rounds=2),
     "guarded votes": dict(vote_rounds=1, guard=0.99),
     "votes refused": dict(vote_rounds=1, guard=1.0),
 }
@@ -74,6 +77,7 @@ def test_attributes():
     np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1, atol=1e-6)
     assert model.anchors_.shape == (m, columns) and m == int(2 * np.sqrt(n * 4))
     assert model.cluster_centers_.shape == (4, columns)
+    assert model.view_agreement_.shape == (3,)
     assert model.history_ == [] and model.pretrain_history_ == []
     assert fit(views, dtype="float64").embedding_.dtype == np.float64
 
@@ -89,7 +93,7 @@ def test_same_seed_same_labels_other_order_same_partition():
 
 def test_refused_votes_leave_the_first_stage():
     views, _ = planted(noise=3.0)
-    plain = fit(views)
+    plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
     for seed in range(6):
         model = fit(views, dataclasses.replace(SMALL, vote_rounds=1, guard=1.0), seed=seed)
         before, after = model.network_.stabilities
@@ -113,7 +117,7 @@ def test_a_view_of_noise_is_named():
     views, labels = planted()
     rng = np.random.default_rng(5)
     model = fit([*views, rng.normal(size=(120, 30))])
-    agreement = model.network_.agreement
+    agreement = model.view_agreement_
     assert agreement.shape == (4,) and agreement.argmin() == 3
     assert (agreement > 0).all() and (agreement <= 1 + 1e-9).all()
     assert acc(labels, model.labels_) > 0.95

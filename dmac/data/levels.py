@@ -6,12 +6,14 @@ Chapter 11 of the book says why both are there: each errs where the other does n
 import numpy as np
 import scipy.sparse
 
-from dmac.data.linalg import leading_directions
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 # Up to this many columns or rows the directions come from one product with all of them.
 _GRAM = 2000
+# Passes of the subspace iteration, and columns beyond those that are asked for.
+_PASSES = 5
+_MORE = 10
 #: Directions whose singular value is below this share of the largest are left out.
 TOLERANCE = 1e-6
 
@@ -49,14 +51,9 @@ class Projection:
             n and d.
         """
         n, d = shape
-        self.components_ = None
-        if d <= self.n_components:
-            return self
-        if d <= _GRAM:
-            gram = sum(_dense(x.T @ x) for x in blocks())
-            values, vectors = np.linalg.eigh(gram)
-            s, vt = np.sqrt(values[::-1].clip(0)), vectors[:, ::-1].T
-        elif n <= _GRAM:
+        if d <= self.n_components or d <= _GRAM:
+            return self.fit_gram(None if d <= self.n_components else _gram(blocks))
+        if n <= _GRAM:
             whole = list(blocks())
             whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
             values, left = np.linalg.eigh(_dense(whole @ whole.T))
@@ -65,12 +62,29 @@ class Projection:
             vt = _dense(whole.T @ left[:, ::-1][:, :r]).T / s[:r, None]
             s = s[:r]
         else:
-            s, vt = leading_directions(
-                lambda q: np.concatenate([x @ q for x in blocks()]),
-                lambda q: sum(x.T @ (x @ q) for x in blocks()),
-                d,
-                self.n_components,
-            )
+            s, vt = self._subspace(blocks, d)
+        return self._keep(s, vt)
+
+    def fit_gram(self, gram):
+        """The same from X^T X, (d, d); from None for a view that stays as it is. Returns self."""
+        self.components_ = None
+        if gram is None or len(gram) <= self.n_components:
+            return self
+        values, vectors = np.linalg.eigh(gram)
+        return self._keep(np.sqrt(values[::-1].clip(0)), vectors[:, ::-1].T)
+
+    def _subspace(self, blocks, d):
+        """By subspace iteration from a random start, a few passes over a view that is wide and long.
+
+        Close to the leading directions where the spectrum falls; where it is flat any of them does.
+        """
+        q = np.random.default_rng(0).standard_normal((d, self.n_components + _MORE))
+        for _ in range(_PASSES):
+            q = np.linalg.qr(sum(x.T @ (x @ q) for x in blocks()))[0]
+        _, s, wt = np.linalg.svd(np.concatenate([x @ q for x in blocks()]), full_matrices=False)
+        return s, wt @ q.T
+
+    def _keep(self, s, vt):
         keep = np.flatnonzero(s[: self.n_components] > TOLERANCE * s.max(initial=0))
         vt = vt[keep]
         largest = np.abs(vt).argmax(1)[:, None]
@@ -80,6 +94,10 @@ class Projection:
     def transform(self, x):
         """(n, d), dense or CSR -> an array of shape (n, r)."""
         return _dense(x) if self.components_ is None else _dense(x @ self.components_.T)
+
+
+def _gram(blocks):
+    return sum(_dense(x.T @ x) for x in blocks())
 
 
 def _dense(x):
@@ -159,8 +177,14 @@ class LevelPipeline:
         mean = sum(np.asarray(x.sum(0)).ravel() for x in blocks()) / shape[0]
         self.spread_ = float(max(0.0, 1 - mean @ mean))
         self.heads_, self.rows_, parts = {}, {}, []
+        n, d = shape
+        # One product serves both levels. It halves the digits of small directions, which only a
+        # ridge keeps from being blown up.
+        gram = _gram(blocks) if d <= min(n, _GRAM) and self.ridge > 0 else None
         for name, head in self._heads().items():
-            if name == "whitened":
+            if gram is not None:
+                head.fit_gram(gram, mean, n) if name == "whitened" else head.fit_gram(gram)
+            elif name == "whitened":
                 whole = list(blocks())
                 head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, shape)
             else:

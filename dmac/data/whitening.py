@@ -184,6 +184,25 @@ class Whitening:
             _, s, vt = np.linalg.svd(factor, full_matrices=False)
         return self._keep(s, vt, mean, n, 0)
 
+    def fit_gram(self, gram, mean, n):
+        r"""The same from :math:`X^T X` and the mean row, to half the digits. Returns self.
+
+        Directions below :math:`10^{-7}` of the leading one are lost in it and are left out.
+
+        Parameters
+        ----------
+        gram : numpy.ndarray of shape (d, d)
+            Of entries of at most about 1.
+        mean : numpy.ndarray of shape (d,)
+        n : int
+            Samples.
+        """
+        self._rank()
+        values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
+        s = np.sqrt(values[::-1].clip(0))
+        exact = s > 1e-7 * np.sqrt(np.trace(gram))
+        return self._keep(s[exact], vectors[:, ::-1].T[exact], mean, n, 0)
+
     @staticmethod
     def _leading(blocks, mean, rank):
         """Leading directions of x - mean, which is never formed: it would not be sparse."""

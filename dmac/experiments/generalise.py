@@ -23,8 +23,7 @@ SIXTEEN = (*DEVELOPED, *CONFIRMED)
 #: Those that REVISED, of the first round, had not met.
 NEW = ("3Sources", "CiteSeer", "Cora", "MNIST-4", "WebKB", "HW2sources", "Hdigit")
 
-#: CLOSED_FORM with one part set otherwise. The last is the rule that it started from: three rounds
-#: of flat votes with a guard.
+#: CLOSED_FORM with one part set otherwise. The last has the votes of the rule that it started from.
 PARTS = {
     "a cut at c": dict(filter="cut"),
     "whitened level alone": dict(levels="whitened"),
@@ -34,11 +33,16 @@ PARTS = {
     "single views alone": dict(blocks="views"),
     "one anchor set a block": dict(anchor_sets=1),
     "no votes": dict(vote_rounds=0),
+    "filtered votes alone": dict(vote_form="filtered"),
+    "learned votes alone": dict(vote_form="learned"),
     "flat votes": dict(vote_form="flat"),
-    "votes with a guard": dict(guard=0.99),
+    "no guard": dict(guard=0.0),
     "two rounds of votes": dict(vote_rounds=2),
-    "three rounds, flat, guarded": dict(vote_rounds=3, vote_form="flat", guard=0.99),
+    "three rounds, flat votes": dict(vote_rounds=3, vote_form="flat"),
 }
+
+#: A step on the way: filtered votes alone, without a guard, and eight anchor sets.
+BEFORE = dict(vote_form="filtered", guard=0.0, anchor_sets=8)
 
 #: Its numbers halved and doubled; half of k = 5 neighbours is 2.
 CONSTANTS = {
@@ -46,7 +50,7 @@ CONSTANTS = {
     for field in (
         *("n_neighbors", "anchor_factor", "anchor_share", "anchor_sets", "anchor_iterations"),
         *("components", "whitening_ridge", "plain_components"),
-        *("filter_power", "filter_offset", "filter_factor", "vote_weight"),
+        *("filter_power", "filter_offset", "filter_factor", "vote_weight", "vote_ridge"),
     )
     for value in (getattr(CLOSED_FORM, field),)
     for factor in (0.5, 2.0)
@@ -111,6 +115,7 @@ _BAD = {k: run for kind in DISTURBED for k, run in _runs_of({kind: {}}, disturbe
 #: The groups of stored runs, as :data:`dmac.experiments.switches.GROUPS` has them.
 GROUPS = {
     "closed form": _group(_runs_of({"closed form": {}}), 10),
+    "closed form, before": _group(_runs_of({"before": BEFORE}), 9),
     "shallow, new sets": _group(_SHALLOW, 10, NEW),
     "revised, new sets": _group({"revised": ("DMAC", settings_of(REVISED))}, 3, NEW),
     "closed form, unseen": _group(

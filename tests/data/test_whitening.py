@@ -178,3 +178,13 @@ def test_whitening_in_blocks_is_that_of_the_whole(shape):
 def test_whitening_of_a_view_below_the_normal_range():
     h = Whitening(1).fit_transform(np.array([[2e-311], [0.0]]))
     np.testing.assert_allclose(h, [[1.0], [-1.0]], rtol=1e-6)
+
+
+def test_whitening_from_a_product_is_that_of_the_view():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(80, 9)) @ rng.normal(size=(9, 9)) + 5
+    whole, product = Whitening(4, 0.03).fit(x), Whitening(4, 0.03).fit_gram(x.T @ x, x.mean(0), 80)
+    np.testing.assert_allclose(product.transform(x), whole.transform(x), atol=1e-9)
+    repeated = np.hstack([x[:, :2], x[:, :2]])  # of rank two
+    found = Whitening(4, 0.03).fit_gram(repeated.T @ repeated, repeated.mean(0), 80)
+    assert len(found.components_) == 2
