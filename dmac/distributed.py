@@ -94,7 +94,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("views", nargs="+", help="name.npy or name.h5:key, one a view")
     parser.add_argument("--n-clusters", type=int, required=True)
-    parser.add_argument("--recipe", default="revised")
+    parser.add_argument("--recipe", default="closed_form")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--checkpoint", help="a folder for the state of the fit")

@@ -1,8 +1,8 @@
-"""A recipe is every choice of the model and of its training; three of them tell the book's story.
+"""A recipe is every choice of the model and of its training; four of them tell the book's story.
 
 `PUBLISHED` reads the paper's equations literally, `RELEASED` states the choices of the authors'
-implementation, `REVISED` is where the book arrives. Chapter 11 of the book compares them, chapter
-12 says which to use.
+implementation, `REVISED` is what the book made of the network, and `CLOSED_FORM` does without one.
+Chapter 11 of the book compares them, chapter 12 says which to use.
 """
 
 import dataclasses
@@ -261,7 +261,7 @@ PUBLISHED = Recipe(
 #:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 8).
 RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 
-#: Where the book arrives, one setting for all data; chapter 11 derives it and measures it. Its
+#: What the book made of the network, one setting for all data; chapter 11 derives it. Its
 #: fusion excludes that all samples coincide (:eq:`eq:orthonormal-fusion`), and its graph is
 #: averaged over anchor sets and over the views and the embedding itself (:eq:`eq:vote-graph`).
 #: The paper's perturbation, anchor learning loss and mutual information are switched off: in the
@@ -305,7 +305,15 @@ REVISED = Recipe(
     final_unit_rows=True,
 )
 
-#: Clustering without a network, one setting for all data; chapter 11 derives it and measures it.
+#: REVISED as it was in November 2026, for stored runs and scripts that shall stay what they are.
+REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
+
+#: Clustering without a network (:func:`dmac.spectral.fit_spectral`), one setting for all data;
+#: chapter 11 derives it and measures it. It averages graphs of two levels of features, of all views
+#: and of each; a filter stands in place of the cut at c eigenvectors
+#: (:func:`dmac.spectral_filter.column_weights`); the filtered rows and a learned linear map vote
+#: once (:mod:`dmac.votes`), and a guard refuses the votes where they merge what the graph holds
+#: apart.
 CLOSED_FORM = Recipe(
     name="closed_form",
     solver="spectral",
@@ -329,7 +337,10 @@ CLOSED_FORM = Recipe(
 )
 
 #: All by name.
-RECIPES = {recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED, CLOSED_FORM)}
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (PUBLISHED, RELEASED, REVISED, REVISED_2026_11, CLOSED_FORM)
+}
 
 
 def get_recipe(recipe):

@@ -124,6 +124,6 @@ GROUPS = {
         ("HandWritten", "100Leaves", "PIE", "BBC", "MNIST-4"),
     ),
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
-    "closed form, parts": _group(_runs_of(PARTS), 3),
+    "closed form, parts": _group(_runs_of(PARTS), 2),
     "closed form, constants": _group(_runs_of(CONSTANTS), 2),
 }
