@@ -70,8 +70,10 @@ class MSGL(Peer):
     there, the anchors of each view are found alone, though all views share one column of Z per
     anchor: anchor j of one view has nothing to do with anchor j of another. The data are prepared
     by their user there; here rows are scaled to unit length unless ``normalize`` is False. The
-    defaults are the smallest values of the grid in the public demonstration, for all data; there
-    they are chosen with the labels.
+    defaults of m, alpha and gamma are the smallest values of the grid in the public demonstration,
+    for all data; there they are chosen with the labels. Its beta is from 5e4 up, for features that
+    are not scaled; by default it is n / c here, which weighs the graph's term against the size of
+    the data.
 
     Parameters
     ----------

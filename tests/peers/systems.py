@@ -91,13 +91,13 @@ ENOUGH = {
 }
 
 
-def easy_views(n=90, seed=0, noise=0.8, n_classes=3):
-    """Three views of well separated clusters, in no order, and the clusters."""
+def easy_views(n=90, c=3, seed=0, noise=0.8, spread=4.0, widths=(7, 5, 9)):
+    """Three views of samples around c far centres, in no order, and their classes."""
     rng = np.random.default_rng(seed)
-    classes = rng.permutation(np.arange(n) % n_classes)
+    classes = rng.permutation(np.arange(n) % c)
     return [
-        4 * rng.standard_normal((n_classes, d))[classes] + noise * rng.standard_normal((n, d))
-        for d in (7, 5, 9)
+        spread * rng.standard_normal((c, d))[classes] + noise * rng.standard_normal((n, d))
+        for d in widths
     ], classes
 
 

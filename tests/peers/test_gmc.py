@@ -1,8 +1,11 @@
 """GMC: its row updates against a general solver, its components against planted ones."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse
+import systems
 from scipy.optimize import minimize
 from sklearn.base import clone
 
@@ -11,17 +14,7 @@ from dmac.peers import gmc
 from dmac.peers.gmc import GMC, _fuse, _nearest, _row_minimisers, _standardised
 
 WIDTHS = (7, 12, 9)
-
-
-def easy_views(n=120, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def same_partition(a, b):

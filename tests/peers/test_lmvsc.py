@@ -1,9 +1,12 @@
 """LMVSC: its weights against a general solver, its fusion against a singular value decomposition,
 the whole on easy and on degenerate views."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse
+import systems
 from scipy.optimize import minimize
 
 from dmac.compute.kmeans import kmeans
@@ -12,17 +15,7 @@ from dmac.metrics import scores
 from dmac.peers.lmvsc import LMVSC
 
 WIDTHS = (7, 12, 9)
-
-
-def easy_views(n=150, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=150, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def weights_of(model, views):

@@ -1,7 +1,10 @@
 """MSGL: each block's update by itself, then the whole on easy and on degenerate views."""
 
+import functools
+
 import numpy as np
 import pytest
+import systems
 from scipy.optimize import minimize, minimize_scalar
 
 from dmac.metrics import scores
@@ -16,16 +19,7 @@ WIDTHS = (7, 12, 9)
 def fewer_starts(monkeypatch):
     monkeypatch.setattr(msgl, "_LABEL_STARTS", 10)
 
-
-def easy_views(n=120, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def problem(seed, n=15, m=6):

@@ -1,7 +1,10 @@
 """UDBGL: each block's update by itself, its co-clustering on planted graphs, then the whole."""
 
+import functools
+
 import numpy as np
 import pytest
+import systems
 from scipy.optimize import minimize
 
 from dmac.metrics import scores
@@ -16,17 +19,7 @@ from dmac.peers.udbgl import (
 )
 
 WIDTHS = (7, 12, 9)
-
-
-def easy_views(n=120, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def same_partition(a, b):
