@@ -6,8 +6,9 @@
     python scripts/run_experiments.py --stages "peers, shallow" --jobs 2
 
 A run that is stored is not made again, so this can be stopped at any moment (also by kill -9) and
-started again; several of them can work on one store. Each run takes one thread, but for the stage
-"seconds": it times whole fits with two, one after the other, on a machine that does nothing else.
+started again; several of them can work on one store. Each run takes one thread, but for the stages
+whose names end in "seconds": they time whole fits with two, one after the other, on a machine that
+does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
 folder of data files; `--datasets` also takes paths of files with labels.
 """
@@ -139,7 +140,7 @@ def main():
             for record in experiments.complete(
                 specs,
                 store,
-                n_jobs=1 if stage == "seconds" else given.jobs,
+                n_jobs=1 if stage.endswith("seconds") else given.jobs,
                 pretrained=given.cache,
             ):
                 bar.update()

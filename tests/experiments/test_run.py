@@ -14,7 +14,8 @@ from dmac import peers
 from dmac.experiments import measure, paper, plan, provenance, search
 from dmac.experiments import records as experiments
 from dmac.experiments import run as runs
-from dmac.recipes import RELEASED, REVISED, Recipe
+from dmac.experiments.generalise import disturb
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED, Recipe
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=4, epochs=3, lr=1e-4)
 
@@ -123,6 +124,20 @@ def test_counts_are_weighted_by_term(tmp_path):
     counts = scipy.sparse.csr_matrix([[2.0, 1.0], [3.0, 0.0]])
     rare = 1 + np.log(3 / 2)  # 1 + log((1 + n) / (1 + df))
     np.testing.assert_allclose(runs.tf_idf(counts).toarray(), [[2, rare], [3, 0]])
+
+
+def test_a_view_can_be_made_a_bad_one(tmp_path):
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=1)
+    listed = [
+        runs.Spec("toy", "DMAC", runs.settings_of(recipe, **more), 1, "some")
+        for more in ({}, {"disturbed": "noise"})
+    ]
+    plain, noisy = complete(listed, tmp_path)[1]
+    assert plain["data"] == noisy["data"] and plain["key"] != noisy["key"]
+    assert plain["epochs"] == noisy["epochs"] == {}  # nothing is trained
+    model = dmac.DMAC(3, recipe, random_state=1).fit(disturb(load("toy").views, "noise", 1))
+    expected = dmac.scores(load("toy").labels, model.labels_)
+    assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_share_of_the_samples_is_held_out(tmp_path):
