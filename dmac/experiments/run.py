@@ -45,9 +45,9 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
     return model.fit_predict(views)
 
 
-#: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number of
-#: clusters, seed and settings. They are not among `METHODS`: what is stored of them is still being
-#: filled, see :data:`dmac.experiments.plan.FILLING`.
+#: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
+#: of clusters, seed and settings. They are not among `METHODS`: what is stored of them is still
+#: being filled, see :data:`dmac.experiments.plan.FILLING`.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
 #: implementation. The comparison page measures what that epoch is worth.
