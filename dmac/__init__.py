@@ -6,9 +6,10 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 for chapter 13 the wing ``peers``. Chapter 11's recipe without a network is ``spectral``, with its
 parts in ``blocks``, ``averaged_graph``, ``spectral_filter`` and ``votes``. ``network``, ``sampling``,
 ``fitting`` and ``persistence`` join them, ``distributed`` is the command for several processes, and
-``reference`` the dense reading of the equations that the tests compare with. Beside them are four wings: ``data`` reads and prepares views, ``compute`` is what the
-mathematics runs on, ``peers`` has the nine other systems of the paper's comparison, one class each,
-and ``experiments`` the runs behind the book's pages.
+``reference`` the dense reading of the equations that the tests compare with. Beside them are four
+wings: ``data`` reads and prepares views, ``compute`` is what the mathematics runs on, ``peers`` has
+the nine other systems of the paper's comparison, one class each, and ``experiments`` the runs behind
+the book's pages.
 """
 
 from dmac import peers, recipes
