@@ -132,6 +132,6 @@ GROUPS = {
         1,
     ),
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
-    "closed form, parts": _group(_runs_of(PARTS), 2),
+    "closed form, parts": _group(_runs_of(PARTS), 1),
     "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }
