@@ -10,8 +10,19 @@ from dmac.experiments import compare
 from dmac.experiments.switches import DATASETS, DEVELOPMENT
 
 
-def _check_complete(runs):
-    """Means over sets and seeds compare only where every variant has all of them."""
+def check_complete(runs):
+    """Refuse a group with missing runs: means compare only where every variant has all of them.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Of :func:`dmac.experiments.records.runs`.
+
+    Raises
+    ------
+    ValueError
+        If runs are missing.
+    """
     counts = runs.groupby(["variant", "dataset"], observed=False).acc.count()
     if lacking := int((runs.attrs["seeds"] - counts).sum()):
         raise ValueError(
@@ -59,7 +70,7 @@ def by_variant(runs, revised):
     ValueError
         If runs are missing.
     """
-    _check_complete(runs)
+    check_complete(runs)
     differences, grouped = changes(runs, revised), dict(observed=True)
     table = differences.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
     for key in ("acc", "nmi"):
@@ -70,20 +81,22 @@ def by_variant(runs, revised):
     return table
 
 
-def over_datasets(runs, revised, metric="acc"):
-    """How far mean changes against REVISED hold on other data sets, one row per variant.
+def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
+    """How far mean changes against a recipe hold on other data sets, one row per variant.
 
     Parameters
     ----------
-    runs, revised
-        As in `changes`.
+    runs, reference
+        As in `changes`; the reference is REVISED, or the recipe that the variants are variants of.
     metric : {"acc", "nmi"}
+    developed : sequence of str
+        The data sets that this recipe was developed on.
 
     Returns
     -------
     pandas.DataFrame
         In points: the ``mean`` over the data sets with the half width ``±`` of Student's 95 %
-        interval over them, and the means over those that REVISED was ``developed on`` and over the
+        interval over them, and the means over those that were ``developed on`` and over the
         ``others``.
 
     Raises
@@ -91,12 +104,12 @@ def over_datasets(runs, revised, metric="acc"):
     ValueError
         If runs are missing.
     """
-    _check_complete(runs)
-    differences = changes(runs, revised).groupby(["variant", "dataset"], observed=True)[metric]
+    check_complete(runs)
+    differences = changes(runs, reference).groupby(["variant", "dataset"], observed=True)[metric]
     table = differences.mean().unstack()
     rows = {}
     for variant, row in table.iterrows():
-        groups = compare.over_datasets(row, DEVELOPMENT)
+        groups = compare.over_datasets(row, developed)
         rows[variant] = {"mean": groups["mean"]["all"], "±": groups.half["all"]}
         rows[variant] |= groups["mean"].drop("all").to_dict()
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -122,7 +135,7 @@ def steps(runs, walk, revised):
     ValueError
         If runs are missing.
     """
-    _check_complete(runs)
+    check_complete(runs)
     arrived = revised[revised.seed.isin(runs.seed) & revised.dataset.isin(runs.dataset)]
     both = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
     both["dataset"] = pd.Categorical(both.dataset, DATASETS, ordered=True)

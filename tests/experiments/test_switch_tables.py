@@ -48,9 +48,8 @@ def test_changes_are_paired_by_set_and_seed(revised):
     assert row["mean NMI"] == row["± (nmi)"] == 0
 
 
-def test_interval_over_data_sets_is_students(revised, monkeypatch):
-    monkeypatch.setattr("dmac.experiments.switch_tables.DEVELOPMENT", ("PIE",))
-    table = over_datasets(frame("ideas", CONSISTENCY), revised)
+def test_interval_over_data_sets_is_students(revised):
+    table = over_datasets(frame("ideas", CONSISTENCY), revised, developed=("PIE",))
     expected = (2.5, 12.706 * 0.5, 3.0, 2.0)  # of 3 and 2 points
     assert tuple(table.loc["consistency"]) == pytest.approx(expected, rel=1e-3)
     assert list(table.columns) == ["mean", "±", "developed on", "others"]
