@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dmac import persistence
 from dmac.anchors import n_anchors_for
+from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
@@ -21,7 +22,6 @@ from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
 from dmac.fitting import final_rows, fit_network
-from dmac.network import resolve_device, resolve_dtype
 from dmac.recipes import get_recipe
 from dmac.training import neighbors_at
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
-from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.network import Network
 from dmac.recipes import Recipe
 from dmac.spectral import SpectralModel
 from dmac.training import EpochRecord

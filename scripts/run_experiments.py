@@ -3,15 +3,18 @@
     python scripts/run_experiments.py --dry-run
     python scripts/run_experiments.py --jobs 2
     python scripts/run_experiments.py --stages comparison grid --datasets PIE mfeat
+    python scripts/run_experiments.py --stages "peers, shallow" --jobs 2
 
 A run that is stored is not made again, so this can be stopped at any moment (also by kill -9) and
-started again; several of them can work on one store. Each run takes one thread, but for the stage
-"seconds": it times whole fits with two, one after the other, on a machine that does nothing else.
+started again; several of them can work on one store. Each run takes one thread, but for the stages
+whose names end in "seconds": they time whole fits with two, one after the other, on a machine that
+does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
 folder of data files; `--datasets` also takes paths of files with labels.
 """
 
 import argparse
+import functools
 import os
 from pathlib import Path
 
@@ -20,8 +23,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from tqdm import tqdm
 
+import dmac
 from dmac.experiments import plan
 from dmac.experiments import records as experiments
+from dmac.experiments.run import PEERS
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {
@@ -35,6 +40,9 @@ SECONDS = {
     "BBCSport": (0.14, 0.06),
     "NGs": (0.15, 0.12),
 }
+#: Seconds a sample of the other systems that train a network, by their published schedules. They
+#: differ by a factor of three with the number and the widths of the views; CMGEC grows with n^3.
+PEER_SECONDS = {"DealMVC": 0.6, "GCFAggMVC": 0.6, "DFP-GNN": 2.0, "SURER": 1.2}
 #: What pre-training depends on: runs that agree in it share one.
 SHARED = (
     *("root", "components", "whitening_ridge", "encoder", "embedding_dim", "hidden_dim"),
@@ -42,12 +50,27 @@ SHARED = (
 )
 
 
+@functools.cache
+def n_samples(dataset):
+    """Of a data set, by its name or path."""
+    return dmac.load(dataset).n_samples
+
+
+def estimate_peer(spec):
+    """Seconds of a run of one of the other systems, roughly; the shallow ones take a few."""
+    if spec.method == "CMGEC":
+        return 60 + 2e-7 * n_samples(spec.dataset) ** 3
+    if spec.method in PEER_SECONDS:
+        return PEER_SECONDS[spec.method] * n_samples(spec.dataset)
+    return 3
+
+
 def estimate(specs, paid):
     """Seconds on one core; ``paid`` holds the longest pre-training of every kind so far."""
     total = 0.0
     for spec in specs:
         if spec.method != "DMAC":
-            total += 2
+            total += estimate_peer(spec) if spec.method in PEERS else 2
             continue
         if spec.settings["solver"] == "spectral":
             total += 4 + 25 * spec.keep
@@ -117,7 +140,7 @@ def main():
             for record in experiments.complete(
                 specs,
                 store,
-                n_jobs=1 if stage == "seconds" else given.jobs,
+                n_jobs=1 if stage.endswith("seconds") else given.jobs,
                 pretrained=given.cache,
             ):
                 bar.update()

@@ -9,7 +9,7 @@ import torch
 from dmac.anchors import PerturbationGenerator, SpreadPerturbation
 from dmac.compute.layers import view_tensor
 from dmac.embedding import ResidualEncoder, ViewEncoder
-from dmac.network import Network, resolve_device, resolve_dtype
+from dmac.network import Network
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
 
 DIMS, N_CLUSTERS = (7, 5, 9), 3
@@ -134,16 +134,6 @@ def test_initial_weights_repeat_with_the_seed():
     for a, b in zip(first.parameters(), second.parameters()):
         assert torch.equal(a, b)
     assert not torch.equal(first.encoders[0].linear.weight, other.encoders[0].linear.weight)
-
-
-def test_device_and_type_by_name():
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert resolve_dtype("float64") is torch.float64
-    with pytest.raises(ValueError, match="'abacus'"):
-        resolve_device("abacus")
-    with pytest.raises(ValueError, match="float16"):
-        resolve_dtype("float16")
 
 
 @pytest.mark.parametrize("base", [RELEASED, REVISED])

@@ -123,7 +123,15 @@ GROUPS = {
         10,
         ("HandWritten", "100Leaves", "PIE", "BBC", "MNIST-4"),
     ),
+    "closed form, seconds": _group(
+        {
+            f"{t} thread{'s' * (t > 1)}": run
+            for t in (1, 2)
+            for run in _runs_of({"closed form": {}}, threads=t).values()
+        },
+        1,
+    ),
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
-    "closed form, parts": _group(_runs_of(PARTS), 2),
-    "closed form, constants": _group(_runs_of(CONSTANTS), 2),
+    "closed form, parts": _group(_runs_of(PARTS), 1),
+    "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }

@@ -146,6 +146,29 @@ class Page:
                     self._asked[experiments.run_name(dataset, method, settings, seed)] = dataset
         return experiments.runs(self._records, variants, datasets, seeds)
 
+    def look_up(self, variants, datasets, seeds=None):
+        """Runs of some variants that are stored: none is made, and none is missed.
+
+        For runs that are still being made (:data:`dmac.experiments.plan.FILLING`); `is_whole` and
+        `status` do not count them.
+
+        Parameters
+        ----------
+        variants : dict of str to (str, dict)
+            Name to method and settings.
+        datasets : sequence of str
+            Those of the page, where ``dataset`` names none.
+        seeds : int, optional
+            At most so many.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As :func:`dmac.experiments.records.runs` makes it.
+        """
+        seeds = range(1, min(self.seeds, seeds or self.seeds) + 1)
+        return experiments.runs(self._records, variants, self.datasets or list(datasets), seeds)
+
     def _bound(self, method, settings):
         if method != "DMAC":
             return settings

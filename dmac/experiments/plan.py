@@ -5,8 +5,8 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 import dataclasses
 
-from dmac.experiments import generalise, switches
-from dmac.experiments.run import EARLY, METHODS, Spec, settings_of
+from dmac.experiments import generalise, paper, switches
+from dmac.experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 
 #: Data sets of the pages that show all of a figure's panels, and the others at hand.
@@ -36,6 +36,24 @@ COMPARISON = {
     **{name: (name, settings) for name, (_, settings) in METHODS.items()},
     **{f"DMAC, {name}": ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
+
+#: The other systems of Table 2, as published: those that train no network.
+SHALLOW_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name in paper.SHALLOW}
+#: Those of them that train a network.
+DEEP_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name not in paper.SHALLOW}
+#: The data sets on which they are run.
+PEER_DATASETS = (
+    *("PIE", "BBC", "mfeat", "100Leaves", "NGs", "BBCSport"),
+    *("Yale-3view", "3Sources", "MNIST-4"),
+)
+#: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
+#: published schedules of the deep ones take hours.
+PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
+
+#: Stages whose runs are still being made. Pages show what is stored of them and say what is not;
+#: the test that no run of the plan is missing leaves them out. A stage that is complete has to be
+#: taken off this list.
+FILLING = ("peers, shallow", "peers, deep")
 
 #: Table 3: what is taken out of RELEASED.
 ABLATION = {
@@ -207,6 +225,21 @@ def ablation(datasets, seeds):
     return specs(vary({"DMAC": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
 
 
+def other_systems(systems, datasets):
+    """Runs of `SHALLOW_PEERS` or `DEEP_PEERS`, with their numbers of seeds."""
+    most = range(1, max(PEER_SEEDS[name] for name in systems) + 1)
+    return [
+        spec
+        for seed in most
+        for spec in specs(
+            {name: run for name, run in systems.items() if seed <= PEER_SEEDS[name]},
+            datasets,
+            [seed],
+            "peers",
+        )
+    ]
+
+
 def variants(changes, datasets, seeds, file, **more):
     """RELEASED with each of some changes."""
     return specs(vary(changes, **more), datasets, seeds, file)
@@ -219,7 +252,7 @@ def full(datasets=None):
     ----------
     datasets : list of str, optional
         Only these; further ones (paths of files with labels) join `OTHERS`. The groups of chapter
-        11 come last, on their own data sets.
+        11, on their own data sets, and the other systems come last.
 
     Returns
     -------
@@ -260,4 +293,7 @@ def full(datasets=None):
         # What the code no longer has is in the store, but cannot be made.
         runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}
         stages[group] = specs(runs, wanted, asked["seeds"], group)
+    wanted = PEER_DATASETS if datasets is None else chosen
+    stages["peers, shallow"] = other_systems(SHALLOW_PEERS, wanted)
+    stages["peers, deep"] = other_systems(DEEP_PEERS, wanted)
     return stages

@@ -14,7 +14,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 import dmac
-from dmac import baselines
+from dmac import baselines, peers
 from dmac.compute.threads import exactly
 from dmac.experiments import pretraining, provenance, search
 from dmac.experiments.measure import measure, measure_held_out
@@ -29,9 +29,26 @@ BASELINES = {
     "closed form, whitened": (baselines.closed_form, {"n_neighbors": 5}),
     "closed form, whitened, k = 10": (baselines.closed_form, {"n_neighbors": 10}),
 }
-#: Every method that is a function of views, number of clusters and seed, and returns labels. A peer
-#: joins the comparison by an entry here: its name in a table, the function, its settings.
+#: Every method that is a function of views, number of clusters and seed, and returns labels, and of
+#: which the comparison page asks for all runs: its name in a table, the function, its settings.
 METHODS = dict(BASELINES)
+#: What settings of a system of `dmac.peers` do not hold: a run has a seed and a device of its own,
+#: and the budget decides whether there is a result, and not which.
+_NO_SETTINGS = ("n_clusters", "random_state", "device", "memory_budget")
+
+
+def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
+    """Labels of one of the other systems."""
+    model = system(n_clusters, random_state=seed, **settings)
+    if "device" in model.get_params():
+        model.set_params(device=device)
+    return model.fit_predict(views)
+
+
+#: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
+#: of clusters, seed and settings. They are not among `METHODS`: what is stored of them is still
+#: being filled, see :data:`dmac.experiments.plan.FILLING`.
+PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
 #: implementation. The comparison page measures what that epoch is worth.
 EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
@@ -51,9 +68,10 @@ class Spec:
     dataset : str
         A name in ``dmac.available()``, or the path of a file.
     method : str
-        "DMAC", a key of `METHODS`, or :data:`dmac.experiments.search.METHOD`.
+        "DMAC", a key of `METHODS` or `PEERS`, or :data:`dmac.experiments.search.METHOD`.
     settings : dict
-        Every parameter of the method; for DMAC what `settings_of` returns.
+        Every parameter of the method; for DMAC what `settings_of` returns, for a system of `PEERS`
+        what `peer_settings` does.
     seed : int
     file : str
         Group of records in the store.
@@ -115,11 +133,41 @@ def settings_of(recipe, **beside):
     return {k: float(v) if k in _FLOATS else v for k, v in fields.items()} | beside
 
 
+@functools.cache
+def _peer_defaults(name):
+    return {k: v for k, v in peers.ALL[name](2).get_params().items() if k not in _NO_SETTINGS}
+
+
+def peer_settings(name, **changes):
+    """The settings of a run of one of `PEERS`: its defaults, which are the published ones.
+
+    Parameters
+    ----------
+    name : str
+    **changes
+        Parameters with other values.
+
+    Returns
+    -------
+    dict
+        All parameters but the number of clusters, the seed, the device and the memory budget.
+
+    Raises
+    ------
+    TypeError
+        If a change is none of them.
+    """
+    settings = _peer_defaults(name)
+    if unknown := set(changes) - set(settings):
+        raise TypeError(f"{name} has no setting {sorted(unknown)}; there are {sorted(settings)}")
+    return settings | changes
+
+
 def complete_settings(method, settings):
-    """Settings of a stored record, with recipe fields added since at their defaults."""
-    if method != "DMAC":
-        return settings
-    return _defaults() | settings
+    """Settings of a stored record, with parameters added since at their defaults."""
+    if method == "DMAC":
+        return _defaults() | settings
+    return _peer_defaults(method) | settings if method in PEERS else settings
 
 
 @functools.cache
@@ -152,9 +200,9 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     Returns
     -------
     dict
-        ``scores`` of the returned labels, and for DMAC what
-        :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it. A fit
-        that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
+        ``scores`` of the returned labels, for `PEERS` how many ``clusters`` these name, and for
+        DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
+        A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
 
     Raises
@@ -182,13 +230,13 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         keeping = pretraining.share(pretrained, pretrained_at)
     try:
         with threadpool_limits(threads), exactly(threads), keeping:
-            outcome = _dmac(data, spec, device) if spec.method == "DMAC" else _labels(data, spec)
+            fit = _dmac if spec.method == "DMAC" else _labels
+            outcome = fit(data, spec, device)
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(before)
-    what = ("experiments.search", "metrics") if spec.method == search.METHOD else _CODE
-    code = provenance.code_identity(what)
+    code = provenance.code_identity(_code_of(spec.method))
     return outcome | {
         "peak_mb": provenance.peak_memory(),
         "device": torch.cuda.get_device_name(device) if "cuda" in device else device,
@@ -215,14 +263,25 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
-def _labels(data, spec):
+def _code_of(method):
+    """The modules that compute and score a method's runs."""
+    if method == search.METHOD:
+        return "experiments.search", "metrics"
+    if method in PEERS:
+        return peers.ALL[method].__module__.removeprefix("dmac."), "metrics"
+    return _CODE
+
+
+def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in METHODS.items()}
-    function = (functions | {search.METHOD: search.spectral_search})[spec.method]
+    function = (functions | PEERS | {search.METHOD: search.spectral_search})[spec.method]
+    on = {"device": device} if spec.method in PEERS else {}
     start = time.perf_counter()
-    labels = function(data.views, data.n_clusters, spec.seed, **spec.settings)
+    labels = function(data.views, data.n_clusters, spec.seed, **on, **spec.settings)
     seconds = time.perf_counter() - start
-    return {
+    found = {"clusters": len(set(labels.tolist()))} if spec.method in PEERS else {}
+    return found | {
         "scores": round_floats(scores(data.labels, labels)),
         "seconds": round(seconds, 3),
     }

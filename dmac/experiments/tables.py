@@ -103,6 +103,56 @@ def compare_with_paper(runs, variant="DMAC, released", names=paper.SAME):
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
+def format_other_systems(runs, systems, seeds):
+    """ACC and NMI of the other systems: a row per data set, below it the paper's where it has it.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        With the systems as variants; its data sets are shown, also those without a run.
+    systems : iterable of str
+    seeds : dict of str to int
+        How many are asked for of each system.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    systems, rows = list(systems), {}
+    for metric in ("acc", "nmi"):
+        for dataset in runs.dataset.cat.categories:
+            part = runs[runs.dataset == dataset]
+            rows[metric.upper(), dataset] = {
+                name: _cell(part[part.variant == name], metric, seeds[name]) for name in systems
+            }
+            if dataset in paper.SAME:
+                rows[metric.upper(), f"{dataset}, the paper"] = {
+                    name: f"{paper.value(dataset, metric, name):.1f}" for name in systems
+                }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=systems)
+
+
+def count_stored(runs, seeds):
+    """How many runs of each variant are asked for, stored, and not yet made.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    seeds : dict of str to int
+        How many are asked for of each variant, on every data set of ``runs``.
+
+    Returns
+    -------
+    pandas.DataFrame of int
+        One row per variant: ``seeds``, ``asked for``, ``stored``, ``not yet run``.
+    """
+    stored = runs.groupby("variant", observed=False).size().reindex(list(seeds), fill_value=0)
+    table = pd.DataFrame({"seeds": seeds, "asked for": 0, "stored": stored}, dtype=int)
+    table["asked for"] = table.seeds * len(runs.dataset.cat.categories)
+    table["not yet run"] = table["asked for"] - table.stored
+    return table.loc[list(seeds)].rename_axis(None)
+
+
 def format_trials(runs, grid):
     """What was tried to come closer to the paper, at the oracle epoch and at the last.
 

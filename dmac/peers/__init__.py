@@ -1,9 +1,45 @@
 """The nine other systems of the paper's Table 2, one file each, behind one contract.
 
 Chapter 13 of the book introduces them. None of their public implementations has a licence: each is
-written from the published mathematics, and none sees a label.
+written from the published mathematics, and none sees a label. A tenth joins by a file here and a
+line in `ALL`.
 """
 
 from dmac.peers.base import Outcome, Peer
+from dmac.peers.cmgec import CMGEC
+from dmac.peers.dealmvc import DealMVC
+from dmac.peers.dfp_gnn import DFPGNN
+from dmac.peers.gcfagg import GCFAggMVC
+from dmac.peers.gmc import GMC
+from dmac.peers.lmvsc import LMVSC
+from dmac.peers.msgl import MSGL
+from dmac.peers.surer import SURER
+from dmac.peers.udbgl import UDBGL
 
-__all__ = ["Outcome", "Peer"]
+#: Every system by its name in tables, in the order of the paper's Table 2.
+ALL = {
+    "GMC": GMC,
+    "MSGL": MSGL,
+    "LMVSC": LMVSC,
+    "UDBGL": UDBGL,
+    "CMGEC": CMGEC,
+    "DealMVC": DealMVC,
+    "GCFAggMVC": GCFAggMVC,
+    "DFP-GNN": DFPGNN,
+    "SURER": SURER,
+}
+
+__all__ = [
+    "ALL",
+    "CMGEC",
+    "DFPGNN",
+    "GMC",
+    "LMVSC",
+    "MSGL",
+    "SURER",
+    "UDBGL",
+    "DealMVC",
+    "GCFAggMVC",
+    "Outcome",
+    "Peer",
+]

@@ -1,13 +1,6 @@
-"""What the auto-encoder systems share: scaling, networks, mini-batches and their training loop.
-
-Every weight, batch and dropout mask is drawn on the CPU from the generator that is passed in, so
-that a seed gives the same numbers on every device and no global random state is touched.
-"""
+"""What the auto-encoder systems share: scaling, networks, mini-batches and their training loop."""
 
 import math
-import numbers
-import time
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,62 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.layers import dense_layer
+from dmac.peers._training import repeat
 from dmac.peers.base import dense
-
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What one epoch of training did.
-
-    Attributes
-    ----------
-    stage : str
-    epoch : int
-        From 1 in every stage.
-    loss : float
-        Mean over the batches, before their steps.
-    seconds : float
-        Wall-clock time.
-    """
-
-    stage: str
-    epoch: int
-    loss: float
-    seconds: float
-
-
-def resolve_device(device):
-    """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        resolved = torch.device(device)
-        torch.empty(0, device=resolved)
-    except (RuntimeError, TypeError, AssertionError) as error:
-        raise ValueError(f"device {device!r} is not usable here: {error}") from error
-    return resolved
-
-
-def check_settings(widths, batch_size, lr, dropout=0.0, **counts):
-    """Raise ValueError where a setting is out of its range; ``counts`` are integers from 0."""
-    if not len(widths) or not all(_is_integer(w) and w > 0 for w in widths):
-        raise ValueError(f"widths is {widths!r}: give at least one positive integer")
-    if not _is_integer(batch_size) or batch_size < 2:
-        raise ValueError(
-            f"batch_size is {batch_size!r}: it must be an integer of 2 or more, since samples of a "
-            "batch are compared with each other"
-        )
-    if not (isinstance(lr, numbers.Real) and 0 < lr < math.inf):
-        raise ValueError(f"lr is {lr!r}: it must be a positive number")
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout!r}: it must be from 0 to below 1")
-    for name, value in counts.items():
-        if not _is_integer(value) or value < 0:
-            raise ValueError(f"{name} is {value!r}: it must be an integer of 0 or more")
-
-
-def _is_integer(value):
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 class MinMax:
@@ -138,7 +77,8 @@ class AutoEncoder(nn.Module):
 def attention_layer(width, n_heads, generator):
     """Torch's own self-attention, its weights drawn as torch does it but from ``generator``.
 
-    Without dropout inside, which would draw from the global random state: use `dropout` outside.
+    Without dropout inside, which would draw from the global random state: that of
+    :mod:`dmac.peers._training` goes outside.
     """
     layer = nn.utils.skip_init(nn.MultiheadAttention, width, n_heads, batch_first=True)
     bound = math.sqrt(6 / (width + 3 * width))  # Glorot and Bengio's, for all three projections
@@ -148,14 +88,6 @@ def attention_layer(width, n_heads, generator):
     nn.init.zeros_(layer.in_proj_bias)
     nn.init.zeros_(layer.out_proj.bias)
     return layer
-
-
-def dropout(x, rate, generator):
-    """Zero a share ``rate`` of the entries and scale the rest; nothing without a generator."""
-    if generator is None or rate == 0:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= rate
-    return x * (kept.to(x) / (1 - rate))
 
 
 def shuffled_batches(n, batch_size, generator):
@@ -195,9 +127,9 @@ def train(stage, epochs, batches, loss, optimiser, *, full_batch=False):
     FloatingPointError
         If the loss is not finite.
     """
-    for epoch in range(1, epochs + 1):
-        start, total = time.perf_counter(), 0.0
-        parts = batches()
+
+    def step(epoch):
+        parts, total = batches(), 0.0
         n = sum(map(len, parts))
         optimiser.zero_grad()
         for rows in parts:
@@ -209,9 +141,9 @@ def train(stage, epochs, batches, loss, optimiser, *, full_batch=False):
             total = total + value.detach() * (len(rows) / n)
         if full_batch:
             optimiser.step()
-        if not math.isfinite(float(total)):
-            raise FloatingPointError(f"the {stage} loss is {total} at epoch {epoch}: lower the lr")
-        yield EpochRecord(stage, epoch, float(total), time.perf_counter() - start)
+        return total
+
+    yield from repeat(stage, epochs, step)
 
 
 def pretrain(autoencoders, views, epochs, batch_size, optimiser, generator):

@@ -1,10 +1,10 @@
-"""Full-batch descent with its record, its end, and what it needs checked.
+"""What training takes: epochs with their record, when to end, and draws that a seed decides.
 
-Chapter 13 of the book uses it for the systems with graph convolutions.
+Everything random is drawn on the CPU from the generator that is passed in, so that a seed gives the
+same numbers on every device and no global random state is touched.
 """
 
 import math
-import numbers
 import time
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ import torch
 
 
 @dataclass(frozen=True)
-class Record:
-    """One epoch.
+class EpochRecord:
+    """What one epoch of training did.
 
     Attributes
     ----------
     stage : str
         Which part of the training.
     epoch : int
-        From 0, in its stage.
+        From 1 in every stage.
     loss : float
-        Before the epoch's step.
+        Before the steps of the epoch; a mean over its batches.
     seconds : float
-        That the epoch took.
+        Wall-clock time.
     """
 
     stage: str
@@ -33,56 +33,88 @@ class Record:
     seconds: float
 
 
-def check_numbers(estimator, integers=(), reals=()):
-    """Refuse parameters out of range.
-
-    Parameters
-    ----------
-    estimator : object
-        Has the parameters as attributes.
-    integers, reals : sequences of (str, number)
-        Name of a parameter, and the least that it may be.
-
-    Raises
-    ------
-    ValueError
-        Unless it is a finite number of the kind, at least as large.
-    """
-    for kind, which, expected in (
-        ("an integer", integers, numbers.Integral),
-        ("a finite number", reals, numbers.Real),
-    ):
-        for name, least in which:
-            value = getattr(estimator, name)
-            good = isinstance(value, expected) and not isinstance(value, bool)
-            if not good or not least <= value < math.inf:
-                raise ValueError(f"{name} is {value!r}, it must be {kind} of at least {least}")
-
-
-def check_widths(estimator, *names):
-    """Refuse widths of layers that are not a non-empty sequence of positive integers."""
-    for name in names:
-        value = getattr(estimator, name)
-        good = isinstance(value, (tuple, list)) and len(value) > 0
-        if not good or any(not isinstance(d, numbers.Integral) or d < 1 for d in value):
-            raise ValueError(f"{name} is {value!r}, it must be a tuple of integers of at least 1")
-
-
-def find_device(device):
-    """The device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
-    except (RuntimeError, TypeError, AssertionError) as error:
-        raise ValueError(f"device {device!r} is not usable here: {error}") from error
-    return found
-
-
 def torch_generator(generator):
     """A generator of PyTorch on the CPU, seeded from one of NumPy."""
     return torch.Generator().manual_seed(int(generator.integers(2**31 - 1)))
+
+
+def dropout(x, rate, generator):
+    """Zero a share ``rate`` of the entries and scale the rest; nothing without a generator."""
+    if generator is None or rate == 0:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= rate
+    return x * (kept.to(x) / (1 - rate))
+
+
+def repeat(stage, epochs, step):
+    """Make epochs, one record each.
+
+    Parameters
+    ----------
+    stage : str
+    epochs : int
+        At most so many.
+    step : callable
+        Number of an epoch, from 0 -> its loss, a number or a tensor of shape (); None to end before
+        this epoch.
+
+    Yields
+    ------
+    EpochRecord
+
+    Raises
+    ------
+    FloatingPointError
+        If the loss is not finite.
+    """
+    for epoch in range(epochs):
+        start = time.perf_counter()
+        loss = step(epoch)
+        if loss is None:
+            return
+        loss = float(loss)
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"the {stage} loss is {loss} at epoch {epoch + 1}: lower the learning rate"
+            )
+        yield EpochRecord(stage, epoch + 1, loss, time.perf_counter() - start)
+
+
+def train(loss, optimizer, epochs, stage, history, stop=None):
+    """Full-batch descent.
+
+    Parameters
+    ----------
+    loss : callable
+        Number of an epoch, from 0 -> tensor of shape (), or None to end before this epoch.
+    optimizer : torch.optim.Optimizer
+    epochs : int
+        At most so many.
+    stage : str
+    history : list
+        Gets one ``EpochRecord`` an epoch.
+    stop : callable, optional
+        An epoch's loss -> whether it was the last one.
+
+    Raises
+    ------
+    FloatingPointError
+        If the loss is not finite.
+    """
+
+    def step(epoch):
+        optimizer.zero_grad()
+        value = loss(epoch)
+        if value is not None:
+            value.backward()
+            optimizer.step()
+            value = value.detach()
+        return value
+
+    for record in repeat(stage, epochs, step):
+        history.append(record)
+        if stop is not None and stop(record.loss):
+            break
 
 
 class Patience:
@@ -107,33 +139,3 @@ class Patience:
             return False
         before = self.best[-1 - self.epochs]
         return before - self.best[-1] <= self.flat * abs(before)
-
-
-def train(loss, optimizer, epochs, stage, history, stop=None):
-    """Full-batch descent.
-
-    Parameters
-    ----------
-    loss : callable
-        Number of an epoch -> tensor of shape (), or None to stop before this epoch.
-    optimizer : torch.optim.Optimizer
-    epochs : int
-        At most so many.
-    stage : str
-    history : list
-        Gets one ``Record`` an epoch.
-    stop : callable, optional
-        An epoch's loss -> whether it was the last one.
-    """
-    for epoch in range(epochs):
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        value = loss(epoch)
-        if value is None:
-            break
-        value.backward()
-        optimizer.step()
-        number = value.item()
-        history.append(Record(stage, epoch, number, time.perf_counter() - start))
-        if stop is not None and stop(number):
-            break

@@ -30,12 +30,16 @@ class Outcome:
     graph : numpy.ndarray or scipy.sparse matrix of shape (n, n) or (n, m), or None
     history : list
         One record (a dataclass or a number) an iteration.
+    bipartite : bool
+        Whether the columns of the graph are anchors, of which there may be as many as samples.
+        Otherwise they are the samples, in the order of the rows.
     """
 
     labels: np.ndarray
     embedding: np.ndarray | None = None
     graph: object = None
     history: list = field(default_factory=list)
+    bipartite: bool = False
 
 
 class Peer(ClusterMixin, BaseEstimator):
@@ -43,8 +47,9 @@ class Peer(ClusterMixin, BaseEstimator):
 
     A subclass has an ``__init__`` that stores its parameters under their names, ``n_clusters``,
     ``random_state`` and ``memory_budget`` (bytes) among them, and two methods: ``_solve`` and
-    `memory`. The samples are shuffled before ``_solve`` sees them and put back after, so that nothing
-    can be learned from the order of a file.
+    `memory`. ``_check`` refuses parameters, where there is something to refuse. The samples are
+    shuffled before ``_solve`` sees them and put back after, so that nothing can be learned from the
+    order of a file.
 
     Attributes
     ----------
@@ -58,6 +63,9 @@ class Peer(ClusterMixin, BaseEstimator):
     n_features_ : tuple of int
         Widths of the views.
     """
+
+    def _check(self, n_samples):
+        """Raise ValueError if a parameter is not usable; called before `memory` and ``_solve``."""
 
     def _solve(self, views, generator):
         """Cluster v checked views, float64 arrays or CSR matrices (n, d_a).
@@ -105,13 +113,14 @@ class Peer(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the views or the number of clusters are not usable.
+            If the views, the number of clusters or another parameter are not usable.
         MemoryError
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
         views = check_views(views)
         n = views[0].shape[0]
         _check_clusters(self.n_clusters, n)
+        self._check(n)
         widths = tuple(x.shape[1] for x in views)
         needed = self.memory(n, widths)
         if needed > self.memory_budget:
@@ -132,7 +141,7 @@ class Peer(ClusterMixin, BaseEstimator):
         if outcome.graph is not None:
             graph = outcome.graph
             graph = graph.tocsr()[back] if scipy.sparse.issparse(graph) else graph[back]
-            self.graph_ = graph[:, back] if graph.shape[1] == n else graph
+            self.graph_ = graph if outcome.bipartite else graph[:, back]
         return self
 
     def fit_predict(self, views, y=None):

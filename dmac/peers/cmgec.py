@@ -9,9 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
 from dmac.compute.threads import threads_for
+from dmac.peers._checks import check_dropout, check_numbers, check_widths
 from dmac.peers._fusion import GraphFusion, fused_graph
 from dmac.peers._gcn import (
     GraphEncoder,
@@ -24,14 +26,9 @@ from dmac.peers._gcn import (
     link_loss,
 )
 from dmac.peers._graphs import nearest_neighbors, union_graph
-from dmac.peers._training import (
-    check_numbers,
-    check_widths,
-    find_device,
-    torch_generator,
-    train,
-)
+from dmac.peers._training import dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
 
 def information_loss(together, apart):
     r"""Minus the Jensen-Shannon estimate of mutual information, from a discriminator's logits.
@@ -159,19 +156,17 @@ class CMGEC(Peer):
         self.random_state = random_state
         self.memory_budget = memory_budget
 
-    def _check(self):
+    def _check(self, n_samples):
         check_widths(self, "hidden", "consensus", "discriminator")
         counts = ("fusion_epochs", "embedding_epochs", "epochs")
-        reals = ("dropout", "lambda1", "lambda2", "pretrain_lr", "lr")
+        reals = ("lambda1", "lambda2", "pretrain_lr", "lr")
         positive = ("n_neighbors", "n_close", "refresh")
         integers = [(name, 1) for name in positive] + [(name, 0) for name in counts]
         check_numbers(self, integers, [(name, 0) for name in reals])
-        if self.dropout >= 1:
-            raise ValueError(f"dropout is {self.dropout!r}, it must be below 1")
+        check_dropout(self)
 
     def memory(self, n_samples, n_features):
         """Bytes: 17 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""
-        self._check()
         total = 4 * 17 * n_samples**2 + link_bytes(n_samples)
         total += 3 * graph_bytes(n_samples, len(n_features) * self.n_neighbors)
         for d in n_features:
@@ -185,7 +180,7 @@ class CMGEC(Peer):
             return self._run(views, generator)
 
     def _run(self, views, generator):
-        device, draws = find_device(self.device), torch_generator(generator)
+        device, draws = resolve_device(self.device), torch_generator(generator)
         views = [_unit_sums(x) for x in views]
         most = max(self.n_neighbors, self.n_close)
         near = [nearest_neighbors(x, most, self.metric) for x in views]
@@ -245,14 +240,11 @@ class _Embedding(nn.Module):
         self.neighbor = torch.as_tensor(close.ravel(), device=device)
         self.to(device)
 
-    def forward(self, graph, dropout=0.0):
+    def forward(self, graph, rate=0.0):
         h = 0
         for encoder, operator, x, image in zip(self.encoders, self.operators, self.xs, self.images):
             part = encoder.encode(operator, x)
-            if dropout:
-                kept = torch.rand(part.shape, generator=self.draws) >= dropout
-                part = part * kept.to(part) / (1 - dropout)
-            h = h + image(part)
+            h = h + image(dropout(part, rate, self.draws))
         return self.consensus.encode(lambda y: dense_operator(graph, y), h.softmax(1))
 
     def loss(self, graph):

@@ -1,4 +1,7 @@
-"""DealMVC: contrastive learning calibrated by pseudo labels, on pairs of views and on their sum."""
+"""DealMVC: contrastive learning calibrated by pseudo labels, on pairs of views and on their sum.
+
+Chapter 13 of the book introduces it.
+"""
 
 from itertools import combinations
 
@@ -8,6 +11,7 @@ import torch.nn.functional as F
 from scipy.optimize import linear_sum_assignment
 from torch import nn
 
+from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
@@ -15,17 +19,16 @@ from dmac.peers._autoencoder import (
     MinMax,
     attention_layer,
     autoencoder_bytes,
-    check_settings,
-    dropout,
     even_batches,
     layer_bytes,
     perceptron,
     pretrain,
-    resolve_device,
     scaled_views,
     shuffled_batches,
     train,
 )
+from dmac.peers._checks import check_dropout, check_numbers, check_widths
+from dmac.peers._training import dropout, torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -261,20 +264,23 @@ class DealMVC(Peer):
         self.random_state = random_state
         self.memory_budget = memory_budget
 
-    def _check(self):
+    def _check(self, n_samples):
+        check_widths(self, "widths")
+        check_dropout(self)
         stages = ("pretrain_epochs", "calibration_epochs", "finetune_epochs")
-        counts = {name: getattr(self, name) for name in stages}
-        check_settings(self.widths, self.batch_size, self.lr, self.dropout, **counts)
-        if self.n_heads < 1 or self.widths[-1] % self.n_heads:
+        counts = [(name, 0) for name in stages]
+        # Samples of a batch are compared with each other.
+        integers = [("batch_size", 2), *((name, 1) for name in ("n_heads", "ff_dim", "n_init"))]
+        check_numbers(self, [*integers, *counts], [("lr", 0), ("threshold", 0)])
+        if self.widths[-1] % self.n_heads:
             raise ValueError(
                 f"the last of widths is {self.widths[-1]} and n_heads {self.n_heads}: the first "
                 "must be a multiple of the second"
             )
 
     def _solve(self, views, generator):
-        self._check()
         device = resolve_device(self.device)
-        draws = torch.Generator().manual_seed(int(generator.integers(2**63 - 1)))
+        draws = torch_generator(generator)
         n, n_features = views[0].shape[0], [x.shape[1] for x in views]
         views = scaled_views(views, device)
         network = _Network(n_features, self, draws).to(device)

@@ -7,9 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._checks import check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
@@ -24,14 +26,7 @@ from dmac.peers._gcn import (
     student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
-from dmac.peers._training import (
-    Patience,
-    check_numbers,
-    check_widths,
-    find_device,
-    torch_generator,
-    train,
-)
+from dmac.peers._training import Patience, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 
@@ -179,7 +174,7 @@ class DFPGNN(Peer):
         self.random_state = random_state
         self.memory_budget = memory_budget
 
-    def _check(self):
+    def _check(self, n_samples):
         check_widths(self, "hidden", "shared")
         positive = ("n_neighbors", "n_fused_neighbors", "patience", "refresh")
         counts = ("min_common", "pretrain_epochs", "epochs")
@@ -194,7 +189,6 @@ class DFPGNN(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: layers, activations and sparse graphs; linear in n."""
-        self._check()
         total = autoencoder_bytes(n_samples, [self.hidden[-1], *self.shared])
         total += graph_bytes(n_samples, self.n_fused_neighbors) + link_bytes(n_samples)
         for d in n_features:
@@ -226,7 +220,7 @@ class DFPGNN(Peer):
             return self._run(views, generator)
 
     def _run(self, views, generator):
-        device, draws, history = find_device(self.device), torch_generator(generator), []
+        device, draws, history = resolve_device(self.device), torch_generator(generator), []
         views = [RowNormalizer().fit_transform(x) for x in views]
         graphs = [
             mutual_graph(nearest_neighbors(x, self.n_neighbors), self.min_common) for x in views

@@ -1,4 +1,7 @@
-"""GCFAggMVC: a consensus embedding by attention over the samples of a batch."""
+"""GCFAggMVC: a consensus embedding by attention over the samples of a batch.
+
+Chapter 13 of the book introduces it.
+"""
 
 import math
 
@@ -7,23 +10,23 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
     AutoEncoder,
     attention_layer,
     autoencoder_bytes,
-    check_settings,
-    dropout,
     even_batches,
     layer_bytes,
     perceptron,
     pretrain,
-    resolve_device,
     scaled_views,
     shuffled_batches,
     train,
 )
+from dmac.peers._checks import check_dropout, check_numbers, check_widths
+from dmac.peers._training import dropout, torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -197,17 +200,20 @@ class GCFAggMVC(Peer):
         self.random_state = random_state
         self.memory_budget = memory_budget
 
-    def _check(self):
-        stages = ("pretrain_epochs", "contrastive_epochs")
-        counts = {name: getattr(self, name) for name in stages}
-        check_settings(self.widths, self.batch_size, self.lr, self.dropout, **counts)
+    def _check(self, n_samples):
+        check_widths(self, "widths")
+        check_dropout(self)
+        positive = ("feature_dim", "ff_dim", "n_init")
+        counts = [(name, 0) for name in ("pretrain_epochs", "contrastive_epochs")]
+        # Samples of a batch are compared with each other.
+        integers = [("batch_size", 2), *((name, 1) for name in positive), *counts]
+        check_numbers(self, integers, [("lr", 0), ("temperature", 0)])
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature!r}: it must be positive")
 
     def _solve(self, views, generator):
-        self._check()
         device = resolve_device(self.device)
-        draws = torch.Generator().manual_seed(int(generator.integers(2**63 - 1)))
+        draws = torch_generator(generator)
         n_features = [x.shape[1] for x in views]
         views = scaled_views(views, device)
         network = _Network(n_features, self, draws).to(device)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from dmac.peers._checks import check_numbers
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components, laplacian, smallest_eigenvectors
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
@@ -95,7 +96,6 @@ class GMC(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: one dense standardised view, graphs by neighbours, Lanczos vectors."""
-        self._check()
         n, v, k, c = n_samples, len(n_features), self.n_neighbors, self.n_clusters
         graphs = 16 * v * (k + 1) * 8  # several sparse and padded copies, with indices
         vectors = (4 * (c + 1) + 40) * 8
@@ -142,15 +142,13 @@ class GMC(Peer):
                 break
         return Outcome(components(fused), embedding=f, graph=fused, history=history)
 
-    def _check(self):
-        k = self.n_neighbors
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise ValueError(f"n_neighbors is {k!r}, it must be an integer of at least 1")
+    def _check(self, n_samples):
+        check_numbers(self, [("n_neighbors", 1)])
+        if n_samples < 3:
+            raise ValueError(f"GMC needs at least 3 samples, there are {n_samples}")
 
     def _neighbors(self, n):
         k = self.n_neighbors
-        if n < 3:
-            raise ValueError(f"GMC needs at least 3 samples, there are {n}")
         if k > n - 2:
             warnings.warn(
                 f"n_neighbors = {k} needs {k + 2} samples, there are {n}: {n - 2} are taken",

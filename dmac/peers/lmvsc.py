@@ -10,6 +10,7 @@ import scipy.sparse
 
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import leading_singular_vectors
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
@@ -115,15 +116,12 @@ class LMVSC(Peer):
         graph /= np.sqrt(v)
         embedding = leading_singular_vectors(graph, self.n_clusters)[0]
         labels = kmeans(embedding, self.n_clusters, int(generator.integers(2**31)), _STARTS).labels_
-        return Outcome(labels, embedding, graph, history)
+        return Outcome(labels, embedding, graph, history, bipartite=True)
+
+    def _check(self, n_samples):
+        check_numbers(self, reals=[("alpha", 0)])
+        check_anchors(self, n_samples)
 
     def _anchors(self, n):
-        if not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha is {self.alpha!r}, it must be a number of at least 0")
-        m = min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors
-        if not isinstance(m, (int, np.integer)) or not self.n_clusters <= m <= n:
-            raise ValueError(
-                f"n_anchors is {m!r}, it must be an integer from n_clusters = {self.n_clusters} to "
-                f"the number of samples, {n}"
-            )
-        return int(m)
+        """m for n samples."""
+        return min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import bipartite_embedding
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
@@ -69,8 +70,10 @@ class MSGL(Peer):
     there, the anchors of each view are found alone, though all views share one column of Z per
     anchor: anchor j of one view has nothing to do with anchor j of another. The data are prepared
     by their user there; here rows are scaled to unit length unless ``normalize`` is False. The
-    defaults are the smallest values of the grid in the public demonstration, for all data; there
-    they are chosen with the labels.
+    defaults of m, alpha and gamma are the smallest values of the grid in the public demonstration,
+    for all data; there they are chosen with the labels. Its beta is from 5e4 up, for features that
+    are not scaled; by default it is n / c here, which weighs the graph's term against the size of
+    the data.
 
     Parameters
     ----------
@@ -142,7 +145,7 @@ class MSGL(Peer):
                 break
         embedding = bipartite_embedding(z, c)[0]
         labels = kmeans(embedding, c, int(generator.integers(2**31)), _LABEL_STARTS).labels_
-        return Outcome(labels, embedding, z, history)
+        return Outcome(labels, embedding, z, history, bipartite=True)
 
     def _graph(self, fits, weights, distances, start):
         """The rows of Z for fixed weights and W."""
@@ -167,19 +170,16 @@ class MSGL(Peer):
     def _beta(self, n):
         return n / self.n_clusters if self.beta is None else self.beta
 
-    def _anchors(self, n):
-        for name, value in (("alpha", self.alpha), ("beta", self._beta(n))):
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name} is {value!r}, it must be a number of at least 0")
+    def _check(self, n_samples):
+        names = ("alpha",) if self.beta is None else ("alpha", "beta")
+        check_numbers(self, reals=[(name, 0) for name in names])
         if not -np.inf < self.gamma < 0:
             raise ValueError(f"gamma is {self.gamma!r}, it must be a number below 0")
-        m = min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors
-        if not isinstance(m, (int, np.integer)) or not self.n_clusters <= m <= n:
-            raise ValueError(
-                f"n_anchors is {m!r}, it must be an integer from n_clusters = {self.n_clusters} to "
-                f"the number of samples, {n}"
-            )
-        return int(m)
+        check_anchors(self, n_samples)
+
+    def _anchors(self, n):
+        """m for n samples."""
+        return min(n, max(100, self.n_clusters)) if self.n_anchors is None else self.n_anchors
 
 
 class _Fit:

@@ -9,9 +9,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._checks import check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
@@ -26,13 +28,7 @@ from dmac.peers._gcn import (
     student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
-from dmac.peers._training import (
-    check_numbers,
-    check_widths,
-    find_device,
-    torch_generator,
-    train,
-)
+from dmac.peers._training import torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 
@@ -191,7 +187,7 @@ class SURER(Peer):
         self.random_state = random_state
         self.memory_budget = memory_budget
 
-    def _check(self):
+    def _check(self, n_samples):
         check_widths(self, "hidden")
         reals = ("lambda0", "lambda1", "lambda2", "lambda3", "pretrain_lr", "lr")
         check_numbers(
@@ -203,7 +199,6 @@ class SURER(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: one view's dense graph and its gradients, layers and activations of all."""
-        self._check()
         total = 4 * 5 * n_samples**2 + link_bytes(n_samples)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
@@ -217,7 +212,7 @@ class SURER(Peer):
             return self._run(views, generator)
 
     def _run(self, views, generator):
-        device, draws, history = find_device(self.device), torch_generator(generator), []
+        device, draws, history = resolve_device(self.device), torch_generator(generator), []
         parts, hs = [], []
         for a, x in enumerate(views, 1):
             x = RowNormalizer().fit_transform(x)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmac.compute.kmeans import kmeans
+from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import project_rows, solve_rows
 from dmac.peers._spectral import bipartite_components, bipartite_embedding
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
@@ -111,12 +112,12 @@ class UDBGL(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: views as arrays, side by side and for k-means, the graphs of all views."""
-        m, v = self._anchors(n_samples), len(n_features)
+        m, v = self._anchors(), len(n_features)
         return 8 * n_samples * (3 * sum(n_features) + m * (2 * v + 12))
 
     def _solve(self, views, generator):
         n, v, c = views[0].shape[0], len(views), self.n_clusters
-        m = self._anchors(n)
+        m = self._anchors()
         views = [_unit_range(dense(x)) for x in views]
         seed = int(generator.integers(2**31))
         anchors = kmeans(np.hstack(views), m, seed, _STARTS).cluster_centers_
@@ -148,7 +149,7 @@ class UDBGL(Peer):
             history.append(UDBGLRecord(value, tuple(delta.tolist()), int(count), inner, gap))
             if min(abs(before - value), np.linalg.norm(delta - old)) < _TOLERANCE:
                 break
-        return Outcome(bipartite_components(p), graph=p, history=history)
+        return Outcome(bipartite_components(p), graph=p, history=history, bipartite=True)
 
     def _graph(self, z, delta, p, a, gram, products):
         """The graph of view a, all else fixed."""
@@ -157,18 +158,13 @@ class UDBGL(Peer):
         linear = 2 * (self.beta * delta[a] * others - products)
         return solve_rows(hessian, linear, start=z[a])
 
-    def _anchors(self, n):
-        for name in ("alpha", "beta"):
-            value = getattr(self, name)
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name} is {value!r}, it must be a number of at least 0")
-        m = self.n_clusters if self.n_anchors is None else self.n_anchors
-        if not isinstance(m, (int, np.integer)) or not self.n_clusters <= m <= n:
-            raise ValueError(
-                f"n_anchors is {m!r}, it must be an integer from n_clusters = {self.n_clusters} to "
-                f"the number of samples, {n}"
-            )
-        return int(m)
+    def _check(self, n_samples):
+        check_numbers(self, reals=[("alpha", 0), ("beta", 0)])
+        check_anchors(self, n_samples)
+
+    def _anchors(self):
+        """m."""
+        return self.n_clusters if self.n_anchors is None else self.n_anchors
 
 
 def cocluster(graph, n_clusters):

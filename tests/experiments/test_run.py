@@ -10,10 +10,12 @@ import scipy.sparse
 import torch
 
 import dmac
-from dmac.experiments import measure, plan, search
+from dmac import peers
+from dmac.experiments import measure, paper, plan, provenance, search
 from dmac.experiments import records as experiments
 from dmac.experiments import run as runs
-from dmac.recipes import RELEASED, REVISED, Recipe
+from dmac.experiments.generalise import disturb
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED, Recipe
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=4, epochs=3, lr=1e-4)
 
@@ -124,6 +126,20 @@ def test_counts_are_weighted_by_term(tmp_path):
     np.testing.assert_allclose(runs.tf_idf(counts).toarray(), [[2, rare], [3, 0]])
 
 
+def test_a_view_can_be_made_a_bad_one(tmp_path):
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=1)
+    listed = [
+        runs.Spec("toy", "DMAC", runs.settings_of(recipe, **more), 1, "some")
+        for more in ({}, {"disturbed": "noise"})
+    ]
+    plain, noisy = complete(listed, tmp_path)[1]
+    assert plain["data"] == noisy["data"] and plain["key"] != noisy["key"]
+    assert plain["epochs"] == noisy["epochs"] == {}  # nothing is trained
+    model = dmac.DMAC(3, recipe, random_state=1).fit(disturb(load("toy").views, "noise", 1))
+    expected = dmac.scores(load("toy").labels, model.labels_)
+    assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_share_of_the_samples_is_held_out(tmp_path):
     settings = runs.settings_of(SHORT, held_out=0.25)
     (record,) = complete([runs.Spec("toy", "DMAC", settings, 1, "some")], tmp_path)[1]
@@ -159,6 +175,64 @@ def test_a_run_of_the_search_is_made(tmp_path):
     assert record["scores"]["nmi"] == pytest.approx(dmac.scores(load("toy").labels, labels)["nmi"])
     # Its code is not that of the fits.
     assert record["code"]["sha256"] != runs.make_run(specs()[2], load=load)["code"]["sha256"]
+
+
+def test_a_run_of_another_system_is_made(tmp_path):
+    settings = runs.peer_settings("LMVSC", n_anchors=5)
+    listed = [
+        runs.Spec("toy", "LMVSC", settings, 1, "peers"),
+        runs.Spec("counts", "UDBGL", runs.peer_settings("UDBGL"), 2, "peers"),
+    ]
+    record, other = complete(listed, tmp_path)[1]
+    data = load("toy")
+    labels = peers.LMVSC(3, n_anchors=5, random_state=1).fit_predict(data.views)
+    assert record["scores"] == pytest.approx(dmac.scores(data.labels, labels), abs=1e-5)
+    assert record["clusters"] == 3 and other["clusters"] >= 1
+    # A run says which code made it: that of its system, and of no other.
+    hashes = [r["code"]["sha256"] for r in (record, other)]
+    assert hashes[0] == provenance.code_identity(("peers.lmvsc", "metrics")) != hashes[1]
+    assert hashes[1] == provenance.code_identity(("peers.udbgl", "metrics"))
+    made = [runs.make_run(spec, load=load) for spec in listed]
+    assert [one["scores"] for one in made] == [record["scores"], other["scores"]]
+
+
+def test_a_network_of_another_system_is_on_the_device_of_the_run():
+    short = dict(pretrain_epochs=1, epochs=1, hidden=(8, 4), shared=(4, 3))
+    spec = runs.Spec("toy", "DFP-GNN", runs.peer_settings("DFP-GNN", **short), 1, "peers")
+    assert "scores" in runs.make_run(spec, device="cpu", load=load)
+    with pytest.raises(ValueError, match="device 'abacus' is not usable"):
+        runs.PEERS["DFP-GNN"](load("toy").views, 3, 1, device="abacus", **spec.settings)
+
+
+def test_settings_of_another_system_are_all_its_parameters():
+    for name, system in peers.ALL.items():
+        settings = runs.peer_settings(name)
+        assert json.loads(json.dumps(settings, allow_nan=False)).keys() == settings.keys()
+        parameters = set(system(2).get_params())
+        assert parameters - set(settings) <= {
+            "n_clusters", "random_state", "device", "memory_budget"
+        }
+    assert runs.peer_settings("GMC", n_neighbors=3) == {"n_neighbors": 3}
+    with pytest.raises(TypeError, match="GMC has no setting .*'k'.*'n_neighbors'"):
+        runs.peer_settings("GMC", k=3)
+    # Parameters added later are at their defaults in what was stored before.
+    assert runs.complete_settings("LMVSC", {"alpha": 2.0}) == runs.peer_settings("LMVSC", alpha=2.0)
+
+
+def test_the_list_has_every_other_system_of_the_paper():
+    assert set(runs.PEERS) == set(paper.TABLE_2) - {"DMAC"} == set(plan.PEER_SEEDS)
+    assert not set(runs.PEERS) & (set(runs.METHODS) | set(plan.COMPARISON))
+    stages, counts = plan.full(), {}
+    for stage in plan.FILLING:
+        for spec in stages[stage]:
+            seeds = counts.setdefault((spec.method, spec.dataset), [])
+            seeds.append(spec.seed)
+    assert set(counts) == {(name, d) for name in runs.PEERS for d in plan.PEER_DATASETS}
+    for (name, _), seeds in counts.items():
+        expected = 1 if name == "GMC" else 10 if name in paper.SHALLOW else 3
+        assert seeds == list(range(1, expected + 1))
+    assert len(stages["peers, shallow"]) == 9 * 31 and len(stages["peers, deep"]) == 9 * 15
+    assert {s.dataset for s in plan.full(["PIE"])["peers, deep"]} == {"PIE"}
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
@@ -198,7 +272,7 @@ def test_every_listed_run_can_be_made():
     seen = set()
     for spec in listed:
         if spec.method != "DMAC":
-            assert spec.method in (*runs.BASELINES, search.METHOD)
+            assert spec.method in (*runs.BASELINES, *runs.PEERS, search.METHOD)
             continue
         text = json.dumps(spec.settings, sort_keys=True, allow_nan=False)
         if spec.dataset in sizes and (spec.dataset, text) not in seen:

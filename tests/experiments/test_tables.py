@@ -25,6 +25,28 @@ def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
     assert tables.format_scores(runs[runs.seed == 1], "acc").loc["PIE", "DMAC"] == "30.0 (1)"
 
 
+def test_other_systems_stand_beside_the_paper():
+    seeds = {"GMC": 1, "LMVSC": 3, "SURER": 2}
+    rows = [
+        *several("PIE", "GMC", [20.0]),
+        *several("PIE", "LMVSC", [20.0, 22.0]),
+        *several("mfeat", "LMVSC", [60.0, 61.0, 62.0]),
+    ]
+    runs = frame(rows, list(seeds), ["PIE", "mfeat"], seeds=10)
+    table = tables.format_other_systems(runs, seeds, seeds)
+    names = ["PIE", "PIE, the paper", "mfeat"]
+    assert list(table.index) == [(metric, name) for metric in ("ACC", "NMI") for name in names]
+    assert table.loc[("ACC", "PIE")].tolist() == ["20.0", "21.0 ± 1.4 (2)", "–"]
+    assert table.loc[("NMI", "PIE, the paper")].tolist() == ["44.2", "63.3", "64.2"]
+    assert table.loc[("ACC", "mfeat")].tolist() == ["–", "61.0 ± 1.0", "–"]
+    counts = tables.count_stored(runs, seeds)
+    assert counts.loc["LMVSC"].tolist() == [3, 6, 5, 1]
+    assert counts.loc["SURER"].tolist() == [2, 4, 0, 4]
+    nothing = runs.iloc[:0]
+    assert set(tables.format_other_systems(nothing, seeds, seeds).loc[("ACC", "mfeat")]) == {"–"}
+    assert tables.count_stored(nothing, seeds)["not yet run"].tolist() == [2, 6, 4]
+
+
 def test_failed_runs_are_counted():
     failed = {"dataset": "PIE", "variant": "DMAC", "seed": 3, "error": "FloatingPointError"}
     runs = frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from systems import easy_views
 
+from dmac.peers import ALL
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
@@ -34,11 +36,15 @@ class Echo(Peer):
             graph = np.outer(first, first + 1)
         elif self.kind == "sparse square":
             graph = scipy.sparse.coo_matrix(np.outer(first, first + 1))
-        elif self.kind == "anchors":
-            graph = first[:, None] * [1, 2, 3]
-        elif self.kind == "sparse anchors":
-            graph = scipy.sparse.csc_matrix(first[:, None] * [1, 2, 3])
-        return Outcome(first, dense(views[1]), graph, [generator.random()])
+        elif self.kind.endswith("anchors"):
+            graph = first[:, None] * np.arange(1, 1 + int(self.kind.split()[-2]))
+            graph = scipy.sparse.csc_matrix(graph) if "sparse" in self.kind else graph
+        bipartite = self.kind.endswith("anchors")
+        return Outcome(first, dense(views[1]), graph, [generator.random()], bipartite)
+
+    def _check(self, n_samples):
+        if self.n_bytes < 0:
+            raise ValueError(f"n_bytes is {self.n_bytes} for {n_samples} samples")
 
 
 def test_samples_are_shuffled_before_and_put_back_after():
@@ -61,13 +67,33 @@ def test_a_graph_between_samples_is_put_back_on_both_sides(kind):
     np.testing.assert_array_equal(graph, np.outer(np.arange(12), np.arange(12) + 1))
 
 
-@pytest.mark.parametrize("kind", ["anchors", "sparse anchors"])
-def test_a_graph_to_anchors_is_put_back_by_rows_alone(kind):
-    graph = Echo(2, kind, random_state=0).fit(VIEWS).graph_
-    if kind == "sparse anchors":
+@pytest.mark.parametrize("sparse", ["", "sparse "])
+@pytest.mark.parametrize("m", [3, 12])  # also as many anchors as samples
+def test_a_graph_to_anchors_is_put_back_by_rows_alone(sparse, m):
+    graph = Echo(2, f"{sparse}{m} anchors", random_state=0).fit(VIEWS).graph_
+    if sparse:
         assert graph.format == "csr"
         graph = graph.toarray()
-    np.testing.assert_array_equal(graph, np.arange(12)[:, None] * [1, 2, 3])
+    np.testing.assert_array_equal(graph, np.arange(12)[:, None] * np.arange(1, m + 1))
+
+
+@pytest.mark.parametrize("name", ["MSGL", "LMVSC", "UDBGL"])
+def test_columns_of_an_anchor_graph_stay_where_they_are(name, monkeypatch):
+    views, _ = easy_views(30)
+    seen = []
+    solve = ALL[name]._solve
+    monkeypatch.setattr(
+        ALL[name], "_solve", lambda *args: seen.append(solve(*args)) or seen[-1]
+    )
+    model = ALL[name](3, n_anchors=30, random_state=0).fit(views[:1])
+    assert model.graph_.shape == seen[0].graph.shape == (30, 30)
+    np.testing.assert_array_equal(model.graph_, seen[0].graph[_back(0)])
+
+
+def _back(seed, n=30):
+    """The order that puts the samples of a fit with a seed back."""
+    seed = np.random.RandomState(seed).randint(2**31 - 1)
+    return np.argsort(np.random.default_rng(seed).permutation(n))
 
 
 def test_what_a_method_does_not_have_is_not_there():
@@ -120,6 +146,13 @@ def test_too_much_memory_is_refused_before_anything_is_done():
     assert model.asked_ == (12, (2, 3))
     assert not hasattr(model, "seen_") and not hasattr(model, "labels_")
     Echo(2, n_bytes=2**30, memory_budget=2**30).fit(VIEWS)  # as much as the budget is no more
+
+
+def test_parameters_are_checked_before_the_memory():
+    model = Echo(2, n_bytes=-1)
+    with pytest.raises(ValueError, match="n_bytes is -1 for 12 samples"):
+        model.fit(VIEWS)
+    assert not hasattr(model, "asked_")
 
 
 @pytest.mark.parametrize("bad", [1, 0, -3, 13])

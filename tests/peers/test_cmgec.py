@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from graph_systems import easy_views, quick
 from helpers import assert_matches
+from systems import easy_views, quick
 
 from dmac.peers import cmgec
 from dmac.peers._fusion import fused_graph, fusion_loss, symmetric_part
@@ -80,7 +80,8 @@ def test_information_loss_is_its_definition_and_knows_the_independent_case():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick(CMGEC, fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3).fit(
+    more = dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3)
+    history = quick("CMGEC", **more).fit(
         easy_views()[0]
     ).history_
     assert [r.stage for r in history] == ["fusion"] * 30 + ["embedding"] * 30 + ["joint"] * 20
@@ -102,7 +103,7 @@ def test_every_part_gets_a_gradient(monkeypatch):
 
         monkeypatch.setattr(cmgec, name, build)
     # Enough epochs for the fusion network's output to have edges.
-    quick(CMGEC, fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
+    quick("CMGEC", fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
     for name in ("GraphFusion", "_Embedding"):
         for before, after in zip(built[name + " before"], built[name].parameters()):
             assert not torch.equal(before, after)
@@ -115,7 +116,7 @@ def test_every_part_gets_a_gradient(monkeypatch):
 
 def test_graph_joins_samples_of_a_cluster():
     views, classes = easy_views()
-    graph = quick(CMGEC, fusion_epochs=60, epochs=0, pretrain_lr=1e-2).fit(views).graph_.tocoo()
+    graph = quick("CMGEC", fusion_epochs=60, epochs=0, pretrain_lr=1e-2).fit(views).graph_.tocoo()
     off = graph.row != graph.col
     assert off.sum() > 200
     assert np.mean(classes[graph.row[off]] == classes[graph.col[off]]) > 0.95
@@ -124,7 +125,7 @@ def test_graph_joins_samples_of_a_cluster():
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_other_metrics(metric):
     views, _ = easy_views()
-    assert np.isfinite(quick(CMGEC, metric=metric).fit(views).embedding_).all()
+    assert np.isfinite(quick("CMGEC", metric=metric).fit(views).embedding_).all()
 
 
 def test_memory_is_quadratic_in_the_samples():

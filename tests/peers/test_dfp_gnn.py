@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
-from graph_systems import easy_views, quick
 from helpers import assert_matches
+from systems import easy_views, quick
 
 from dmac.peers._gcn import Links
 from dmac.peers.dfp_gnn import DFPGNN, tuning_loss
@@ -60,7 +60,7 @@ def test_smaller_features_are_not_rewarded():
 
 def test_stages_follow_each_other_and_losses_fall():
     views, _ = easy_views()
-    model = quick(DFPGNN, pretrain_epochs=40, epochs=6, lr=1e-3, tolerance=0.0)
+    model = quick("DFP-GNN", pretrain_epochs=40, epochs=6, lr=1e-3, tolerance=0.0)
     history = model.fit(views).history_
     stages = [record.stage for record in history]
     expected = ["view 1", "view 2", "view 3", "shared"]
@@ -73,17 +73,17 @@ def test_stages_follow_each_other_and_losses_fall():
 def test_pretraining_ends_where_it_is_flat_and_tuning_where_labels_stay():
     views, _ = easy_views()
     # A rate of zero: nothing changes, so patience and the labels end every stage at once.
-    still = quick(DFPGNN, lr=0.0, patience=3, refresh=4, pretrain_epochs=50, epochs=50)
+    still = quick("DFP-GNN", lr=0.0, patience=3, refresh=4, pretrain_epochs=50, epochs=50)
     stages = [record.stage for record in still.fit(views).history_]
     assert [stages.count(name) for name in ("view 1", "shared", "tuning")] == [4, 4, 4]
-    steady = quick(DFPGNN, lr=1e-6, patience=3, pretrain_epochs=30, epochs=0)
+    steady = quick("DFP-GNN", lr=1e-6, patience=3, pretrain_epochs=30, epochs=0)
     early, published = steady.fit(views).history_, steady.set_params(flat=None).fit(views).history_
     assert len(early) < len(published)
 
 
 def test_graph_is_a_mean_of_the_views_graphs():
     views, _ = easy_views()
-    graph = quick(DFPGNN).fit(views).graph_
+    graph = quick("DFP-GNN").fit(views).graph_
     assert (abs(graph - graph.T) > 1e-6).nnz == 0
     assert graph.min() >= 0 and graph.max() <= 1 + 1e-6 and graph.nnz > 0
 

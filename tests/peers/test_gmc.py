@@ -1,8 +1,11 @@
 """GMC: its row updates against a general solver, its components against planted ones."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse
+import systems
 from scipy.optimize import minimize
 from sklearn.base import clone
 
@@ -11,17 +14,7 @@ from dmac.peers import gmc
 from dmac.peers.gmc import GMC, _fuse, _nearest, _row_minimisers, _standardised
 
 WIDTHS = (7, 12, 9)
-
-
-def easy_views(n=120, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def same_partition(a, b):
@@ -155,39 +148,6 @@ def test_the_order_of_samples_and_the_seed_change_nothing():
     np.testing.assert_allclose(
         model.graph_.toarray()[np.ix_(order, order)], other.graph_.toarray(), atol=1e-6
     )
-
-
-def test_the_same_seed_gives_the_same_bits():
-    views, _ = easy_views(noise=1.0)
-    graphs = [GMC(4, random_state=2).fit(views).graph_.toarray() for _ in range(2)]
-    np.testing.assert_array_equal(*graphs)
-
-
-def test_sparse_integer_and_single_views():
-    generator = np.random.default_rng(0)
-    counts = generator.poisson(0.4, size=(60, 30))
-    counts[:30, :10] += 3
-    counts[30:, 10:20] += 3
-    dense = GMC(2, random_state=0).fit([counts])
-    sparse = GMC(2, random_state=0).fit([scipy.sparse.csr_matrix(counts)])
-    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
-    assert scores(np.arange(60) < 30, dense.labels_)["acc"] > 0.95
-
-
-def test_degenerate_samples_stay_finite():
-    views, _ = easy_views(n=40)
-    views[0][3] = 0
-    views[1][:, 2] = 7
-    views[2][:] = 1  # a view that says nothing
-    views = [np.repeat(x[:3], 10, axis=0) if a else x[:30] for a, x in enumerate(views)]
-    model = GMC(4, random_state=0).fit(views)
-    assert np.isfinite(model.graph_.data).all() and np.isfinite(model.embedding_).all()
-    assert all(np.isfinite(record.objective) for record in model.history_)
-
-
-def test_identical_samples_stay_finite():
-    model = GMC(2, n_neighbors=3, random_state=0).fit([np.ones((12, 3)), np.zeros((12, 2))])
-    assert np.isfinite(model.graph_.data).all() and len(model.labels_) == 12
 
 
 def test_few_samples_cut_the_neighbours_down_and_say_so():

@@ -1,10 +1,11 @@
 """MSGL: each block's update by itself, then the whole on easy and on degenerate views."""
 
+import functools
+
 import numpy as np
 import pytest
-import scipy.sparse
+import systems
 from scipy.optimize import minimize, minimize_scalar
-from sklearn.base import clone
 
 from dmac.metrics import scores
 from dmac.peers import msgl
@@ -18,16 +19,7 @@ WIDTHS = (7, 12, 9)
 def fewer_starts(monkeypatch):
     monkeypatch.setattr(msgl, "_LABEL_STARTS", 10)
 
-
-def easy_views(n=120, c=4, seed=0, noise=0.3):
-    """Three views of samples around c far centres, unsorted, and their classes."""
-    generator = np.random.default_rng(seed)
-    classes = generator.permutation(np.arange(n) % c)
-    views = []
-    for d in WIDTHS:
-        centres = 2 * generator.normal(size=(c, d))
-        views.append(centres[classes] + noise * generator.normal(size=(n, d)))
-    return views, classes
+easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def problem(seed, n=15, m=6):
@@ -139,72 +131,3 @@ def test_stops_when_the_graph_no_longer_moves():
     if len(history) < 30:
         assert history[-1].change < 1e-3
     assert all(record.change >= 1e-3 for record in history[5:-1])
-
-
-def test_the_order_of_samples_does_not_help():
-    views, classes = easy_views(noise=1.0)
-    in_order = np.argsort(classes, kind="stable")
-    a, b = [], []
-    for seed in range(4):
-        model = MSGL(4, n_anchors=12, random_state=seed)
-        a.append(scores(classes, model.fit_predict(views))["acc"])
-        sorted_ = model.fit_predict([x[in_order] for x in views])
-        b.append(scores(classes[in_order], sorted_)["acc"])
-    assert abs(np.mean(a) - np.mean(b)) < 0.15
-
-
-def test_the_same_seed_gives_the_same_bits():
-    views, _ = easy_views(noise=1.0)
-    models = [MSGL(4, n_anchors=10, random_state=5).fit(views) for _ in range(2)]
-    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-    np.testing.assert_array_equal(models[0].graph_, models[1].graph_)
-
-
-def test_sparse_views_give_what_dense_ones_give():
-    generator = np.random.default_rng(0)
-    counts = generator.poisson(0.3, size=(80, 30))
-    counts[:40, :10] += 2
-    counts[40:, 10:20] += 2
-    dense = MSGL(2, n_anchors=6, random_state=0).fit([counts])
-    sparse = MSGL(2, n_anchors=6, random_state=0).fit([scipy.sparse.csr_matrix(counts)])
-    np.testing.assert_allclose(dense.graph_, sparse.graph_, atol=1e-4)
-    assert scores(np.arange(80) < 40, sparse.labels_)["acc"] > 0.95
-
-
-@pytest.mark.parametrize("normalize", [True, False])
-def test_degenerate_views_stay_finite(normalize):
-    views, _ = easy_views(n=30)
-    views[0][3] = 0
-    views[1][:, 2] = 7
-    views[2][:] = 1
-    views = [np.repeat(x[:3], 10, axis=0) for x in views]
-    model = MSGL(4, n_anchors=9, normalize=normalize, random_state=0).fit(views)
-    assert np.isfinite(model.graph_).all() and np.isfinite(model.embedding_).all()
-    for record in model.history_:
-        assert np.isfinite(record.objective) and np.isfinite(record.weights).all()
-
-
-def test_zero_views_stay_finite():
-    model = MSGL(2, n_anchors=4, random_state=0).fit([np.zeros((9, 3)), np.zeros((9, 2))])
-    assert np.isfinite(model.graph_).all() and len(model.labels_) == 9
-
-
-def test_impossible_settings_are_refused():
-    views, _ = easy_views()
-    for name, value in [("alpha", -1), ("beta", np.nan), ("gamma", 0), ("gamma", 2)]:
-        with pytest.raises(ValueError, match=f"{name} is"):
-            MSGL(4, **{name: value}).fit(views)
-    for m in (3, 121, 7.5):
-        with pytest.raises(ValueError, match="n_anchors is .* from n_clusters = 4 to .* 120"):
-            MSGL(4, n_anchors=m).fit(views)
-
-
-def test_parameters_and_memory():
-    settings = {
-        "n_clusters": 3, "n_anchors": 8, "alpha": 2.0, "beta": 5.0, "gamma": -2.0,
-        "normalize": False, "random_state": 1, "memory_budget": 10,
-    }
-    model = MSGL(**settings)
-    assert clone(model).get_params() == model.get_params() == settings
-    with pytest.raises(MemoryError, match="memory_budget"):
-        model.fit(easy_views()[0])

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from graph_systems import easy_views, quick
 from helpers import assert_matches
+from systems import easy_views, quick
 
 from dmac.peers.surer import SURER, clustering_loss, unified_convolution
 
@@ -69,7 +69,7 @@ def test_clustering_loss_is_its_definition():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick(SURER, pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
+    history = quick("SURER", pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
         easy_views()[0]
     ).history_
     stages = [record.stage for record in history]

@@ -1,0 +1,23 @@
+"""Where tensors live and how wide their numbers are, by name."""
+
+import torch
+
+
+def resolve_device(device):
+    """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+        torch.empty(0, device=resolved)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ValueError(f"device {device!r} is not usable here: {error}") from error
+    return resolved
+
+
+def resolve_dtype(dtype):
+    """Return the type of "float32" or "float64"; ValueError for anything else."""
+    types = {"float32": torch.float32, "float64": torch.float64}
+    if not isinstance(dtype, str) or dtype not in types:
+        raise ValueError(f"dtype is {dtype!r}, it must be one of {sorted(types)}")
+    return types[dtype]

@@ -1,0 +1,29 @@
+"""Devices and types by their names, and what is none."""
+
+import pytest
+import torch
+
+from dmac.compute.device import resolve_device, resolve_dtype
+
+
+def test_devices_have_names():
+    assert resolve_device("cpu") == torch.device("cpu")
+    assert resolve_device(torch.device("cpu")) == torch.device("cpu")
+    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("device", ["abacus", "cuda:99", 3.5])
+def test_an_unusable_device_is_refused(device):
+    with pytest.raises(ValueError, match=f"device {device!r} is not usable here"):
+        resolve_device(device)
+
+
+def test_types_have_names():
+    assert resolve_dtype("float32") is torch.float32
+    assert resolve_dtype("float64") is torch.float64
+
+
+@pytest.mark.parametrize("dtype", ["float16", torch.float32, None])
+def test_another_type_is_refused(dtype):
+    with pytest.raises(ValueError, match="dtype is .* must be one of"):
+        resolve_dtype(dtype)
