@@ -114,9 +114,9 @@ def average(factors, weights):
 
 
 class AveragedGraph:
-    r"""The weighted average of graphs of blocks, :math:`G = \sum_b p_b G_b / \sum_b p_b`.
+    r"""The weighted average of graphs of blocks, :eq:`eq:averaged-graph`.
 
-    G is symmetric, doubly stochastic and positive semi-definite, since each
+    :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive semi-definite, since each
     :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie in [0, 1], and the constant
     vector has the eigenvalue 1.
 

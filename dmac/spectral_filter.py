@@ -18,7 +18,9 @@ def n_columns(n, c, recipe):
 
 
 def column_weights(values, c, recipe):
-    r"""Weights of eigenvectors by their eigenvalues :math:`\lambda_1 \ge \lambda_2 \ge \dots`.
+    r"""Weights of eigenvectors by their eigenvalues, :eq:`eq:spectral-filter`.
+
+    With :math:`\lambda_1 \ge \lambda_2 \ge \dots`,
 
     .. math:: w_j = \big(1 - \lambda_j + \rho\,(1 - \lambda_{c+1})\big)^{-p},
 

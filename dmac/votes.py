@@ -50,7 +50,7 @@ def ballot(voter, u, values, features, weight, c, recipe):
 
 
 def learned_map(features, graph, c, ridge):
-    r"""Linear functions of all views' features that are smooth on the averaged graph.
+    r"""Linear functions of all views' features, smooth on the averaged graph: :eq:`eq:learned-map`.
 
     With :math:`F = [H, 1]` the c leading solutions of
 
@@ -93,7 +93,7 @@ def beside(x, rows):
 
 
 def markov_stability(graph, labels, time):
-    r"""How much longer than by chance a random walk on G stays in its cluster.
+    r"""How much longer than by chance a random walk on G stays: :eq:`eq:markov-stability`.
 
     .. math:: r_t(q) = \frac1n \sum_k 1_k^T G^t 1_k - \sum_k (n_k / n)^2,
 
