@@ -19,8 +19,8 @@ from dmac.compute import parallel
 from dmac.compute.kmeans import sample_anchors
 from dmac.scaling import assign
 
-# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few of
-# them to find, Lanczos is faster from 800 samples on.
+# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
+# of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
@@ -116,9 +116,9 @@ def average(factors, weights):
 class AveragedGraph:
     r"""The weighted average of graphs of blocks, :eq:`eq:averaged-graph`.
 
-    :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive semi-definite, since each
-    :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie in [0, 1], and the constant
-    vector has the eigenvalue 1.
+    :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive
+    semi-definite, since each :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie in
+    [0, 1], and the constant vector has the eigenvalue 1.
 
     Parameters
     ----------

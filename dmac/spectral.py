@@ -121,7 +121,8 @@ class SpectralModel:
             ballots = []
             for a in numbered(f"{i}.", ".0.u"):
                 weight = state.get(f"{i}.{a}.weight")
-                ballots.append((list(sets(f"{i}.{a}.")), None if weight is None else weight.numpy()))
+                weight = None if weight is None else weight.numpy()
+                ballots.append((list(sets(f"{i}.{a}.")), weight))
             stages.append(Stage(ballots, state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()))
         stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
         return cls(recipe, n_clusters, widths, spreads, stages, stabilities, agreement)

@@ -1,8 +1,8 @@
 r"""A filter in place of the cut: eigenvectors weighed by their eigenvalues.
 
 A cut at c columns gives the c-th eigenvector full weight and the next none, so that two directions
-of nearly equal eigenvalue, of which one separates two clusters, decide by their order. Chapter 11 of
-the book shows it on data.
+of nearly equal eigenvalue, of which one separates two clusters, decide by their order. Chapter 11
+of the book shows it on data.
 """
 
 import numpy as np

@@ -48,7 +48,7 @@ def epoch_work(n_samples, widths, n_anchors, recipe, n_clusters):
     -------
     int
     """
-    if recipe.solver == "spectral":  # the distances of two Lloyd steps and of the graph, for all sets
+    if recipe.solver == "spectral":  # of two Lloyd steps and of the graph, all sets
         components = max(1, round(recipe.components * n_clusters))
         widths = [min(w, components) + min(w, recipe.plain_components) for w in widths]
         return 3 * n_samples * n_anchors * sum(widths) * recipe.anchor_sets

@@ -74,7 +74,7 @@ class Projection:
         return self._keep(np.sqrt(values[::-1].clip(0)), vectors[:, ::-1].T)
 
     def _subspace(self, blocks, d):
-        """By subspace iteration from a random start, a few passes over a view that is wide and long.
+        """By subspace iteration from a random start: few passes over a view that is wide and long.
 
         Close to the leading directions where the spectrum falls; where it is flat any of them does.
         """

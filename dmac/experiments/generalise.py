@@ -1,7 +1,7 @@
 """The runs behind CLOSED_FORM: sixteen data sets, its parts, its constants, and views that are bad.
 
-Labels of nine sets were looked at while it was developed, those of seven only to confirm it. Chapter
-11 shows the runs, which :func:`dmac.experiments.plan.full` lists with all others.
+Labels of nine sets were looked at while it was developed, those of seven only to confirm it.
+Chapter 11 shows the runs, which :func:`dmac.experiments.plan.full` lists with all others.
 """
 
 import dataclasses
