@@ -107,8 +107,12 @@ def _factor(graphs, scales):
 
 
 def average(factors, weights):
-    """The factor of an average: factors side by side, times the roots of their shares."""
-    shares = np.asarray(weights, float) / np.sum(weights)
+    """The factor of an average: factors side by side, times the roots of their shares.
+
+    Weights that are all 0, as of plain levels in which all rows are the same, count as equal.
+    """
+    weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
+    shares = weights / weights.sum()
     parts = [np.sqrt(p) * factor for factor, p in zip(factors, shares)]
     return scipy.sparse.hstack(parts, "csr")
 
@@ -117,8 +121,8 @@ class AveragedGraph:
     r"""The weighted average of graphs of blocks, :eq:`eq:averaged-graph`.
 
     :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive
-    semi-definite, since each :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie in
-    [0, 1], and the constant vector has the eigenvalue 1.
+    semi-definite, since each :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie
+    in [0, 1], and the constant vector has the eigenvalue 1.
 
     Parameters
     ----------

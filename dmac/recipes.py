@@ -221,6 +221,8 @@ class Recipe:
                 raise ValueError(
                     f"recipe field {field.name} is {value!r}, it must be {allowed.text}"
                 )
+        if self.guard_time % 2:
+            raise ValueError(f"recipe field guard_time is {self.guard_time}, it must be even")
         if self.closed_form_start and not self.components:
             raise ValueError(
                 "recipe field closed_form_start needs components above 0: its eigenproblem has the "

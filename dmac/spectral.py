@@ -130,7 +130,7 @@ class SpectralModel:
 
 @dataclass(frozen=True)
 class SpectralFit:
-    """What `fit_spectral` leaves; the samples are this process's, in the order they came in."""
+    """What `fit_spectral` leaves, of the samples of all processes, in the order of the fit."""
 
     model: SpectralModel
     embedding: np.ndarray
@@ -156,8 +156,8 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
        that of the labels without.
 
     Beside the labels it measures how well each view agrees with the result,
-    :math:`\mathrm{Tr}(U^T G_a U) / c` over the leading c eigenvectors U but the constant one, with
-    :math:`G_a` the average of the graphs of view a: 1 where the view's graph supports them fully.
+    :math:`\mathrm{Tr}(U^T G_a U) / (c - 1)` over the leading c eigenvectors but the constant one,
+    with :math:`G_a` the average of the graphs of view a: 1 where the view's graph supports them fully.
 
     Parameters
     ----------
@@ -193,9 +193,11 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
             for block in blocks
         ]
         sets, factors = zip(*found)
-        return list(sets), factors, AveragedGraph(factors, [block.weight for block in blocks])
+        return list(sets), factors
 
-    sets, factors, first = draw(blocks, False)
+    weights = [block.weight for block in blocks]
+    sets, factors = draw(blocks, False)
+    first = AveragedGraph(factors, weights)
     features, ballots = all_features(views), [(sets, None)]
     graph, stages, outcomes, u, values = first, [], [], None, None
     for i in range(recipe.vote_rounds + 1):
@@ -206,9 +208,9 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
                 if voter == "learned":
                     weight = learned_map(features, graph, c, recipe.vote_ridge)
                 rows = ballot(voter, u, values, features, weight, c, recipe)
-                sets, _, votes = draw(_with(blocks, rows), True)
+                sets, votes = draw(_with(blocks, rows), True)
                 ballots.append((sets, weight))
-                voted.append(votes.rows)
+                voted.append(average(votes, weights))
             graph = AveragedGraph(voted, [1] * len(voted))
         values, lift = graph.eigenpairs(count)
         stages.append(Stage(ballots, values, lift))

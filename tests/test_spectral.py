@@ -130,7 +130,9 @@ def test_degenerate_views_stay_finite():
         with np.errstate(all="raise"), pytest.warns() if extra.shape[1] == 1 else _nothing():
             model = fit([*views, extra])
         assert np.isfinite(model.embedding_).all()
-    same = fit([np.ones((30, 4)), np.ones((30, 6))], c=3)
+    for recipe in (SMALL, dataclasses.replace(SMALL, levels="plain")):  # all spreads are 0
+        same = fit([np.ones((30, 4)), np.ones((30, 6))], recipe, c=3)
+        assert np.isfinite(same.embedding_).all()
     assert np.isfinite(same.embedding_).all() and set(same.labels_) <= {0, 1, 2}
 
 
@@ -159,3 +161,8 @@ def test_numbers_of_sets():
     assert [n_sets(Joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
     assert [n_sets(One, 3, recipe, voting) for voting in (False, True)] == [4, 2]
     assert [n_sets(One, 12, recipe, voting) for voting in (False, True)] == [2, 1]
+
+
+def test_the_guard_walks_an_even_number_of_steps():
+    with pytest.raises(ValueError, match="guard_time is 3, it must be even"):
+        dataclasses.replace(SMALL, guard_time=3)
