@@ -14,7 +14,7 @@ import torch
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from dmac.anchor_graph import check_neighbors, closed_form_graph
+from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
 from dmac.compute.kmeans import sample_anchors
 from dmac.scaling import assign
@@ -36,18 +36,28 @@ class AnchorSets:
         Anchors of every set.
     scale : torch.Tensor of shape (T, m)
         One over the root of each anchor's degree among the fitted samples, 0 without samples.
+    widths : tuple of int
+        Columns of the views of the block, if samples lack some of them; see `draw_sets`.
     """
 
     u: torch.Tensor
     scale: torch.Tensor
+    widths: tuple = ()
 
 
-def draw_sets(x, n_sets, n_anchors, iterations, n_neighbors, generator):
+def draw_sets(
+    x, n_sets, n_anchors, iterations, n_neighbors, generator, widths=(), adjust=None
+):
     r"""Draw anchor sets of one block, and the rows of its factor.
 
     The graph of the block is :math:`\frac1T \sum_t S_t D_t^{-1} S_t^T`, with :math:`S_t` by
     :eq:`eq:anchor-graph` and :math:`D_t = \mathrm{diag}(S_t^T 1)`; so its factor is
     :math:`[S_1 D_1^{-1/2}, \dots, S_T D_T^{-1/2}] / \sqrt T`.
+
+    A row of zeros in a view says nothing. So anchors come from the samples that have all views of
+    the block; the other samples are compared with them in the views that they have, and the row of
+    one without any is 0 in the factor. That needs 2 (k + 1) samples that have all views; with fewer,
+    zeros count as values.
 
     Parameters
     ----------
@@ -55,13 +65,18 @@ def draw_sets(x, n_sets, n_anchors, iterations, n_neighbors, generator):
     n_sets : int
         T.
     n_anchors : int
-        m.
+        m; at most half of the samples that have all views.
     iterations : int
         Of Lloyd's, from random samples.
     n_neighbors : int
         k.
     generator : torch.Generator
         On the CPU.
+    widths : tuple of int
+        Columns of each view of the block; further columns are a ballot's. Empty if no sample lacks
+        a view.
+    adjust : callable, optional
+        Anchors (m, r) and the mask (n,) of the samples that have all views, or None -> anchors.
 
     Returns
     -------
@@ -70,25 +85,55 @@ def draw_sets(x, n_sets, n_anchors, iterations, n_neighbors, generator):
         The factor, float64.
     """
     check_neighbors(n_neighbors, n_anchors)
+    whole = known(x, widths).all(1)
+    n_whole = parallel.count(int(whole.sum()))
+    partial = 2 * (n_neighbors + 1) <= n_whole < parallel.count(len(x))
+    if partial:
+        n_anchors = min(n_anchors, n_whole // 2)
+    else:
+        whole = None
     anchors, scales, parts = [], [], []
     for _ in range(n_sets):
-        u = sample_anchors(x, n_anchors, generator, iterations)
-        graph = _graph(x, u, n_neighbors)
+        u = sample_anchors(x, n_anchors, generator, iterations, whole)
+        u = u if adjust is None else adjust(u, whole)
+        graph = _graph(x, u, n_neighbors, widths if partial else ())
         anchors.append(u)
         scales.append(graph.inverse_degrees().sqrt())
         parts.append(graph)
-    sets = AnchorSets(torch.stack(anchors), torch.stack(scales))
+    sets = AnchorSets(torch.stack(anchors), torch.stack(scales), widths if partial else ())
     return sets, _factor(parts, sets.scale)
 
 
 def rows_on(sets, x, n_neighbors):
     """The factor's rows of samples (n_new, r) on anchor sets that are there: (n_new, T m)."""
-    return _factor([_graph(x, u, n_neighbors) for u in sets.u], sets.scale)
+    return _factor([_graph(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
 
 
-def _graph(x, u, n_neighbors):
-    found = assign(x, u, n_neighbors + 1)
-    return closed_form_graph(found.nearest, found.indices, len(u))
+def known(x, widths):
+    """Which views each sample has: (n, r) -> (n, number of widths), bool. A row of zeros is none."""
+    if not widths:
+        return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
+    parts = x[:, : sum(widths)].split(list(widths), 1)
+    return torch.stack([(part != 0).any(1) for part in parts], 1)
+
+
+def _graph(x, u, n_neighbors, widths):
+    """Nearest anchors by those views that a sample has, and no weight without any."""
+    views = known(x, widths)
+    if views.all():
+        found = assign(x, u, n_neighbors + 1)
+        return closed_form_graph(found.nearest, found.indices, len(u))
+    indices = torch.zeros(len(x), n_neighbors, dtype=torch.long, device=x.device)
+    weights = x.new_zeros(len(x), n_neighbors)
+    for pattern in torch.unique(views, dim=0):
+        if pattern.any():
+            rows = (views == pattern).all(1)
+            spread = torch.repeat_interleave(pattern, torch.tensor(widths, device=x.device))
+            columns = torch.cat([spread, spread.new_ones(x.shape[1] - len(spread))])
+            found = assign(x[rows][:, columns], u[:, columns].contiguous(), n_neighbors + 1)
+            graph = closed_form_graph(found.nearest, found.indices, len(u))
+            indices[rows], weights[rows] = graph.indices, graph.weights
+    return AnchorGraph(indices, weights, len(u))
 
 
 def _factor(graphs, scales):
@@ -124,12 +169,24 @@ class AveragedGraph:
     semi-definite, since each :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie
     in [0, 1], and the constant vector has the eigenvalue 1.
 
+    Where a block does not know every sample, the sums of G's rows differ: each is the share
+    :math:`r_i` of the weights of the blocks that know sample i. Then eigenvectors are those of
+    :math:`R^{-1/2} G R^{-1/2}`, whose largest eigenvalue is 1 again, with the vector of the
+    :math:`\sqrt{r_i}`; a walk on G takes its steps by :math:`R^{-1} G`.
+
     Parameters
     ----------
     factors : list of scipy.sparse.csr_matrix of shape (n, M_b)
         Of the blocks; of this process's samples.
     weights : list of float
         :math:`p_b`.
+
+    Attributes
+    ----------
+    rows : scipy.sparse.csr_matrix of shape (n, M)
+        B.
+    shares : numpy.ndarray of shape (n,)
+        :math:`r_i`, of this process's samples.
     """
 
     def __init__(self, factors, weights):
@@ -137,6 +194,8 @@ class AveragedGraph:
         self._columns = self.rows.T.tocsr()
         # PyTorch takes all its threads for a product, SciPy one.
         self._products = _tensor(self.rows), _tensor(self._columns)
+        self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
+        self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
     def to_anchors(self, x):
         """B^T x: (n, d) -> (M, d), of the samples of all processes."""
@@ -149,7 +208,8 @@ class AveragedGraph:
     def parts(self, most):
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
 
-        Each is an eigenvector of G with the eigenvalue 1, and together they span all of these.
+        Each, times the roots of the shares, is an eigenvector with the eigenvalue 1, and together
+        they span all of these.
         """
         n, m = self.rows.shape
         anchors = np.arange(m)
@@ -183,24 +243,26 @@ class AveragedGraph:
         values : numpy.ndarray of shape (count,)
             Largest first, cut to [0, 1].
         lift : numpy.ndarray of shape (M, count)
-            ``B^T U / lambda``, by which any sample's row of B gives its row of the
-            eigenvectors U; 0 where an eigenvalue is below `SMALLEST`.
+            ``B^T R^(-1/2) U / lambda``, by which any sample's row of B gives its row of the
+            eigenvectors U, times the root of its share; 0 where an eigenvalue is below `SMALLEST`.
         """
         n = parallel.count(self.rows.shape[0])
         mine = parallel.my_rows(n)
+        root = np.sqrt(_gather(self.shares))[:, None]
+        inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
         # Eigenvectors of eigenvalue 1 are known; Lanczos would miss some where there are several.
-        known = np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
+        known = root * np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
         known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
         more, values = count - known.shape[1], np.ones(known.shape[1])
         small = n <= _DENSE and n <= max(800, 25 * count)
         if more and small and parallel.shards() is None:
-            dense = (self.rows @ self._columns).toarray() - known @ known.T
+            dense = inverse * (self.rows @ self._columns).toarray() * inverse.T - known @ known.T
             found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:
 
             def product(x):
                 x = x.reshape(n, -1)
-                return _gather(self @ x[mine]) - known @ (known.T @ x)
+                return inverse * _gather(self @ (inverse * x)[mine]) - known @ (known.T @ x)
 
             operator = LinearOperator((n, n), product, matmat=product, dtype=float)
             start = np.random.default_rng(0).standard_normal(n)
@@ -212,7 +274,7 @@ class AveragedGraph:
         u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
-        lift[:, keep] = self.to_anchors(u[mine][:, keep]) / values[keep]
+        lift[:, keep] = self.to_anchors((inverse * u)[mine][:, keep]) / values[keep]
         return values.clip(0, 1), lift
 
 

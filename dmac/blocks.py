@@ -22,12 +22,16 @@ class Block:
         Of its graph in the average, not normalised.
     joint : bool
         Whether all views are in it.
+    widths : tuple of int
+        Columns of each of its views. Further columns are a ballot's.
     """
 
     name: str
     x: torch.Tensor
     weight: float
     joint: bool
+    widths: tuple
+
 
 
 def level_names(recipe):
@@ -66,10 +70,11 @@ def blocks_of(views, widths, spreads, recipe):
         shares = list(spreads) if weighs else [1.0] * v
         if recipe.blocks in ("joint", "both") or v == 1:
             joint = torch.cat(parts, 1) / math.sqrt(v)
-            blocks.append(Block(name, joint, sum(shares) / v, True))
+            of_views = tuple(part.shape[1] for part in parts)
+            blocks.append(Block(name, joint, sum(shares) / v, True, of_views))
         if recipe.blocks in ("views", "both") and v > 1:
             blocks += [
-                Block(f"{name} {a}", part, share / v, False)
+                Block(f"{name} {a}", part, share / v, False, (part.shape[1],))
                 for a, (part, share) in enumerate(zip(parts, shares))
             ]
     return blocks

@@ -17,7 +17,7 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
 from dmac.network import Network
 from dmac.recipes import Recipe
-from dmac.spectral import SpectralModel
+from dmac.spectral_model import SpectralModel
 from dmac.training import EpochRecord
 
 NAME = "model.safetensors"

@@ -60,6 +60,13 @@ def _document(cls):
     cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__), "", *lines, ""])
     return cls
 
+_VOTERS = ("flat", "filtered", "learned", "both", "trained")
+_REFINEMENTS = (
+    *("noise by prediction", "noise by agreement"),
+    *("prediction", "balanced entropy"),
+    *("cross-entropy", "information"),
+)
+
 
 @_document
 @dataclass(frozen=True)
@@ -196,14 +203,24 @@ class Recipe:
         Eigenvectors that are computed: so many times c, at most c and the next.""")
     filter_extra: int = _field(50, _at_least(1), "See ``filter_factor``.")
     vote_rounds: int = _field(0, _at_least(0), "Rounds of votes (:mod:`dmac.votes`).")
-    vote_form: str = _field("both", _one_of("flat", "filtered", "learned", "both"), """
+    vote_form: str = _field("both", _one_of(*_VOTERS), """
         What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
         functions of all features that are learned on the graph (:func:`dmac.votes.learned_map`),
-        or the last two, each with a graph of its own.""")
+        or the last two, each with a graph of its own; or such functions with a trained correction
+        (:func:`dmac.trained_map.trained_map`), beside the filtered rows.""")
     vote_ridge: float = _field(0.1, _POSITIVE, "The ridge of the learned functions.")
     guard: float = _field(0.0, _SHARE, """
         Labels with votes are taken if their Markov stability is at least so much of that of the
         labels without; 0 takes them always.""")
+    trained_epochs: int = _field(0, _at_least(0), """
+        Epochs of the map that is trained on the averaged graph (:mod:`dmac.trained_map`), if one
+        is.""")
+    trained_embedding: bool = _field(False, _FLAG, """
+        Whether that map, and no longer the eigenvectors, embeds the samples in the end.""")
+    refinement: str = _field("none", _one_of("none", *_REFINEMENTS), """
+        What trains the anchors of the first graph, or noise on them, after its eigenvectors are
+        known (:func:`dmac.refinement.refine`).""")
+    refinement_steps: int = _field(10, _at_least(1), "Steps of that training.")
     guard_time: int = _field(4, _at_least(2), "Steps of the walk of the guard, an even number.")
 
     # From the embedding to labels.
@@ -223,6 +240,13 @@ class Recipe:
                 )
         if self.guard_time % 2:
             raise ValueError(f"recipe field guard_time is {self.guard_time}, it must be even")
+        if (self.vote_form == "trained" or self.trained_embedding) and not self.trained_epochs:
+            raise ValueError("recipe field trained_epochs is 0, but a map is to be trained")
+        if self.refinement != "none" and not self.vote_rounds:
+            raise ValueError(
+                f"recipe field refinement is {self.refinement!r}, which needs vote_rounds above 0: "
+                "the refined anchors stand in the graph of the votes"
+            )
         if self.closed_form_start and not self.components:
             raise ValueError(
                 "recipe field closed_form_start needs components above 0: its eigenproblem has the "

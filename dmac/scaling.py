@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
-from dmac.compute.distances import block_distances, row_blocks
+from dmac.compute.distances import block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, n_processes, total
 
 
@@ -125,8 +125,7 @@ def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
         x = z[rows] - centre
         d2 = block_distances(x, y, norms)
         if n_nearest:
-            closest = torch.topk(d2, n_nearest, dim=1, largest=False, sorted=True)
-            nearest[rows], indices[rows] = closest.values, closest.indices
+            nearest[rows], indices[rows] = smallest(d2, n_nearest)
         if not entropy:
             continue
         h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)

@@ -8,124 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, AveragedGraph, average, draw_sets, rows_on
+from dmac.averaged_graph import AveragedGraph, average, draw_sets
 from dmac.blocks import blocks_of
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
+from dmac.refinement import Targets, refine, soft_assignments
 from dmac.spectral_filter import filtered, n_columns
-from dmac.votes import ballot, beside, learned_map, markov_stability, voters
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One graph and its eigenvectors: the first, or one with votes.
-
-    Attributes
-    ----------
-    ballots : list of (list of AnchorSets, numpy.ndarray or None)
-        Of every voter the anchor sets of all blocks, and the weights of the learned functions,
-        (r + 1, c). The first stage has one entry, without votes.
-    values : numpy.ndarray of shape (K,)
-        Eigenvalues, largest first.
-    lift : numpy.ndarray of shape (M, K)
-        From a sample's row of the factor to its row of the eigenvectors
-        (:meth:`dmac.averaged_graph.AveragedGraph.eigenpairs`).
-    """
-
-    ballots: list
-    values: np.ndarray
-    lift: np.ndarray
-
-
-class SpectralModel:
-    """A fitted spectral recipe: what embeds samples, the fitted ones and new ones alike.
-
-    Parameters
-    ----------
-    recipe : dmac.recipes.Recipe
-    n_clusters : int
-    widths : list of v tuples of int
-        Columns of the levels of every view.
-    spreads : list of v floats
-    stages : list of Stage
-        The first graph, then one for every round of votes that was kept.
-    stabilities : sequence of float
-        Markov stability of the labels without votes and with them, on the graph without; one
-        number where the recipe has no votes. Kept as it is.
-    agreement : array_like of shape (v,)
-        See `fit_spectral`. Kept as an array.
-    """
-
-    def __init__(self, recipe, n_clusters, widths, spreads, stages, stabilities=(), agreement=()):
-        self.recipe, self.n_clusters = recipe, n_clusters
-        self.widths, self.spreads, self.stages = widths, spreads, stages
-        self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
-
-    @property
-    def device(self):
-        """Of the anchors."""
-        return self.stages[0].ballots[0][0][0].u.device
-
-    @property
-    def dtype(self):
-        """Of the anchors."""
-        return self.stages[0].ballots[0][0][0].u.dtype
-
-    def embed_new(self, views):
-        """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
-        recipe, c = self.recipe, self.n_clusters
-        blocks = blocks_of(views, self.widths, self.spreads, recipe)
-        features = all_features(views)
-        first = u = values = None
-        for stage in self.stages:
-            if first is None:
-                factor = first = _rows(blocks, stage.ballots[0][0], recipe)
-            else:
-                factors = [first]
-                for voter, (sets, weight) in zip(voters(recipe), stage.ballots):
-                    rows = ballot(voter, u, values, features, weight, c, recipe)
-                    factors.append(_rows(_with(blocks, rows), sets, recipe))
-                factor = average(factors, [1] * len(factors))
-            u, values = factor @ stage.lift, stage.values
-        return torch.as_tensor(filtered(u, values, c, recipe))
-
-    def state_dict(self):
-        """Tensors by name."""
-        out = {"agreement": self.agreement, "stabilities": np.asarray(self.stabilities)}
-        for i, stage in enumerate(self.stages):
-            out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
-            for a, (sets, weight) in enumerate(stage.ballots):
-                if weight is not None:
-                    out[f"{i}.{a}.weight"] = weight
-                for b, one in enumerate(sets):
-                    out |= {f"{i}.{a}.{b}.u": one.u, f"{i}.{a}.{b}.scale": one.scale}
-        return {name: torch.as_tensor(value) for name, value in out.items()}
-
-    @classmethod
-    def restore(cls, state, recipe, n_clusters, widths, spreads, device, dtype):
-        """Rebuild a model from its `state_dict`."""
-
-        def numbered(start, end):
-            found = 0
-            while f"{start}{found}{end}" in state:
-                yield found
-                found += 1
-
-        def sets(start):
-            for b in numbered(start, ".u"):
-                names = (f"{start}{b}.u", f"{start}{b}.scale")
-                yield AnchorSets(*(state[name].to(device, dtype) for name in names))
-
-        stages = []
-        for i in numbered("", ".values"):
-            ballots = []
-            for a in numbered(f"{i}.", ".0.u"):
-                weight = state.get(f"{i}.{a}.weight")
-                weight = None if weight is None else weight.numpy()
-                ballots.append((list(sets(f"{i}.{a}.")), weight))
-            stages.append(Stage(ballots, state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()))
-        stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
-        return cls(recipe, n_clusters, widths, spreads, stages, stabilities, agreement)
+from dmac.spectral_model import SpectralModel, Stage, all_features, with_ballot
+from dmac.trained_map import trained_map
+from dmac.votes import ballot, learned_map, markov_stability, voters
 
 
 @dataclass(frozen=True)
@@ -180,8 +71,8 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     blocks = blocks_of(views, widths, spreads, recipe)
     count = n_columns(n, c, recipe)
 
-    def draw(blocks, voting):
-        found = [
+    def draw(blocks, voting, adjust=None):
+        drawn = [
             draw_sets(
                 block.x,
                 n_sets(block, v, recipe, voting),
@@ -189,47 +80,104 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
                 0 if voting else recipe.anchor_iterations,
                 recipe.n_neighbors,
                 generator,
+                block.widths,
+                adjust and adjust(block),
             )
             for block in blocks
         ]
-        sets, factors = zip(*found)
+        sets, factors = zip(*drawn)
         return list(sets), factors
 
     weights = [block.weight for block in blocks]
     sets, factors = draw(blocks, False)
-    first = AveragedGraph(factors, weights)
-    features, ballots = all_features(views), [(sets, None)]
-    graph, stages, outcomes, u, values = first, [], [], None, None
+    graph = first = AveragedGraph(factors, weights)
+    features, base, ballots = all_features(views), first.rows, []
+    stages, outcomes, u, values, trained = [], [], None, None, None
     for i in range(recipe.vote_rounds + 1):
         if i:
-            ballots, voted = [], [first.rows]
+            sets, ballots = None, []
+            if i == 1 and recipe.refinement != "none":
+                adjust = _refinement(outcomes[0], factors, blocks, recipe, generator)
+                sets, refined = draw(blocks, False, adjust)
+                base = average(refined, weights)
+            voted = [base]
             for voter in voters(recipe):
-                weight = None
+                learned = None
                 if voter == "learned":
-                    weight = learned_map(features, graph, c, recipe.vote_ridge)
-                rows = ballot(voter, u, values, features, weight, c, recipe)
-                sets, votes = draw(_with(blocks, rows), True)
-                ballots.append((sets, weight))
+                    learned = learned_map(features, graph, c, recipe.vote_ridge)
+                if voter == "trained":
+                    given = c, recipe.vote_ridge, recipe.trained_epochs, generator
+                    learned = trained_map(features, graph, *given)[0]
+                rows = ballot(voter, u, values, features, learned, c, recipe)
+                of_voter, votes = draw(with_ballot(blocks, rows), True)
+                ballots.append((of_voter, learned))
                 voted.append(average(votes, weights))
             graph = AveragedGraph(voted, [1] * len(voted))
         values, lift = graph.eigenpairs(count)
-        stages.append(Stage(ballots, values, lift))
+        stages.append(Stage(sets, ballots, values, lift))
         u = graph.rows @ lift
         if not i:
-            agreement = _agreement(u[:, 1:c], factors, blocks, v)
-        if i in (0, recipe.vote_rounds):
+            agreement = _agreement(u[:, 1:c], graph, factors, blocks, v)
+        last = i == recipe.vote_rounds
+        if last and recipe.trained_embedding:
+            given = count, recipe.vote_ridge, recipe.trained_epochs, generator
+            trained = trained_map(features, graph, *given)
+            u, values = trained[0](features), trained[1]
+        if i == 0 or last:
             z = _gather(filtered(u, values, c, recipe))
             outcomes.append((z, _cluster(z, c, recipe, generator)))
     mine = parallel.my_rows(n)
     stabilities = [
-        markov_stability(first, found.labels_[mine], recipe.guard_time) for _, found in outcomes
+        markov_stability(first, clusters.labels_[mine], recipe.guard_time)
+        for _, clusters in outcomes
     ]
     voted = len(outcomes) > 1 and stabilities[1] >= recipe.guard * stabilities[0]
-    z, found = outcomes[-1 if voted else 0]
-    stages = stages if voted else stages[:1]
-    model = SpectralModel(recipe, c, widths, spreads, stages, stabilities, agreement)
+    z, clusters = outcomes[-1 if voted else 0]
+    if recipe.vote_rounds and not voted:
+        stages, trained = stages[:1], None
+    model = SpectralModel(recipe, c, widths, spreads, stages, trained, stabilities, agreement)
     anchors = _anchor_means(first, z[mine], n_anchors)
-    return SpectralFit(model, z, found.labels_, found.cluster_centers_, anchors)
+    return SpectralFit(model, z, clusters.labels_, clusters.cluster_centers_, anchors)
+
+
+def _refinement(outcome, factors, blocks, recipe, generator):
+    """What trains the anchors of a block by the outcome without votes."""
+    if parallel.shards():
+        raise ValueError(
+            f"refinement={recipe.refinement!r} needs all samples in one process: fit without shards"
+        )
+    z, clusters = outcome
+    like = blocks[0].x
+    rows = torch.as_tensor(z).to(like)
+    shares = soft_assignments(rows, torch.as_tensor(clusters.cluster_centers_).to(like))
+    carried = [
+        block.weight * torch.as_tensor(AveragedGraph([factor], [1]) @ shares.double().cpu().numpy())
+        for block, factor in zip(blocks, factors)
+    ]
+
+    def adjust(block):
+        others = [
+            part for other, part in zip(blocks, carried) if len(blocks) == 1 or _apart(block, other)
+        ]
+        others = sum(others).to(like)
+        targets = Targets(rows, shares, others / others.sum(1, keepdim=True).clamp_min(1e-12))
+
+        def of_set(u, whole):
+            at = slice(None) if whole is None else whole
+            own = Targets(*(part[at] for part in vars(targets).values()))
+            given = recipe.n_neighbors, recipe.refinement, own, recipe.refinement_steps, generator
+            return refine(block.x[at], u, *given)
+
+        return of_set
+
+    return adjust
+
+
+def _apart(block, other):
+    """Whether no view is in both, or else both hold all of them."""
+    if block.joint:
+        return True
+    return not other.joint and block.name.split()[1] != other.name.split()[1]
 
 
 def _anchor_means(graph, z, m):
@@ -245,30 +193,26 @@ def _cluster(z, c, recipe, generator):
     return kmeans(z, c, seed, n_init=recipe.final_n_init)
 
 
-def all_features(views):
-    """Prepared views side by side, divided by the root of their number: float64, (n, r)."""
-    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
-
-
-def _with(blocks, rows):
-    return [type(b)(b.name, beside(b.x, rows), b.weight, b.joint) for b in blocks]
-
-
-def _rows(blocks, sets, recipe):
-    factors = [rows_on(s, block.x, recipe.n_neighbors) for s, block in zip(sets, blocks)]
-    return average(factors, [block.weight for block in blocks])
-
-
 def _gather(x):
     return parallel.gather(torch.as_tensor(x)).numpy()
 
 
-def _agreement(u, factors, blocks, n_views):
-    """Of every view with the leading eigenvectors U (n, q); nan without blocks of its own."""
+def _agreement(u, graph, factors, blocks, n_views):
+    """Of every view with the leading eigenvectors; nan without blocks of its own.
+
+    ``u`` (n, q) are the eigenvectors times the roots of the shares; a view is asked for its samples.
+    """
+    y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
     found = np.zeros((n_views, 2))
     for block, factor in zip(blocks, factors):
         if not block.joint:
-            squares = (AveragedGraph([factor], [1]).to_anchors(u) ** 2).sum()
-            found[int(block.name.split()[1])] += squares / max(1, u.shape[1]), 1
+            own = AveragedGraph([factor], [1])
+            sums = np.vstack([own.shares @ y, own.shares.sum() * np.ones(y.shape[1])])
+            sums = parallel.total(torch.as_tensor(sums)).numpy()
+            y_own = y - np.divide(sums[0], sums[1], out=np.zeros_like(sums[0]), where=sums[1] > 0)
+            whole = own.shares @ (y_own**2).sum(1)
+            whole = float(parallel.total(torch.as_tensor(whole)))
+            squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
+            found[int(block.name.split()[1])] += squares / max(whole, 1e-300), 1
     with np.errstate(invalid="ignore"):
         return found[:, 0] / found[:, 1]

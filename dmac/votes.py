@@ -16,7 +16,8 @@ from dmac.spectral_filter import filtered, unit_rows
 
 def voters(recipe):
     """The ballots of a round, each of which gets a graph of its own."""
-    return ("filtered", "learned") if recipe.vote_form == "both" else (recipe.vote_form,)
+    together = {"both": ("filtered", "learned"), "trained": ("filtered", "trained")}
+    return together.get(recipe.vote_form, (recipe.vote_form,))
 
 
 def ballot(voter, u, values, features, weight, c, recipe):
@@ -24,16 +25,16 @@ def ballot(voter, u, values, features, weight, c, recipe):
 
     Parameters
     ----------
-    voter : {"flat", "filtered", "learned"}
+    voter : {"flat", "filtered", "learned", "trained"}
         Unit rows of the first c eigenvectors, all of equal weight; the rows that k-means would see;
-        or unit rows of the learned functions.
+        or unit rows of the learned or the trained functions.
     u : numpy.ndarray of shape (n, K)
         Eigenvectors of the graph so far.
     values : numpy.ndarray of shape (K,)
     features : numpy.ndarray of shape (n, r)
         All features side by side.
-    weight : numpy.ndarray of shape (r + 1, c) or None
-        From `learned_map`.
+    weight : numpy.ndarray of shape (r + 1, c), callable or None
+        From `learned_map`; or the map that was trained.
     c : int
     recipe : dmac.recipes.Recipe
 
@@ -44,6 +45,8 @@ def ballot(voter, u, values, features, weight, c, recipe):
     """
     if voter == "filtered":
         return recipe.vote_weight * filtered(u, values, c, recipe)
+    if voter == "trained":
+        return recipe.vote_weight * unit_rows(weight(features))
     if voter == "learned":
         return recipe.vote_weight * unit_rows(features @ weight[:-1] + weight[-1])
     return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
@@ -78,11 +81,12 @@ def learned_map(features, graph, c, ridge):
     """
     f = np.column_stack([features, np.ones(len(features))])
     n = parallel.count(len(f))
-    moment = parallel.total(torch.as_tensor(f.T @ f)).numpy() / n
+    moment = parallel.total(torch.as_tensor(f.T @ (graph.shares[:, None] * f))).numpy() / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
-    t = graph.to_anchors(f)
+    smoothed = parallel.total(torch.as_tensor(f.T @ (graph @ f))).numpy() / n
     count = min(c, len(moment))
-    w = eigh(t.T @ t / n, moment, subset_by_index=[len(moment) - count, len(moment) - 1])[1]
+    last = [len(moment) - count, len(moment) - 1]
+    w = eigh((smoothed + smoothed.T) / 2, moment, subset_by_index=last)[1]
     w = w[:, ::-1]
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 
@@ -97,7 +101,9 @@ def markov_stability(graph, labels, time):
 
     .. math:: r_t(q) = \frac1n \sum_k 1_k^T G^t 1_k - \sum_k (n_k / n)^2,
 
-    for an even time t as :math:`\|G^{t/2} 1_k\|^2`. Source: Delvenne, Yaliraki and Barahona (2010).
+    for an even time t as :math:`\|G^{t/2} 1_k\|^2`. Where samples have shares :math:`r_i` of the
+    graph (:class:`dmac.averaged_graph.AveragedGraph`), the walk is that of :math:`R^{-1} G`, and
+    they are counted by :math:`r_i`. Source: Delvenne, Yaliraki and Barahona (2010).
 
     Parameters
     ----------
@@ -114,10 +120,10 @@ def markov_stability(graph, labels, time):
     """
     highest = int(parallel.largest(torch.tensor(int(labels.max()))))
     indicator = np.eye(highest + 1)[labels]
-    walked = indicator
+    walked, r = indicator, graph.shares[:, None]
     for _ in range(time // 2):
-        walked = graph @ walked
-    sums = torch.as_tensor(np.vstack([(walked**2).sum(0), indicator.sum(0)]))
+        walked = np.divide(graph @ walked, r, out=np.zeros_like(walked), where=r > 0)
+    sums = torch.as_tensor(np.vstack([(r * walked**2).sum(0), (r * indicator).sum(0)]))
     stays, sizes = parallel.total(sums).numpy()
     n = sizes.sum()
     return float((stays / n - (sizes / n) ** 2).sum())

@@ -100,3 +100,49 @@ def test_eigenvalues_of_zero_carry_no_direction(generator):
 def test_too_many_neighbours_are_refused(x, generator):
     with pytest.raises(ValueError, match="12 neighbours need at least 13 anchors"):
         draw_sets(x, 1, M, 0, 12, generator)
+
+
+def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
+    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    x[:20, :2] = 0
+    x[20:23] = 0
+    sets, factor = draw_sets(x, 3, 12, 1, 3, generator, widths=(2, 3))
+    dense = factor.toarray()
+    assert (dense[20:23] == 0).all() and (dense[:20] > 0).any(1).all()
+    # By hand: nearest anchors of sample 0 in its second view.
+    d2 = (x[0, 2:] - sets.u[0][:, 2:]).square().sum(1)
+    np.testing.assert_array_equal(
+        np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy())
+    )
+    np.testing.assert_allclose(rows_on(sets, x, 3).toarray(), dense, atol=1e-12)
+    graph = AveragedGraph([factor], [1])
+    np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])
+
+
+def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, monkeypatch):
+    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    x[:20, :2] = 0
+    factors = [
+        draw_sets(x[:, :2], 2, 15, 1, 4, generator, widths=(2,))[1],
+        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, widths=(3,))[1],
+    ]
+    graph = AveragedGraph(factors, [1, 3])
+    np.testing.assert_allclose(graph.shares, np.r_[np.full(20, 0.75), np.ones(40)])
+    g = (graph.rows @ graph.rows.T).toarray()
+    root = np.sqrt(graph.shares)
+    exact, vectors = np.linalg.eigh(g / root[:, None] / root)
+    for dense in (2000, 0):  # LAPACK, Lanczos
+        monkeypatch.setattr("dmac.averaged_graph._DENSE", dense)
+        values, lift = graph.eigenpairs(6)
+        np.testing.assert_allclose(values, exact[::-1][:6], atol=1e-8)
+        u = graph.rows @ lift / root[:, None]
+        np.testing.assert_allclose(abs(u.T @ vectors[:, ::-1][:, :6]), np.eye(6), atol=1e-5)
+        np.testing.assert_allclose(u[:, 0] / root, u[0, 0] / root[0])
+
+
+def test_with_too_few_whole_samples_zeros_are_values(generator):
+    x = torch.randn(30, 4, generator=generator, dtype=torch.float64)
+    x[:25, :2] = 0
+    sets, factor = draw_sets(x, 2, 8, 1, 3, generator, widths=(2, 2))
+    assert sets.widths == () and sets.u.shape[1] == 8
+    np.testing.assert_allclose(AveragedGraph([factor], [1]).shares, 1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc
 
-from dmac.recipes import PUBLISHED, RELEASED, Recipe, get_recipe
+from dmac.recipes import _REFINEMENTS, PUBLISHED, RELEASED, Recipe, get_recipe
+from dmac.refinement import FORMS
 
 
 #: Fields of the spectral solver, which has no meaning where a network is trained.
@@ -25,6 +26,10 @@ SPECTRAL = dict(
     vote_ridge=0.1,
     guard=0.0,
     guard_time=4,
+    trained_epochs=0,
+    trained_embedding=False,
+    refinement="none",
+    refinement_steps=10,
 )
 
 
@@ -178,3 +183,7 @@ def test_every_field_is_checked():
     for field in dataclasses.fields(Recipe):
         with pytest.raises(ValueError, match=f"recipe field {field.name} "):
             Recipe(**{"name": "x", field.name: [1]})
+
+
+def test_the_refinements_are_those_that_there_are():
+    assert [form for forms in FORMS.values() for form in forms] == list(_REFINEMENTS)

@@ -8,6 +8,7 @@ import scipy.sparse
 
 import dmac
 from dmac.recipes import CLOSED_FORM
+from dmac.refinement import FORMS
 from dmac.spectral import n_sets
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -46,6 +47,14 @@ VARIANTS = {
     "two rounds": dict(vote_rounds=2),
     "guarded votes": dict(vote_rounds=1, guard=0.99),
     "votes refused": dict(vote_rounds=1, guard=1.0),
+    "trained votes": dict(vote_form="trained", trained_epochs=5),
+    "trained embedding": dict(trained_embedding=True, trained_epochs=5),
+    "trained without votes": dict(trained_embedding=True, trained_epochs=5, vote_rounds=0),
+    **{
+        form: dict(refinement=form, refinement_steps=2)
+        for forms in FORMS.values()
+        for form in forms
+    },
 }
 
 
@@ -166,3 +175,33 @@ def test_numbers_of_sets():
 def test_the_guard_walks_an_even_number_of_steps():
     with pytest.raises(ValueError, match="guard_time is 3, it must be even"):
         dataclasses.replace(SMALL, guard_time=3)
+
+
+@pytest.mark.parametrize("blocks", ["both", "views", "joint"])
+def test_samples_that_lack_views_are_found_by_the_others(blocks, tmp_path):
+    views, labels = planted(n=240)
+    rng = np.random.default_rng(1)
+    lacking = rng.permutation(240)[:90]
+    views[0][lacking[:60]] = 0
+    views[1][lacking[60:]] = 0
+    model = fit(views, dataclasses.replace(SMALL, blocks=blocks))
+    assert acc(labels, model.labels_) > 0.95
+    assert acc(labels[lacking], model.labels_[lacking]) > 0.9
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    model.save(tmp_path / "model")
+    again = dmac.DMAC.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(views), model.labels_)
+    # The others have edges of their own: rows of zeros tie nobody together.
+    alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
+    assert len(np.unique(alone.labels_[lacking[:60]])) > 1
+
+
+def test_a_sample_without_any_view_gets_a_label():
+    views, labels = planted(n=200)
+    views = [x.toarray() if scipy.sparse.issparse(x) else x.copy() for x in views]
+    for x in views:
+        x[:3] = 0
+    model = fit(views)
+    assert np.isfinite(model.embedding_).all()
+    assert acc(labels[3:], model.labels_[3:]) > 0.95
+    np.testing.assert_array_equal(model.predict(views), model.labels_)

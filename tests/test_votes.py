@@ -115,3 +115,19 @@ def test_stability_of_parts_and_of_chance():
     assert markov_stability(graph, halves, 4) == pytest.approx(0.5)
     assert markov_stability(graph, np.tile([0, 1], 10), 4) == pytest.approx(0)
     assert markov_stability(graph, np.zeros(20, int), 4) == pytest.approx(0)
+
+
+def test_stability_counts_samples_by_their_shares(generator):
+    x = torch.randn(50, 4, generator=generator)
+    x[:15, :2] = 0
+    factors = [
+        draw_sets(x[:, :2], 2, 12, 1, 3, generator, widths=(2,))[1],
+        draw_sets(x[:, 2:], 2, 12, 1, 3, generator, widths=(2,))[1],
+    ]
+    graph = AveragedGraph(factors, [1, 1])
+    labels = np.arange(50) % 3
+    g, r = (graph.rows @ graph.rows.T).toarray(), graph.shares
+    walk = np.linalg.matrix_power(g / r[:, None], 4)
+    h = np.eye(3)[labels]
+    wanted = np.trace(h.T @ np.diag(r / r.sum()) @ walk @ h) - ((r @ h / r.sum()) ** 2).sum()
+    assert markov_stability(graph, labels, 4) == pytest.approx(wanted)

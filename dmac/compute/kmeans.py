@@ -133,7 +133,7 @@ class WarmAnchors:
         self.assigned, self.centres = state["assigned"][rows], state["centres"]
 
 
-def sample_anchors(x, n_anchors, generator, iterations):
+def sample_anchors(x, n_anchors, generator, iterations, among=None):
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
@@ -148,6 +148,8 @@ def sample_anchors(x, n_anchors, generator, iterations):
     generator : torch.Generator
         On the CPU.
     iterations : int
+    among : torch.Tensor of shape (n,), bool, optional
+        The samples that are drawn from and averaged; all by default.
 
     Returns
     -------
@@ -155,10 +157,13 @@ def sample_anchors(x, n_anchors, generator, iterations):
         Without gradient.
     """
     x = x.detach()
-    mean = parallel.mean(x)
+    mean = parallel.mean(x if among is None else x[among])
     x = x - mean
-    start = torch.randperm(parallel.count(len(x)), generator=generator)[:n_anchors]
-    return _lloyd(x, parallel.take(x, start), iterations, 0.0)[0] + mean
+    start = torch.randperm(parallel.count(len(x)), generator=generator)
+    if among is not None:
+        start = start[parallel.gather(among.long()).bool().cpu()[start]]
+    anchors = parallel.take(x, start[:n_anchors])
+    return _lloyd(x if among is None else x[among], anchors, iterations, 0.0)[0] + mean
 
 
 def representative_centers(centers, labels):

@@ -5,6 +5,7 @@ Chapter 11 of the book says why both are there: each errs where the other does n
 
 import numpy as np
 import scipy.sparse
+from scipy.linalg import eigh
 
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
@@ -14,6 +15,8 @@ _GRAM = 2000
 # Passes of the subspace iteration, and columns beyond those that are asked for.
 _PASSES = 5
 _MORE = 10
+# Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
+_SPARSE = 0.1
 #: Directions whose singular value is below this share of the largest are left out.
 TOLERANCE = 1e-6
 
@@ -51,15 +54,16 @@ class Projection:
             n and d.
         """
         n, d = shape
-        if d <= self.n_components or d <= _GRAM:
-            return self.fit_gram(None if d <= self.n_components else _gram(blocks))
+        if d <= self.n_components:
+            return self.fit_gram(None)
+        if d <= min(n, _GRAM):
+            return self.fit_gram(_gram(blocks))
         if n <= _GRAM:
             whole = list(blocks())
             whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
-            values, left = np.linalg.eigh(_dense(whole @ whole.T))
-            s = np.sqrt(values[::-1].clip(0))
-            r = int((s[: self.n_components] > TOLERANCE * s[0]).sum())
-            vt = _dense(whole.T @ left[:, ::-1][:, :r]).T / s[:r, None]
+            s, left = _leading(_dense(whole @ whole.T), self.n_components)
+            r = int((s > TOLERANCE * s[0]).sum())
+            vt = _dense(whole.T @ left[:, :r]).T / s[:r, None]
             s = s[:r]
         else:
             s, vt = self._subspace(blocks, d)
@@ -70,8 +74,8 @@ class Projection:
         self.components_ = None
         if gram is None or len(gram) <= self.n_components:
             return self
-        values, vectors = np.linalg.eigh(gram)
-        return self._keep(np.sqrt(values[::-1].clip(0)), vectors[:, ::-1].T)
+        s, vectors = _leading(gram, self.n_components)
+        return self._keep(s, vectors.T)
 
     def _subspace(self, blocks, d):
         """By subspace iteration from a random start: few passes over a view that is wide and long.
@@ -94,6 +98,13 @@ class Projection:
     def transform(self, x):
         """(n, d), dense or CSR -> an array of shape (n, r)."""
         return _dense(x) if self.components_ is None else _dense(x @ self.components_.T)
+
+
+def _leading(gram, count):
+    """Roots of the largest eigenvalues, largest first, and the eigenvectors as columns."""
+    n = len(gram)
+    values, vectors = eigh(gram, subset_by_index=[max(0, n - count), n - 1])
+    return np.sqrt(values[::-1].clip(0)), vectors[:, ::-1]
 
 
 def _gram(blocks):
@@ -158,6 +169,8 @@ class LevelPipeline:
         """
         self.base_ = ViewPipeline(self.root)
         rows = self.base_.fit_transform(x)
+        if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
+            rows = scipy.sparse.csr_matrix(rows)
         return self._fit(lambda: [rows], x.shape)
 
     def fit_streamed(self, array):
@@ -173,11 +186,16 @@ class LevelPipeline:
             lambda: (self.base_.transform(x) for x in array.blocks()), array.shape
         )
 
-    def _fit(self, blocks, shape):
-        mean = sum(np.asarray(x.sum(0)).ravel() for x in blocks()) / shape[0]
+    def _fit(self, everything, shape):
+        n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]
+        blocks = everything
+        if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
+            blocks = lambda: (x[_filled(x)] for x in everything())  # noqa: E731
+        else:
+            n = shape[0]
+        mean = sum(np.asarray(x.sum(0)).ravel() for x in blocks()) / n
         self.spread_ = float(max(0.0, 1 - mean @ mean))
         self.heads_, self.rows_, parts = {}, {}, []
-        n, d = shape
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
         gram = _gram(blocks) if d <= min(n, _GRAM) and self.ridge > 0 else None
@@ -186,10 +204,10 @@ class LevelPipeline:
                 head.fit_gram(gram, mean, n) if name == "whitened" else head.fit_gram(gram)
             elif name == "whitened":
                 whole = list(blocks())
-                head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, shape)
+                head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, (n, d))
             else:
-                head.fit_blocks(blocks, shape)
-            part = _pad(np.concatenate([head.transform(x) for x in blocks()]))
+                head.fit_blocks(blocks, (n, d))
+            part = _pad(np.concatenate([_transform(head, x) for x in everything()]))
             self.heads_[name] = head
             self.rows_[name] = row_normalizer([part], part.shape[1])
             parts.append(self.rows_[name].transform(part))
@@ -202,7 +220,7 @@ class LevelPipeline:
         rows = self.base_.transform(x)
         return np.hstack(
             [
-                self.rows_[name].transform(_pad(head.transform(rows)))
+                self.rows_[name].transform(_pad(_transform(head, rows)))
                 for name, head in self.heads_.items()
             ]
         )
@@ -240,6 +258,16 @@ class LevelPipeline:
             head, name = key.split(".")
             setattr(pipeline.heads_[head], name, value)
         return pipeline
+
+
+def _filled(x):
+    """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
+    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
+
+
+def _transform(head, x):
+    """A level of rows (n, d); a row of zeros stays one."""
+    return np.where(_filled(x)[:, None], head.transform(x), 0.0)
 
 
 def _pad(x):

@@ -148,6 +148,8 @@ class ViewPipeline:
         return self._signed_roots(x)
 
     def _signed_roots(self, values):
+        if values.min(initial=0.0) >= 0:
+            return np.sqrt(values)
         roots = np.sign(values) * np.sqrt(np.abs(values))
         roots[(values < 0) & (values >= -self.negligible_)] = 0
         return roots

@@ -11,6 +11,7 @@ import scipy.sparse
 
 from dmac.experiments.run import BASELINES, settings_of
 from dmac.recipes import CLOSED_FORM, REVISED
+from dmac.refinement import FORMS
 
 #: Data sets whose labels were looked at while CLOSED_FORM was developed.
 DEVELOPED = (
@@ -39,6 +40,15 @@ PARTS = {
     "no guard": dict(guard=0.0),
     "two rounds of votes": dict(vote_rounds=2),
     "three rounds, flat votes": dict(vote_rounds=3, vote_form="flat"),
+}
+
+#: The paper's three ideas in forms whose gradient reaches the anchors, or the noise on them.
+IDEAS = {form: dict(refinement=form) for forms in FORMS.values() for form in forms}
+#: A network trained on the same graphs: its vote in place of the linear map's, or its embedding,
+#: with the filter, in place of the eigenvectors.
+TRAINED = {
+    "trained votes": dict(vote_form="trained", trained_epochs=60),
+    "trained embedding": dict(trained_embedding=True, trained_epochs=60),
 }
 
 #: A step on the way: filtered votes alone, without a guard, and eight anchor sets.
@@ -133,5 +143,7 @@ GROUPS = {
     ),
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
     "closed form, parts": _group(_runs_of(PARTS), 1),
+    "closed form, trained": _group(_runs_of(TRAINED), 3),
+    "closed form, ideas": _group(_runs_of(IDEAS), 10),
     "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }

@@ -53,7 +53,7 @@ PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DE
 #: Stages whose runs are still being made. Pages show what is stored of them and say what is not;
 #: the test that no run of the plan is missing leaves them out. A stage that is complete has to be
 #: taken off this list.
-FILLING = ("peers, shallow", "peers, deep")
+FILLING = ("peers, deep",)
 
 #: Table 3: what is taken out of RELEASED.
 ABLATION = {

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from dmac import reference
 from dmac.compute import distances
-from dmac.compute.distances import nearest, row_blocks, squared_distances
+from dmac.compute.distances import nearest, row_blocks, smallest, squared_distances
 
 
 @given(problems)
@@ -41,3 +41,11 @@ def test_blocks_cover_every_row_once():
     slices = row_blocks(1000, 2**14, torch.device("cpu"))
     assert [i for s in slices for i in range(1000)[s]] == list(range(1000))
     assert all(s.stop - s.start == 8 for s in slices)
+
+
+@pytest.mark.parametrize("m", [6, 100, 192, 282, 383, 384, 900])
+def test_smallest_are_those_of_a_full_sort(m):
+    d2 = torch.rand(50, m, generator=torch.Generator().manual_seed(m))
+    values, indices = smallest(d2, 6)
+    wanted = d2.sort(1)
+    assert torch.equal(values, wanted.values[:, :6]) and torch.equal(indices, wanted.indices[:, :6])

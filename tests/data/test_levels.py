@@ -116,3 +116,29 @@ def test_zero_rows_stay_zero_at_the_plain_level():
     made = pipeline("plain")
     found = made.fit_transform(x)
     assert not found[3].any() and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_zeros_teach_nothing(sparse, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 30)) + 2
+    lacking = np.arange(80) % 4 == 0
+    with_zeros = np.where(lacking[:, None], 0, x)
+    kind = scipy.sparse.csr_matrix if sparse else np.asarray
+    whole = LevelPipeline(True, "both", 6, 0.03, 10)
+    wanted = whole.fit_transform(kind(x[~lacking]))
+    pipeline = LevelPipeline(True, "both", 6, 0.03, 10)
+    found = pipeline.fit_transform(kind(with_zeros))
+    np.testing.assert_allclose(found[~lacking], wanted, atol=1e-9)
+    assert (found[lacking] == 0).all() and pipeline.spread_ == pytest.approx(whole.spread_)
+    np.testing.assert_allclose(pipeline.transform(kind(with_zeros)), found, atol=1e-9)
+
+
+def test_an_array_of_few_entries_is_taken_as_sparse():
+    rng = np.random.default_rng(0)
+    x = rng.poisson(0.03, size=(90, 700)).astype(float)
+    x[:, 0] += 1
+    dense, sparse = (LevelPipeline(True, "both", 6, 0.03, 10) for _ in range(2))
+    a, b = dense.fit_transform(x), sparse.fit_transform(scipy.sparse.csr_matrix(x))
+    np.testing.assert_allclose(a, b, atol=1e-8)
+    np.testing.assert_allclose(dense.transform(x[:9]), b[:9], atol=1e-8)

@@ -1,0 +1,181 @@
+"""What a fitted spectral recipe keeps, and how it embeds new samples: the fit, row by row, again.
+
+Chapter 11 of the book derives it; :mod:`dmac.spectral` fits it.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from dmac.averaged_graph import AnchorSets, average, rows_on
+from dmac.blocks import blocks_of
+from dmac.spectral_filter import filtered
+from dmac.trained_map import TrainedMap
+from dmac.votes import ballot, beside, voters
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One graph and its eigenvectors: the first, or one with votes.
+
+    Attributes
+    ----------
+    base : list of AnchorSets or None
+        Of every block, without a ballot; None where those of the stage before stand.
+    ballots : list of (list of AnchorSets, numpy.ndarray, dmac.trained_map.TrainedMap or None)
+        Of every voter the anchor sets of all blocks, and what it has learned. Empty in the first
+        stage.
+    values : numpy.ndarray of shape (K,)
+        Eigenvalues, largest first.
+    lift : numpy.ndarray of shape (M, K)
+        From a sample's row of the factor to its row of the eigenvectors
+        (:meth:`dmac.averaged_graph.AveragedGraph.eigenpairs`).
+    """
+
+    base: list | None
+    ballots: list
+    values: np.ndarray
+    lift: np.ndarray
+
+
+class SpectralModel:
+    """A fitted spectral recipe: what embeds samples, the fitted ones and new ones alike.
+
+    Parameters
+    ----------
+    recipe : dmac.recipes.Recipe
+    n_clusters : int
+    widths : list of v tuples of int
+        Columns of the levels of every view.
+    spreads : list of v floats
+    stages : list of Stage
+        The first graph, then one for every round of votes that was kept.
+    trained : (dmac.trained_map.TrainedMap, numpy.ndarray) or None
+        The map that embeds in place of the stages, and its Ritz values.
+    stabilities : sequence of float
+        Markov stability of the labels without votes and with them, on the graph without; one
+        number where the recipe has no votes. Kept as it is.
+    agreement : array_like of shape (v,)
+        See :func:`dmac.spectral.fit_spectral`. Kept as an array.
+    """
+
+    def __init__(
+        self, recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement
+    ):
+        self.recipe, self.n_clusters = recipe, n_clusters
+        self.widths, self.spreads = widths, spreads
+        self.stages, self.trained = stages, trained
+        self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
+
+    @property
+    def device(self):
+        """Of the anchors."""
+        return self.stages[0].base[0].u.device
+
+    @property
+    def dtype(self):
+        """Of the anchors."""
+        return self.stages[0].base[0].u.dtype
+
+    def embed_new(self, views):
+        """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
+        recipe, c = self.recipe, self.n_clusters
+        features = all_features(views)
+        if self.trained is not None:
+            mapping, values = self.trained
+            return torch.as_tensor(filtered(mapping(features), values, c, recipe))
+        blocks = blocks_of(views, self.widths, self.spreads, recipe)
+        base = u = values = None
+        for stage in self.stages:
+            if stage.base is not None:
+                base = _rows(blocks, stage.base, recipe)
+            factors = [base]
+            for voter, (sets, weight) in zip(voters(recipe), stage.ballots):
+                rows = ballot(voter, u, values, features, weight, c, recipe)
+                factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
+            u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
+        return torch.as_tensor(filtered(u, values, c, recipe))
+
+    def state_dict(self):
+        """Tensors by name."""
+        out = {"agreement": self.agreement, "stabilities": np.asarray(self.stabilities)}
+        for i, stage in enumerate(self.stages):
+            out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
+            out |= _sets_state(f"{i}.base", stage.base or [])
+            for a, (sets, weight) in enumerate(stage.ballots):
+                out |= _sets_state(f"{i}.{a}", sets) | _weight_state(f"{i}.{a}", weight)
+        if self.trained is not None:
+            mapping, values = self.trained
+            out |= {"trained.values": values} | _weight_state("trained", mapping)
+        return {name: torch.as_tensor(np.ascontiguousarray(value)) for name, value in out.items()}
+
+    @classmethod
+    def restore(cls, state, recipe, n_clusters, widths, spreads, device, dtype):
+        """Rebuild a model from its `state_dict`."""
+
+        def numbered(start, end):
+            found = 0
+            while f"{start}{found}{end}" in state:
+                yield found
+                found += 1
+
+        def sets(start):
+            for b in numbered(f"{start}.", ".u"):
+                tensors = (state[f"{start}.{b}.{n}"].to(device, dtype) for n in ("u", "scale"))
+                of_views = state.get(f"{start}.{b}.widths", torch.empty(0))
+                yield AnchorSets(*tensors, tuple(of_views.tolist()))
+
+        stages = []
+        for i in numbered("", ".values"):
+            ballots = [
+                (list(sets(f"{i}.{a}")), _restore_weight(f"{i}.{a}", state))
+                for a in numbered(f"{i}.", ".0.u")
+            ]
+            values, lift = state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()
+            stages.append(Stage(list(sets(f"{i}.base")) or None, ballots, values, lift))
+        trained = None
+        if "trained.values" in state:
+            trained = _restore_weight("trained", state), state["trained.values"].numpy()
+        stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
+        return cls(recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement)
+
+
+def all_features(views):
+    """Prepared views side by side, divided by the root of their number: float64, (n, r)."""
+    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
+
+
+def with_ballot(blocks, rows):
+    """The blocks with the rows (n, q) of a ballot beside each."""
+    return [dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks]
+
+
+def _rows(blocks, sets, recipe):
+    factors = [rows_on(s, block.x, recipe.n_neighbors) for s, block in zip(sets, blocks)]
+    return average(factors, [block.weight for block in blocks])
+
+
+def _sets_state(name, sets):
+    out = {}
+    for b, one in enumerate(sets):
+        out |= {f"{name}.{b}.u": one.u.cpu(), f"{name}.{b}.scale": one.scale.cpu()}
+        if one.widths:
+            out[f"{name}.{b}.widths"] = np.asarray(one.widths)
+    return out
+
+
+def _weight_state(name, weight):
+    if weight is None:
+        return {}
+    if isinstance(weight, TrainedMap):
+        return {f"{name}.{part}": array for part, array in vars(weight).items()}
+    return {f"{name}.weight": weight}
+
+
+def _restore_weight(name, state):
+    parts = [f.name for f in dataclasses.fields(TrainedMap)]
+    if f"{name}.{parts[0]}" in state:
+        return TrainedMap(*(state[f"{name}.{part}"].numpy() for part in parts))
+    return state[f"{name}.weight"].numpy() if f"{name}.weight" in state else None
