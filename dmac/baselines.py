@@ -34,6 +34,12 @@ def concatenate_views(views):
     ------
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
+
+    Examples
+    --------
+    >>> from dmac.baselines import concatenate_views
+    >>> concatenate_views([[[3.0, 4.0]], [[0.0, 2.0]]])
+    array([[0.6, 0.8, 0. , 1. ]])
     """
     views = [RowNormalizer().fit_transform(x) for x in check_views(views)]
     if all(scipy.sparse.issparse(x) for x in views):
@@ -58,6 +64,15 @@ def whiten_views(views, n_clusters):
     ------
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
+
+    Examples
+    --------
+    >>> import dmac
+    >>> h = dmac.baselines.whiten_views(dmac.load("mfeat").views, n_clusters=10)
+    >>> h.shape, (h**2).sum(1).round(6)[:2]
+    ((2000, 106), array([6., 6.]))
+
+    Six rows of length 1 side by side, of 20 columns each but for the last view, which has six.
     """
     parts = []
     for x in check_views(views):
@@ -84,6 +99,14 @@ def raw_kmeans(views, n_clusters, seed):
     ------
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
+
+    Examples
+    --------
+    >>> import dmac
+    >>> data = dmac.load("mfeat")
+    >>> labels = dmac.baselines.raw_kmeans(data.views, n_clusters=10, seed=0)
+    >>> dmac.scores(data.labels, labels)["acc"] > 0.8
+    True
     """
     return kmeans(concatenate_views(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
@@ -106,6 +129,14 @@ def whitened_kmeans(views, n_clusters, seed):
     ------
     ValueError
         If the views are not usable (:func:`dmac.data.checks.check_views`).
+
+    Examples
+    --------
+    >>> import dmac
+    >>> data = dmac.load("mfeat")
+    >>> labels = dmac.baselines.whitened_kmeans(data.views, n_clusters=10, seed=0)
+    >>> dmac.scores(data.labels, labels)["acc"] > 0.9
+    True
     """
     h = whiten_views(views, n_clusters)
     return kmeans(h, n_clusters, seed, n_init=10).labels_.astype(np.int64)
@@ -140,6 +171,14 @@ def closed_form(views, n_clusters, seed, n_neighbors=5):
     ------
     ValueError
         If the views are not usable or there are too few anchors for k neighbours.
+
+    Examples
+    --------
+    >>> import dmac
+    >>> data = dmac.load("mfeat")
+    >>> labels = dmac.baselines.closed_form(data.views, n_clusters=10, seed=0)
+    >>> dmac.scores(data.labels, labels)["acc"] > 0.95
+    True
     """
     h = torch.as_tensor(whiten_views(views, n_clusters))
     generator = torch.Generator().manual_seed(seed)
@@ -165,6 +204,21 @@ def spectral_embedding(graph, n_components):
         Orthonormal columns, by decreasing eigenvalue of G. The eigenvalue 1 belongs to the
         constant vector, and to more where the graph falls into parts; past the rank of the graph
         the columns are 0 up to rounding.
+
+    Examples
+    --------
+    Two pairs of samples, each with two anchors of its own: the second column tells them apart.
+
+    >>> import torch
+    >>> from dmac.anchor_graph import AnchorGraph
+    >>> from dmac.baselines import spectral_embedding
+    >>> weights = torch.full((4, 2), 0.5, dtype=torch.float64)
+    >>> graph = AnchorGraph(torch.tensor([[0, 1], [0, 1], [2, 3], [2, 3]]), weights, 4)
+    >>> z = spectral_embedding(graph, 2)
+    >>> (z.T @ z).round(decimals=6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> torch.allclose(z[0], z[1]), torch.allclose(z[1], z[2])
+    (True, False)
     """
     root = graph.inverse_degrees().sqrt()
     s = scipy.sparse.csr_matrix(

@@ -88,8 +88,27 @@ class DMAC(ClusterMixin, BaseEstimator):
     --------
     >>> import dmac
     >>> data = dmac.load("mfeat")
-    >>> model = dmac.DMAC(n_clusters=10, recipe="released", random_state=0)
-    >>> labels = model.fit_predict(data.views)                            # doctest: +SKIP
+    >>> model = dmac.DMAC(n_clusters=10, random_state=0)
+    >>> labels = model.fit_predict(data.views)
+    >>> dmac.scores(data.labels, labels)["acc"] > 0.95
+    True
+
+    New samples get the clusters of the fit, and a model can be kept:
+
+    >>> import tempfile
+    >>> new = [x[:4] for x in data.views]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(folder)
+    ...     bool((dmac.DMAC.load(folder).predict(new) == labels[:4]).all())
+    True
+
+    Another recipe, a network with fewer epochs than REVISED has:
+
+    >>> import dataclasses
+    >>> short = dataclasses.replace(dmac.recipes.REVISED, epochs=3)
+    >>> trained = dmac.DMAC(10, short, random_state=0).fit([x[::8] for x in data.views])
+    >>> [record.epoch for record in trained.history_]
+    [1, 2, 3]
     """
 
     def __init__(

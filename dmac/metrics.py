@@ -28,6 +28,13 @@ def contingency(true, predicted):
     ------
     ValueError
         If the two label vectors differ in length or either is not a label vector.
+
+    Examples
+    --------
+    >>> from dmac.metrics import contingency
+    >>> contingency(["a", "a", "b", "b"], [1, 1, 1, 0])
+    array([[0, 2],
+           [1, 1]])
     """
     true = check_labels(true, name="true")
     predicted = check_labels(predicted, name="predicted")
@@ -75,8 +82,11 @@ def scores(true, predicted):
 
     Examples
     --------
-    >>> scores(["a", "a", "b", "b"], [7, 7, 3, 3])["acc"]
+    >>> import dmac
+    >>> dmac.scores(["a", "a", "b", "b"], [7, 7, 3, 3])["acc"]
     1.0
+    >>> dmac.scores(["a", "a", "b", "b"], [7, 7, 7, 3])["purity"]
+    0.75
     """
     true = check_labels(true, name="true")
     predicted = check_labels(predicted, name="predicted")

@@ -77,6 +77,18 @@ class Recipe:
     ------
     ValueError
         On construction, if a field is out of its range; the message names it.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from dmac import recipes
+    >>> longer = dataclasses.replace(recipes.REVISED, name="longer", epochs=300)
+    >>> longer.epochs, longer.optimizer
+    (300, 'adam')
+    >>> dataclasses.replace(longer, epochs=-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: recipe field epochs is -1, it must be an integer of at least 0
     """
 
     name: str = _field(dataclasses.MISSING, _TEXT, "Of the recipe.")
@@ -384,6 +396,12 @@ def get_recipe(recipe):
     ------
     ValueError
         If the name is not known or the argument is neither; the message lists the names.
+
+    Examples
+    --------
+    >>> from dmac.recipes import CLOSED_FORM, get_recipe
+    >>> get_recipe("Closed_Form") is CLOSED_FORM
+    True
     """
     if isinstance(recipe, Recipe):
         return recipe

@@ -33,6 +33,16 @@ class MultiViewData:
     n_clusters : int or None
         The number of classes c.
     description : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dmac import MultiViewData
+    >>> data = MultiViewData("toy", [np.eye(4), np.ones((4, 2))])
+    >>> data
+    MultiViewData('toy', n=4, dims=(4, 2), c=None)
+    >>> data.n_views
+    2
     """
 
     name: str
@@ -63,7 +73,18 @@ class MultiViewData:
 
 
 def available():
-    """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets."""
+    """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import dmac
+    >>> dmac.available()[:3]
+    ['mfeat', 'PIE', 'BBC']
+    """
     return ["mfeat", *DATASETS]
 
 
@@ -92,6 +113,15 @@ def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
         If the path does not exist.
     dmac.data.registry.DownloadError
         If a registered file can be neither found nor downloaded.
+
+    Examples
+    --------
+    >>> import dmac
+    >>> data = dmac.load("mfeat")
+    >>> data
+    MultiViewData('mfeat', n=2000, dims=(76, 216, 64, 240, 47, 6), c=10)
+    >>> data.labels[[0, 999, 1999]]
+    array([0, 4, 9])
     """
     if not isinstance(source, (str, Path)):
         raise ValueError(f"source is {source!r}, it must be a name or a path")

@@ -1,5 +1,6 @@
-"""The API page: every public name is on it, and what the docstrings say is true and renders."""
+"""The API pages: every public name is on them, and what the docstrings say is true and renders."""
 
+import doctest
 import importlib
 import inspect
 import json
@@ -16,7 +17,10 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc
 import dmac
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+PAGES = {  # what most readers need, what the chapters derive, and the rest
+    name: (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("api", "api_components", "api_rest")
+}
 EVERY_MODULE = sorted(
     found.name for found in pkgutil.walk_packages(dmac.__path__, "dmac.") if not found.ispkg
 )
@@ -92,17 +96,54 @@ def chapters(page):
     return found
 
 
+def sections(page):
+    """The modules that have a section on a page, in its order."""
+    return re.findall(r"^### `(.*)`$", page, re.MULTILINE)
+
+
 def test_every_module_has_one_section():
-    sections = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
-    assert sections == re.findall(r"^\.\. automodule:: (\S+)$", PAGE, re.MULTILINE)
-    assert sorted(sections) == MODULES
-    numbers = [number for number in chapters(PAGE).values() if number]
-    assert numbers == sorted(numbers) and set(numbers) == set(range(1, 14))
+    assert {path.stem for path in (ROOT / "book").glob("api*.md")} == set(PAGES)
+    for page in PAGES.values():
+        assert sections(page) == re.findall(r"^\.\. automodule:: (\S+)$", page, re.MULTILINE)
+    assert sorted(module for page in PAGES.values() for module in sections(page)) == MODULES
+
+
+def test_estimator_is_first_and_components_follow_the_chapters():
+    assert sections(PAGES["api"])[0] == "dmac.estimator"
+    numbers = [number for number in chapters(PAGES["api_components"]).values() if number]
+    assert numbers == sorted(numbers)
+    named = {number for page in PAGES.values() for number in chapters(page).values()}
+    assert named - {None} == set(range(1, 14))
+    # What the data, the mathematics and the experiments stand on is on the last page.
+    assert all(name.count(".") == 1 for name in sections(PAGES["api_components"]))
+    assert all(name.count(".") == 2 for name in sections(PAGES["api_rest"]))
+
+
+FIRST = sections(PAGES["api"])
+
+
+@pytest.mark.parametrize("module", FIRST)
+def test_examples_of_the_first_page_are_there_and_true(module):
+    module = importlib.import_module(module)
+    finder = doctest.DocTestFinder(recurse=True, exclude_empty=False)
+    found = {test.name: test for test in finder.find(module)}
+    for name, item in public(module).items():
+        if inspect.isclass(item) or name.count(".") == 2:  # a class shows its methods at work
+            examples = found[name].examples
+            assert examples, f"{name} has no example"
+            assert not any(doctest.SKIP in one.options for one in examples), name
+            assert not re.search("released|published", found[name].docstring.split("Examples")[1])
+    runner = doctest.DocTestRunner(verbose=False)
+    said = []
+    for test in found.values():
+        runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_module_names_its_chapter(module):
-    text, chapter = importlib.import_module(module).__doc__, chapters(PAGE)[module]
+    text = importlib.import_module(module).__doc__
+    chapter = next(page[module] for page in map(chapters, PAGES.values()) if module in page)
     assert text
     if chapter:
         named = re.findall(r"[Cc]hapters? (\d+)", text)
@@ -135,8 +176,8 @@ def test_equations_of_docstrings_are_in_the_chapters():
 
 CONF = """
 import json
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-myst_enable_extensions = ["dollarmath"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_design"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
 root_doc = "api"
 for name, value in {settings!r}.items():
     globals()[name] = value
@@ -166,7 +207,7 @@ def book_references():
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory):
-    """The page by itself, through Sphinx: what it documents, and the warnings."""
+    """The pages by themselves, through Sphinx: what they document, and the warnings."""
     folder = tmp_path_factory.mktemp("api")
     settings = {
         key: value
@@ -177,7 +218,8 @@ def rendered(tmp_path_factory):
     target = str(folder / "objects.json")
     conf = CONF.format(settings=settings, target=target)
     (folder / "conf.py").write_text(conf)
-    (folder / "api.md").write_text(PAGE)
+    for name, page in PAGES.items():
+        (folder / f"{name}.md").write_text(page)
     for name, references in (("book", book_references()), ("other", [*RESOLVED, *UNRESOLVED])):
         text = "\n\n".join(references)
         (folder / f"{name}.md").write_text(f"---\norphan: true\n---\n# References\n\n{text}\n")
@@ -185,12 +227,13 @@ def rendered(tmp_path_factory):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     elsewhere = "equation not found|unknown document|undefined label|Failed to create a cross"
+    elsewhere += "|in any toctree"
     warnings = [line for line in done.stderr.splitlines() if not re.search(elsewhere, line)]
     other = (folder / "out" / "other.pseudoxml").read_text()
     return json.loads((folder / "objects.json").read_text()), warnings, other
 
 
-def test_every_public_name_is_on_the_page(rendered):
+def test_every_public_name_is_on_a_page(rendered):
     on_page = set(rendered[0])
     names = {name for name in EVERYTHING if "._" not in name}
     for defined, public_name in HANDED_ON.items():
@@ -201,15 +244,15 @@ def test_every_public_name_is_on_the_page(rendered):
     assert {f"dmac.recipes.{name}" for name in ("PUBLISHED", "RELEASED", "REVISED")} <= on_page
 
 
-def test_page_and_references_of_the_book_render_without_a_warning(rendered):
+def test_pages_and_references_of_the_book_render_without_a_warning(rendered):
     assert len(book_references()) > 30
     assert [line for line in rendered[1] if "other.md" not in line] == []
 
 
 def test_unknown_name_is_warned_of(rendered):
     _, warnings, other = rendered
-    links = re.findall(r'refuri="api#([\w.]+)"', other)
-    assert links == ["dmac.data.checks.check_views", "dmac.DMAC.fit"]
+    links = re.findall(r'refuri="(\w+#[\w.]+)"', other)
+    assert links == ["api_rest#dmac.data.checks.check_views", "api#dmac.DMAC.fit"]
     missing = [re.search(r"target not found: (\S+)", w)[1] for w in warnings if "other.md" in w]
     assert missing == ["dmac.views.nothing", "lost"]
 

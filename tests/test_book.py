@@ -58,6 +58,47 @@ def test_tables_are_read_without_scrolling(browser, book):
     assert found == {name: [] for name in PAGES}
 
 
+def test_start_page_opens_with_figures(browser, book):
+    page = browser.new_page()
+    chromium.resize(page, 1300)
+    chromium.visit(page, f"{book}{TOC['root']}.html")
+    ends = "[...document.querySelectorAll('article img')].map((x) => x.getBoundingClientRect())"
+    boxes = page.evaluate(f"{ends}.map(({{bottom, width}}) => [bottom, width])")
+    shown = [width for bottom, width in boxes if bottom < 900]
+    assert len(shown) >= 2 and min(shown) > 350
+
+
+def test_reference_of_the_module_is_short(browser, book):
+    page = browser.new_page()
+    chromium.resize(page, 1300)
+    heights = {}
+    for name in [name for name in PAGES if name.startswith("book/api")]:
+        chromium.visit(page, book + name)
+        heights[name] = page.evaluate("document.documentElement.scrollHeight")
+    assert len(heights) == 3 and max(heights.values()) < 20_000, heights
+
+
+def test_link_into_a_fold_opens_it(browser, book):
+    page, name = browser.new_page(), "dmac.embedding.ViewEncoder"
+    chromium.visit(page, f"{book}book/api_components.html#{name}")
+    page.wait_for_function(f"document.getElementById('{name}').checkVisibility()")
+    assert page.evaluate("document.querySelectorAll('article details[open]').length") == 1
+
+
+def test_no_line_of_code_is_cut_off(browser, book):
+    page, found = browser.new_page(), {}
+    chromium.resize(page, 1300)
+    for name in PAGES:
+        chromium.visit(page, book + name)
+        found[name] = page.evaluate(
+            """[...document.querySelectorAll("article pre")]
+                .filter((one) => one.closest("details")?.open ?? true)
+                .filter((one) => one.scrollWidth > one.clientWidth + 1)
+                .map((one) => one.textContent.slice(0, 80))"""
+        )
+    assert found == {name: [] for name in PAGES}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(browser, book, scheme):
     page = browser.new_page(color_scheme=scheme)

@@ -1,0 +1,209 @@
+"""Draw the whole model, once as it is and once for each chapter with its part picked out.
+
+``python scripts/draw_model.py`` writes book/_static/model.svg, and model-2.svg to model-8.svg for
+the chapters 2 to 8. The text in them is text, in whatever fonts the reader has. A picture is shown
+as wide as the column, on a telephone half as wide, where its small print grows.
+"""
+
+from pathlib import Path
+
+STATIC = Path(__file__).resolve().parent.parent / "book" / "_static"
+WIDTH, HEIGHT = 640, 392
+
+INK, GREY = "#1a1a1a", "#5c5c5c"
+# Okabe and Ito's colours, as in the figures; the fills are the same ones, light.
+BLUE, ORANGE, GREEN, PURPLE, RED = "#0072b2", "#b36b00", "#00795a", "#a34d80", "#b84a00"
+FILL = {BLUE: "#dcecf6", ORANGE: "#fdf0d5", GREEN: "#d9f0e8", PURPLE: "#f6e6ef", RED: "#fbe5d6"}
+
+STYLE = """
+text { font-family: "STIX Two Text", "Cambria", "Times New Roman", "DejaVu Serif", serif;
+  fill: #1a1a1a; font-size: 21px; text-anchor: middle; }
+.s { font-family: "Lato", "Segoe UI", "Helvetica", "Arial", "DejaVu Sans", sans-serif;
+  font-size: 15px; fill: #3d3d3d; }
+.up { font-size: 65%; }
+.b { font-weight: bold; }
+.i { font-style: italic; }
+.off { opacity: 0.3; }
+@media (max-width: 480px) { text { font-size: 23px; } .s { font-size: 18px; } }
+"""
+
+#: What each chapter is about. Everything else is drawn faintly in its picture.
+PARTS = {
+    2: {"views", "encoders", "embeddings", "fusion", "z"},
+    3: {"k-means", "noise", "anchors", "distances", "anchor learning"},
+    4: {"embeddings", "anchors", "distances", "to graph", "graph"},
+    5: {"graph", "to convolution", "convolution", "clusters"},
+    6: {"clusters", "consistency"},
+    7: {"z", "graph", "structure"},
+    8: {"anchor learning", "consistency", "structure"},
+}
+
+
+BOLD, ITALIC = '<tspan class="b">{}</tspan>', '<tspan class="i">{}</tspan>'
+
+
+def symbol(letter, view=None):
+    """A matrix's name in bold, with the view above it."""
+    above = f'<tspan class="up" dy="-8">({view})</tspan>' if view else ""
+    return BOLD.format(letter) + above
+
+
+def loss(name):
+    """A loss: an L with its name below."""
+    return ITALIC.format("L") + f'<tspan class="up" dy="5">{name}</tspan>'
+
+
+def text(x, y, content, small=False):
+    kind = ' class="s"' if small else ""
+    return f'<text x="{x}" y="{y}"{kind}>{content}</text>'
+
+
+def matrix(x, y, width, height, colour, name, lines=4):
+    """A sheet with rows, its middle at (x, y)."""
+    left, top = x - width / 2, y - height / 2
+    rows = "".join(
+        f"M{left:g} {top + height * i / lines:g}h{width:g}" for i in range(1, lines)
+    )
+    return (
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="3" '
+        f'fill="{FILL[colour]}" stroke="{colour}" stroke-width="1.6"/>'
+        f'<path d="{rows}" stroke="{colour}" stroke-width="0.7" opacity="0.35"/>'
+        + text(x, y + 7, name)
+    )
+
+
+def arrow(*points, colour=INK):
+    """A line through the points, with a head at the last one."""
+    (x0, y0), (x, y) = points[-2:]
+    dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
+    if dx and dy:  # a slanted one: along its own direction
+        length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
+        dx, dy = (x - x0) / length, (y - y0) / length
+    path = " ".join(f"{px:g},{py:g}" for px, py in points[:-1])
+    end = f"{x - 6 * dx:g},{y - 6 * dy:g}"
+    side = [(x - 9 * dx + s * 4.5 * dy, y - 9 * dy - s * 4.5 * dx) for s in (1, -1)]
+    head = " ".join(f"{px:.1f},{py:.1f}" for px, py in [(x, y), *side])
+    return (
+        f'<polyline points="{path} {end}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
+        f'<polygon points="{head}" fill="{colour}"/>'
+    )
+
+
+def act(*points):
+    """Where a loss acts: a dashed line."""
+    path = " ".join(f"{x:g},{y:g}" for x, y in points)
+    return (
+        f'<polyline points="{path}" fill="none" stroke="{RED}" stroke-width="1.8" '
+        'stroke-dasharray="5 4"/>'
+    )
+
+
+def box(x, y, width, height, colour, round=10):
+    """A step without a matrix of its own, its middle at (x, y)."""
+    return (
+        f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width}" height="{height}" '
+        f'rx="{round}" fill="{FILL[colour]}" stroke="{colour}" stroke-width="1.6"/>'
+    )
+
+
+def pill(x, y, name):
+    return box(x, y, 62, 36, RED, 18) + text(x, y + 6, loss(name))
+
+
+def dot(x, y, content, colour=INK, radius=14):
+    return (
+        f'<circle cx="{x}" cy="{y}" r="{radius}" fill="#ffffff" stroke="{colour}" '
+        f'stroke-width="1.6"/>' + text(x, y + 6, content)
+    )
+
+
+def encoder(x, y, a):
+    return (
+        f'<path d="M{x - 24} {y - 27}L{x + 24} {y - 15}V{y + 15}L{x - 24} {y + 27}Z" '
+        f'fill="{FILL[BLUE]}" stroke="{BLUE}" stroke-width="1.6"/>'
+        + text(x, y + 7, ITALIC.format("f") + f'<tspan class="up" dy="-8">({a})</tspan>')
+    )
+
+
+TOP, LOW, ROW, LANE, GRAPH = 72, 148, 110, 224, 308  # heights of what stands side by side
+
+
+def elements():
+    """Everything in the picture, as pairs of the part's name and its SVG, from back to front."""
+    yield "structure", act((330, 153), (330, 286), (224, 286))
+    yield "anchor learning", act((177, LANE), (101, LANE))
+    for y, a in ((TOP, "1"), (LOW, ITALIC.format("v"))):
+        yield "views", matrix(42, y, 60, 54, BLUE, symbol("X", a))
+        yield "encoders", arrow((72, y), (93, y)) + encoder(117, y, a) + arrow((141, y), (169, y))
+        yield "embeddings", matrix(193, y, 48, 54, BLUE, symbol("Z", a))
+        yield "fusion", arrow((217, y), (243, ROW + (12 if y > ROW else -12)))
+    yield "views", text(42, 30, "views", True)
+    yield "encoders", text(117, 30, "encoders", True)
+    yield "fusion", box(264, ROW, 54, 32, BLUE) + text(264, ROW + 5, "mean", True)
+    yield "fusion", arrow((291, ROW), (311, ROW))
+    yield "z", matrix(330, ROW, 38, 86, BLUE, symbol("Z"), 6)
+    yield "labels", arrow((330, 67), (330, 38)) + text(330, 28, "k-means: labels", True)
+    yield "k-means", arrow((349, ROW), (424, ROW)) + text(386, 100, "k-means", True)
+    yield "k-means", matrix(443, ROW, 38, 56, ORANGE, symbol("Û"), 3)
+    yield "noise", arrow((462, ROW), (498, ROW)) + arrow((512, 60), (512, 96))
+    yield "noise", text(512, 30, "noise", True) + text(512, 53, ITALIC.format("μ + σ ⊙ ϵ"))
+    yield "noise", dot(512, ROW, "+", ORANGE) + arrow((526, ROW), (563, ROW))
+    yield "anchors", matrix(582, ROW, 38, 56, ORANGE, symbol("U"), 3)
+    yield "anchors", text(586, 72, "anchors", True)
+    yield "distances", arrow((582, 138), (582, LANE), (209, LANE)) + arrow((193, 175), (193, 208))
+    yield "distances", dot(193, LANE, ITALIC.format("d"), GREEN, 16)
+    yield "to graph", arrow((193, 240), (193, 264))
+    yield "graph", matrix(193, GRAPH, 58, 86, GREEN, symbol("S", ITALIC.format("a")), 6)
+    yield "graph", text(193, 376, "anchor graph", True)
+    yield "graph", text(82, 312, "one for each", True)
+    yield "graph", text(82, 332, f"view {ITALIC.format('a')}", True)
+    yield "to convolution", arrow((222, 318), (344, 318)) + arrow((400, LANE), (400, 284))
+    up = '<tspan class="up" dy="-8">{}</tspan><tspan dy="8"> </tspan>'
+    product = f"D{up.format('−1')}S{up.format('T')}S"
+    yield "convolution", box(400, 311, 110, 50, PURPLE) + text(400, 318, BOLD.format(product))
+    yield "convolution", text(400, 376, "convolution", True) + arrow((455, 311), (490, 311))
+    yield "clusters", matrix(526, 297, 48, 56, PURPLE, "", 3)
+    yield "clusters", matrix(514, 311, 48, 56, PURPLE, symbol("F", ITALIC.format("a")), 3)
+    yield "clusters", text(520, 376, "clusters", True)
+    yield "consistency", act((550, 294), (580, 294)) + pill(603, 294, "CM")
+    yield "anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)
+    yield "structure", pill(330, 262, "SP")
+
+
+def draw(chapter=None):
+    """The picture, with the part that a chapter is about picked out.
+
+    Parameters
+    ----------
+    chapter : int, optional
+        One of `PARTS`. Without it all parts are equal.
+
+    Returns
+    -------
+    str
+        An SVG file.
+    """
+    chosen = PARTS[chapter] if chapter else {part for part, _ in elements()}
+    drawn = [
+        f'<g class="{"on" if part in chosen else "off"}">{svg}</g>' for part, svg in elements()
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+            f'width="{WIDTH}" height="{HEIGHT}">',
+            "<title>Deep Multi-view Anchor Clustering</title>",
+            f"<style>{STYLE}</style>",
+            *drawn,
+            "</svg>\n",
+        ]
+    )
+
+
+def name(chapter=None):
+    """The name of the file."""
+    return f"model-{chapter}.svg" if chapter else "model.svg"
+
+
+if __name__ == "__main__":
+    for chapter in (None, *PARTS):
+        (STATIC / name(chapter)).write_text(draw(chapter), encoding="utf-8")

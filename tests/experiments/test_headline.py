@@ -1,0 +1,53 @@
+"""The start page's figure: what it takes from where, and that it draws what it was given."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from dmac.experiments import generalise, headline, paper, plan, records
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return headline.headline_scores()
+
+
+def test_columns_are_those_that_nothing_was_developed_on(scores):
+    assert list(scores.columns) == ["PIE", *generalise.CONFIRMED]
+    assert not set(generalise.CONFIRMED) & {*generalise.DEVELOPED, *plan.DEVELOPMENT}
+    assert list(scores.index) == list(headline.ROWS)
+
+
+def test_paper_has_pie_alone(scores):
+    assert scores.PIE["paper"] == paper.TABLE_2["DMAC"][2] == 43.24
+    assert scores.drop(columns="PIE").loc["paper"].isna().all()
+
+
+@pytest.mark.parametrize("dataset", ["PIE", "NGs"])
+def test_our_rows_are_means_over_ten_stored_seeds(scores, dataset):
+    for row, name in (("RELEASED", "DMAC, released"), ("CLOSED_FORM", "DMAC, closed_form")):
+        frame = records.read_runs({name: plan.COMPARISON[name]}, [dataset])
+        assert len(frame) == 10
+        assert scores[dataset][row] == pytest.approx(frame.acc.mean(), abs=0.01)
+
+
+def toy():
+    frame = pd.DataFrame(50.0, list(headline.ROWS), ["PIE", "a", "b", "c"])
+    frame.loc["paper", ["a", "b", "c"]] = np.nan
+    frame.loc["RELEASED"] = [10, 20, 30, np.nan]
+    return frame
+
+
+def test_figure_shows_each_value_once_and_says_what_is_missing():
+    figure = headline.plot_headline(toy())
+    above, below = figure.axes
+    bars = [[bar.get_width() for bar in axis.patches] for axis in figure.axes]
+    assert bars == [[50, 10, 50, 50, 50], [0, 25, 50, 50, 50]]
+    words = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert words[0] == ["50.0", "10.0", "50.0", "50.0", "50.0"]
+    assert words[1] == ["no such data", "25.0", "50.0", "50.0", "50.0", "2 of them"]
+    dots = [line.get_xdata() for line in below.lines]
+    assert [list(x) for x in dots] == [[], [20, 30], [50] * 3, [50] * 3, [50] * 3]
+    assert "3 sets" in below.get_title(loc="left") + below.get_title()
+    plt.close(figure)
