@@ -123,7 +123,7 @@ $(READY): pyproject.toml constraints.txt
 	         "(on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install $(TORCH)
-	$(BIN)/python -m pip install -e ".[book,test]" -c constraints.txt
+	$(BIN)/python -m pip install -e ".[book,test,cells]" -c constraints.txt
 	@touch $@
 
 # MathJax comes from an installed package, so that no page needs the network; it is not committed.

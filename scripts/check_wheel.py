@@ -30,6 +30,8 @@ model = dmac.DMAC(n_clusters=data.n_clusters, random_state=0).fit(data.views)
 scores = dmac.scores(data.labels, model.labels_)
 assert scores["acc"] > 0.95, scores
 model.save("model")
+import numpy
+numpy.savez("data.npz", **{f"X{a}": x for a, x in enumerate(data.views)}, labels=data.labels)
 again = dmac.DMAC.load("model").predict([x[::10] for x in data.views])
 assert (again == model.labels_[::10]).mean() > 0.95
 assert "site-packages" in dmac.__file__
@@ -115,7 +117,9 @@ def main(arguments=None):
                 call(python, "-m", "pip", "check")
                 call(python, "-m", "pip", "list", "--format", "freeze", cwd=empty)
                 call(python, "-W", "error", "-c", USE, cwd=empty)
-                call(python, "-c", "import shutil; shutil.rmtree('model')", cwd=empty)
+                given = ("data.npz", "--clusters", "10", "--out", "labels.csv")
+                call(python.with_name("dmac"), "fit", *given, "--model", "model", cwd=empty)
+                call(python, "-m", "dmac", "predict", "model", "data.npz", cwd=empty)
 
 
 if __name__ == "__main__":

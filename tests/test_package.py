@@ -166,7 +166,7 @@ def imported(folder):
 
 
 # Imported where they are at hand, or by the pages of the book alone.
-OPTIONAL = {"triton", "pandas", "matplotlib", "umap", "IPython", "myst_nb"}
+OPTIONAL = {"triton", "pandas", "matplotlib", "umap", "IPython", "myst_nb", "anndata", "mudata"}
 
 
 def test_core_dependencies_are_what_is_imported():
