@@ -30,7 +30,7 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html pdf experiments figures test bench serve clean $(EXPERIMENTS)
+.PHONY: help book html pdf experiments figures test wheel bench serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
@@ -39,6 +39,7 @@ help:
 	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
 	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
+	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
@@ -89,6 +90,11 @@ figures: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile
 
+# What a stranger gets: needs the network, and three to six minutes.
+wheel: $(READY)
+	@mkdir -p _build
+	$(BIN)/python scripts/check_wheel.py --keep _build/dist
+
 # Stored in the repository, since timings need a machine that does nothing else.
 bench: $(READY)
 	@mkdir -p _build
@@ -117,7 +123,7 @@ $(READY): pyproject.toml constraints.txt
 	         "(on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install $(TORCH)
-	$(BIN)/python -m pip install -e ".[book,test]" -c constraints.txt
+	$(BIN)/python -m pip install -e ".[book,test,cells]" -c constraints.txt
 	@touch $@
 
 # MathJax comes from an installed package, so that no page needs the network; it is not committed.

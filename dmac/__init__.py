@@ -10,12 +10,32 @@ processes, and ``reference`` the dense reading of the equations that the tests c
 them are four wings: ``data`` reads and prepares views, ``compute`` is what the mathematics runs on,
 ``peers`` has the nine other systems of the paper's comparison, one class each, and ``experiments``
 the runs behind the book's pages.
+
+PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
+for the first time; :func:`dmac.load` needs neither.
 """
 
-from dmac import peers, recipes
-from dmac.estimator import DMAC
-from dmac.metrics import scores
-from dmac.views import MultiViewData, available, load
+from typing import TYPE_CHECKING
+
+from dmac._lazy import on_demand
+
+if TYPE_CHECKING:
+    from dmac import peers, recipes
+    from dmac.estimator import DMAC
+    from dmac.metrics import scores
+    from dmac.views import MultiViewData, available, load
 
 __version__ = "0.1.0"
 __all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores"]
+__getattr__ = on_demand(
+    __name__,
+    {
+        "DMAC": "dmac.estimator",
+        "scores": "dmac.metrics",
+        **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),
+    },
+)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -26,6 +26,7 @@ import torch.distributed as dist
 
 from dmac.compute import parallel
 from dmac.data.checks import check_views
+from dmac.data.safe_hdf5 import open_hdf5
 from dmac.estimator import DMAC
 
 
@@ -45,15 +46,13 @@ def open_view(path):
     ------
     FileNotFoundError
     ValueError
-        If the name has no known ending.
+        If the name has no known ending, or the file names others.
     """
     file, _, key = str(path).partition(":")
     if file.endswith(".npy"):
-        return np.load(file, mmap_mode="r")
+        return np.load(file, mmap_mode="r", allow_pickle=False)
     if file.endswith((".h5", ".hdf5")):
-        import h5py
-
-        return h5py.File(file, "r")[key or "view"]
+        return open_hdf5(file)[key or "view"]
     raise ValueError(f"{path} is no view on disk: pass name.npy or name.h5:key")
 
 

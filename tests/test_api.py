@@ -51,8 +51,8 @@ def public(module):
 # What `dmac` itself hands on is documented under that name.
 HANDED_ON = {
     f"{item.__module__}.{name}": f"dmac.{name}"
-    for name, item in vars(dmac).items()
-    if name in dmac.__all__ and not inspect.ismodule(item)
+    for name, item in ((name, getattr(dmac, name)) for name in dmac.__all__)
+    if not inspect.ismodule(item)
 }
 EVERYTHING = {
     name: item

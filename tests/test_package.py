@@ -1,19 +1,23 @@
 """The package as others get it: who imports whom, what it does without, what its wheel holds."""
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
 
+import check_wheel
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-    "importlinter"
-]["contracts"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONTRACTS = PYPROJECT["tool"]["importlinter"]["contracts"]
+DEPENDENCIES = [Requirement(line) for line in PYPROJECT["project"]["dependencies"]]
 
 
 def broken(folder):
@@ -84,7 +88,7 @@ def test_every_contract_was_broken():
     assert set().union(*BREAKS.values()) == {one["id"] for one in CONTRACTS}
 
 
-def test_module_works_without_unix_and_without_the_books_packages():
+def test_module_works_without_unix_and_without_the_books_packages(tmp_path):
     (core,) = [one for one in CONTRACTS if one["id"] == "core"]
     code = f"""
 import importlib.machinery, sys
@@ -103,10 +107,81 @@ views = [x[::20] for x in data.views]  # of each class ten
 labels = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit_predict(views)
 assert not set({core["forbidden_modules"]}) & set(sys.modules)
 print(len(labels), sorted(dmac.scores(data.labels[::20], labels)))
+from dmac.experiments.store import Store
+store = Store(sys.argv[1]).refresh()
+print(len(store) > 1000)
+for refused in (lambda: store.claim("a"), lambda: store.append(dict.fromkeys(IDENTITY), "b")):
+    try:
+        refused()
+    except RuntimeError as error:
+        print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    code = code.replace("import Store\n", "import IDENTITY, Store\n")
+    shutil.copytree(ROOT / "notebooks" / "results" / "runs", tmp_path / "runs")
+    command = [sys.executable, "-c", code, tmp_path / "runs"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "100 ['acc', 'ari', 'f1', 'nmi', 'purity']\n"
+    found, read, *refused = done.stdout.splitlines()
+    assert found == "100 ['acc', 'ari', 'f1', 'nmi', 'purity']" and read == "True"
+    assert len(refused) == 2 and all("this system has no fcntl" in line for line in refused)
+
+
+def test_import_takes_no_torch():
+    """The seconds of PyTorch and scikit-learn come when they are used."""
+    heavy = {"torch", "sklearn", "scipy", "numpy"}
+    code = f"import sys, dmac; assert not {heavy} & set(sys.modules); "
+    for line, brought in (
+        ("dmac.available", {"numpy", "scipy"}),
+        ("dmac.scores", {"numpy", "scipy", "sklearn"}),
+        ("dmac.compute.kmeans.kmeans, dmac.data.whitening.normalize_rows", heavy),
+        ("from dmac import *; DMAC, peers.ALL, recipes.REVISED", heavy),
+    ):
+        command = [sys.executable, "-c", f"{code}{line}; print(*sys.modules)"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert heavy & set(done.stdout.split()) == brought, line
+
+
+def test_names_that_the_package_lacks_are_said():
+    import dmac
+
+    assert set(dmac.__all__) <= set(dir(dmac))
+    for package in (dmac, dmac.data, dmac.compute):
+        with pytest.raises(AttributeError, match=f"{package.__name__}' has no attribute 'lost'"):
+            package.lost
+
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # where the module has another name
+
+
+def imported(folder):
+    """Packages that the sources import, by the names of their distributions."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            found |= {name.partition(".")[0] for name in names}
+    return {DISTRIBUTIONS.get(name, name) for name in found - sys.stdlib_module_names - {"dmac"}}
+
+
+# Imported where they are at hand, or by the pages of the book alone.
+OPTIONAL = {"triton", "pandas", "matplotlib", "umap", "IPython", "myst_nb", "anndata", "mudata"}
+
+
+def test_core_dependencies_are_what_is_imported():
+    assert imported(ROOT / "dmac") - OPTIONAL == {one.name for one in DEPENDENCIES}
+
+
+def test_lowest_versions_are_those_of_the_ranges():
+    text = (ROOT / "lowest.txt").read_text(encoding="utf-8")
+    pins = {line for line in text.splitlines() if line and line[0] != "#"}
+    lowest = {}
+    for one in DEPENDENCIES:
+        (floor,) = [part.version for part in one.specifier if part.operator == ">="]
+        lowest[one.name] = floor + ".0" * (2 - floor.count("."))
+    lowest.pop("torch")  # see the file
+    assert pins == {f"{name}=={version}" for name, version in lowest.items()}
 
 
 def test_wheel_holds_every_file_of_the_module(tmp_path):
@@ -124,3 +199,27 @@ def test_wheel_holds_every_file_of_the_module(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held == names - {""} and {"dmac/data/mfeat.npz", "dmac/data/README.md"} <= held
+
+
+def test_sdist_holds_the_repository(tmp_path):
+    names = check_wheel.tracked()
+    if names is None:
+        pytest.skip("not a git checkout: what is tracked is unknown")
+    source = tmp_path / "source"
+    for name in names:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    for name in ("_build/html/x.html", "book/experiments/x.ipynb", "dmac/__pycache__/x.pyc"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).touch()  # built things stay at home
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, tmp_path]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    assert check_wheel.left_out(sdist, names) == []
+    assert check_wheel.left_out(sdist, {"dmac/lost.py"}) == ["dmac/lost.py"]
+    with tarfile.open(sdist) as archive:
+        files = [member.name for member in archive.getmembers() if member.isfile()]
+    held = {name.partition("/")[2] for name in files}
+    more = {name for name in held - names if not name.startswith("dmac.egg-info/")}
+    assert more <= {"PKG-INFO", "setup.cfg"}

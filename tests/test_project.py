@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-CONDA_NAMES = {"pytorch": "torch"}  # the only package that conda-forge calls otherwise
+CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda-forge calls them otherwise
 NOTEBOOKS = sorted([*ROOT.glob("book/*.ipynb"), *ROOT.glob("notebooks/*.ipynb")])
 
 

@@ -6,3 +6,7 @@ and sparse views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.comp
 over processes, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint` lets
 a fit go on where it was interrupted.
 """
+
+from dmac._lazy import on_demand
+
+__getattr__ = on_demand(__name__)

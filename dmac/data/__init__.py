@@ -6,3 +6,7 @@ finds or downloads them, :mod:`~dmac.data.matfiles` and :mod:`~dmac.data.mat5` r
 :mod:`~dmac.data.digest` tells data apart, and :mod:`~dmac.data.pipeline` with
 :mod:`~dmac.data.whitening` puts views on one scale.
 """
+
+from dmac._lazy import on_demand
+
+__getattr__ = on_demand(__name__)

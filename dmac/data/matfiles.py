@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.mat5 import loadmat
+from dmac.data.safe_hdf5 import open_hdf5
 
 #: Names under which views are looked for, in any case.
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
@@ -76,7 +77,7 @@ def _variables(path):
             with np.load(path, allow_pickle=False) as file:
                 return {key: file[key] for key in file.files}
         if h5py.is_hdf5(path):
-            with h5py.File(path, "r") as file:
+            with open_hdf5(path) as file:
                 return {key: _from_hdf5(file[key], file) for key in file if not key.startswith("#")}
         return {key: _from_mat5(value) for key, value in loadmat(path).items()}
     except Exception as error:  # a damaged file can fail anywhere in its reader

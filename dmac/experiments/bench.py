@@ -9,7 +9,6 @@ chapter 10 of the book discusses what it found.
 import argparse
 import dataclasses
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -29,6 +28,11 @@ from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from dmac.training import anchor_source, train
 from dmac.views import load
+
+try:
+    import resource
+except ModuleNotFoundError:  # where timings cannot be made, their tables can still be drawn
+    resource = None
 
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
 SHAPES = {

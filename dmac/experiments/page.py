@@ -222,7 +222,7 @@ class Page:
         for run in first.sort_values(["dataset", "variant"]).itertuples():
             path = experiments.arrays_path(self.store, run.key)
             if path.exists():
-                with np.load(path) as arrays:
+                with np.load(path, allow_pickle=False) as arrays:
                     by_run[run.dataset, run.variant] = dict(arrays)
         return by_run
 

@@ -8,7 +8,6 @@ the folder as without, to the last bit.
 
 import contextlib
 import dataclasses
-import fcntl
 import functools
 import hashlib
 import json
@@ -23,6 +22,7 @@ from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
 from dmac.experiments.provenance import code_identity, processor
+from dmac.experiments.store import lock
 from dmac.fitting import pretrain_network
 
 
@@ -54,8 +54,8 @@ def _pretraining(folder, at, network, views, recipe, progress, log):
         return
     shelf = folder / _key(network, views, recipe)
     shelf.mkdir(parents=True, exist_ok=True)
-    with open(shelf / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be computing just this
+    with open(shelf / "lock", "w") as file:
+        lock(file)  # another process may be computing just this
         found = _load(shelf, network, recipe.pretrain_epochs, progress)
         if found:
             log.extend(found[:-1])

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import platform
-import resource
 import subprocess
 import tokenize
 from pathlib import Path
@@ -143,5 +142,7 @@ def peak_memory():
                 return round(int(line.split()[1]) / 1e3)
     except OSError:
         pass
+    import resource  # Unix alone has it
+
     scale = 1e6 if os.uname().sysname == "Darwin" else 1e3
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale)

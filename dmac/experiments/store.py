@@ -5,9 +5,10 @@ are only ever appended, under a lock, so that a process can be killed at any mom
 cut off is not read, and is removed before the next one is written. Who makes a run holds a lock
 named after it, which the kernel releases when the process ends, however it ends. To have a run made
 again, delete its line.
+
+A system without such locks (``fcntl``) reads the store, and refuses to add to it.
 """
 
-import fcntl
 import hashlib
 import json
 import math
@@ -15,6 +16,11 @@ import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # as on Windows
+    fcntl = None
 
 #: The fields of a record that name the run.
 IDENTITY = ("dataset", "data", "method", "settings", "seed")
@@ -42,6 +48,30 @@ def round_floats(value, digits=6):
     if isinstance(value, float):
         return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value
+
+
+def lock(file, *, wait=True):
+    """Lock an open file until it is closed, or until the process ends.
+
+    Parameters
+    ----------
+    file : file object
+    wait : bool
+        For another holder; without that it is an error.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process or thread holds it, and ``wait`` is False.
+    RuntimeError
+        If the system has no such locks.
+    """
+    if fcntl is None:
+        raise RuntimeError(
+            "this system has no fcntl, which locks the store of runs: stored runs can be read here; "
+            "make new ones on Linux, on macOS or in WSL"
+        )
+    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Claim:
@@ -214,7 +244,11 @@ class Store:
 
     def _writing(self):
         file = open(self._locks() / "writing", "w")
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            lock(file)
+        except BaseException:
+            file.close()
+            raise
         return file  # closing it, at the end of the with, releases it
 
     def claim(self, key):
@@ -227,10 +261,13 @@ class Store:
         while True:
             file = open(path, "w")
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file, wait=False)
             except BlockingIOError:
                 file.close()
                 return None
+            except BaseException:
+                file.close()
+                raise
             try:
                 if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                     return Claim(path, file)

@@ -1,0 +1,150 @@
+"""The command line: what it writes, what it says, and how it ends."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmac
+from dmac import command_line
+from dmac.command_line import main
+
+RNG = np.random.default_rng(0)
+CLASSES = np.arange(60) % 3
+VIEWS = [5 * RNG.normal(size=(3, d))[CLASSES] + RNG.normal(size=(60, d)) for d in (6, 4)]
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run a command in a folder of its own: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X1=VIEWS[0], X2=VIEWS[1], labels=CLASSES)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(part) for part in arguments])
+        written = capsys.readouterr()
+        return ended.value.code, written.out, written.err
+
+    return run
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["sample", "cluster"]
+    return [name for name, _ in rows], [int(cluster) for _, cluster in rows]
+
+
+def test_fit_writes_what_the_estimator_finds(call):
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
+    assert code == 0 and "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
+    expected = dmac.DMAC(3, random_state=0).fit_predict(VIEWS)
+    names, labels = table("labels.csv")
+    assert names == [str(i) for i in range(1, 61)] and labels == expected.tolist()
+    code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv")
+    assert code == 0 and table("more.csv") == (names, labels)
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "60 samples, recipe closed_form" in out and "3 groups of 20, 20, 20" in out
+    assert out.count("supports the groups by") == 2
+    code, out, _ = call("info", "data.npz")
+    assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
+    assert "3 known classes" in out
+
+
+def test_options_reach_the_estimator(call):
+    arguments = ["--recipe", "revised", "--seed", 3, "--device", "cpu", "--checkpoint", "state"]
+    code, _, _ = call("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)
+    assert code == 0
+    model = dmac.DMAC.load("kept")
+    given = model.n_clusters, model.recipe_.name, model.random_state, model.device
+    assert given == (4, "revised", 3, "cpu")
+    assert [path.name for path in Path("state").iterdir()] == [
+        "checkpoint.safetensors"
+    ]
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "supports" not in out  # a network does not say it
+
+
+def test_names_of_samples_are_kept_from_csv_files(call):
+    for a, x in enumerate(VIEWS):
+        rows = [f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(x.tolist())]
+        Path(f"view{a}.csv").write_text("\n".join(rows))
+    code, out, _ = call("fit", "view0.csv", "view1.csv", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "known classes" not in out
+    assert table("labels.csv")[0] == [f"s{i}" for i in range(60)]
+    np.savez("data.npz", fea=VIEWS[0].T, other=VIEWS[1].T)
+    keys = ["--views-key", "fea", "--views-key", "other", "--transposed"]
+    code, out, _ = call("info", "data.npz", *keys)
+    assert code == 0 and "60 samples, 2 views" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        ("fit lost.mat --clusters 3 --out x.csv", 1, "Error: no file or folder lost.mat"),
+        ("fit data.npz --clusters 61 --out x.csv", 1, "there are only 60 samples"),
+        ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
+        ("fit data.npz --clusters 3 --out x.csv --recipe best", 1, "recipe is 'best', it must be"),
+        ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 has 5 samples"),
+        ("fit bad.npy bad.csv --clusters 3 --out x.csv", 1, "line 2, column 1 holds 'no'"),
+        ("predict lost data.npz", 1, "model.safetensors is missing"),
+        ("info lost.npz", 1, "Error: no file or folder lost.npz"),
+        ("fit data.npz --clusters 3", 2, "nothing would be kept: give --out, --model or both"),
+        ("fit data.npz --out x.csv", 2, "Missing option '--clusters'"),
+        ("fit data.npz --clusters 1 --out x.csv", 2, "--clusters"),
+        ("fit --clusters 3 --out x.csv", 2, "Missing argument 'DATA...'"),
+        ("cluster data.npz", 2, "No such command 'cluster'"),
+    ],
+)
+def test_problems_have_an_exit_code_and_no_traceback(arguments, code, message, call):
+    np.save("bad.npy", np.ones((5, 2)))
+    Path("bad.csv").write_text("1,2\nno,3\n")
+    found, _, err = call(*arguments.split())
+    assert found == code and message in err and "Traceback" not in err
+    assert not Path("x.csv").exists()
+
+
+def test_a_fault_of_the_program_asks_for_a_report(call, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ZeroDivisionError("odd")
+
+    monkeypatch.setattr(command_line, "read_views", fail)
+    code, _, err = call("info", "data.npz")
+    assert code == command_line.FAULT and "ZeroDivisionError: odd" in err and "report" in err
+    with pytest.raises(ZeroDivisionError):
+        main(["--debug", "info", "data.npz"])
+    monkeypatch.setattr(command_line, "read_views", lambda *a, **k: open("lost"))
+    with pytest.raises(FileNotFoundError):
+        main(["--debug", "info", "data.npz"])
+
+
+def test_a_table_is_written_whole_or_not_at_all(call, monkeypatch):
+    Path("labels.csv").write_text("before")
+
+    def stop(*args):
+        raise OSError("no space")
+
+    monkeypatch.setattr(command_line.os, "replace", stop)
+    code, _, err = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    assert code == 1 and "no space" in err
+    assert Path("labels.csv").read_text() == "before"
+    assert sorted(path.name for path in Path().iterdir()) == ["data.npz", "labels.csv"]
+
+
+def test_help_is_for_readers_and_takes_no_torch(call):
+    code, out, _ = call("--help")
+    assert code == 0 and "Commands:" in out
+    for name in ("fit", "predict", "info"):
+        code, out, _ = call(name, "--help")
+        assert code == 0 and f"python -m dmac {name}" in out
+        assert name == "info" or ".h5mu" in out
+    code = "import sys; sys.argv = ['dmac', '--version']\n"
+    code += "import atexit; atexit.register(lambda: print('torch' in sys.modules))\n"
+    code += "import runpy; runpy.run_module('dmac', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"dmac, version {dmac.__version__}\nFalse\n"
