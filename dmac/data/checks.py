@@ -126,8 +126,11 @@ def check_views(views, *, n_features=None, streamed=False):
         elif hasattr(views, "ndim"):
             raise ValueError(
                 f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
-                "(samples x features), or one 2-D array for one view"
+                "(samples x features), or one 2-D array for one view. Reshape your data with "
+                "x[:, None] if it is one feature, with x[None] if it is one sample"
             )
+        elif hasattr(views, "__array__"):
+            views = [views]
         else:
             raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}")
     if len(views) == 0:
