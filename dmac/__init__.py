@@ -15,7 +15,8 @@ paper's comparison, one class each, and ``experiments`` the runs behind the book
 from dmac import peers, recipes
 from dmac.estimator import DMAC
 from dmac.metrics import scores
+from dmac.model_selection import suggest_n_clusters
 from dmac.views import MultiViewData, available, load
 
 __version__ = "0.1.0"
-__all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores"]
+__all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores", "suggest_n_clusters"]
