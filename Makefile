@@ -30,7 +30,7 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html pdf experiments figures test wheel bench serve clean $(EXPERIMENTS)
+.PHONY: help book html pdf experiments figures test wheel fuzz fuzz-mat soak bench serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
@@ -41,6 +41,9 @@ help:
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
+	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (hours)"
+	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
+	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
@@ -94,6 +97,22 @@ test: $(READY)
 wheel: $(READY)
 	@mkdir -p _build
 	$(BIN)/python scripts/check_wheel.py --keep _build/dist
+CASES ?= 2000
+SECONDS ?= 600
+
+fuzz: $(READY)
+	DMAC_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest tests/test_fuzz.py -s -n $(TEST_JOBS)
+
+# The fuzzer comes into a folder of its own, in the version that pyproject.toml allows, and goes.
+fuzz-mat: $(READY)
+	@mkdir -p _build/fuzz-mat
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	    $(BIN)/python -m pip install --quiet --no-deps --target "$$folder" \
+	        "$$(sed -n 's/^    "\(atheris[^"]*\)".*/\1/p' pyproject.toml)"; \
+	    PYTHONPATH="$(CURDIR):$$folder" $(BIN)/python scripts/fuzz_mat.py _build/fuzz-mat $(SECONDS)
+
+soak: $(READY)
+	$(BIN)/python scripts/soak.py
 
 # Stored in the repository, since timings need a machine that does nothing else.
 bench: $(READY)

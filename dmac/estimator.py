@@ -7,7 +7,12 @@ import numbers
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,12 +26,15 @@ from dmac.compute.parallel import broadcast_seed
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
+from dmac.data.feature_names import check_feature_names, feature_names
 from dmac.fitting import final_rows, fit_network
-from dmac.recipes import get_recipe
+from dmac.model_selection import averaged_graph
+from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.training import neighbors_at
+from dmac.votes import markov_stability
 
 
-class DMAC(ClusterMixin, BaseEstimator):
+class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Deep multi-view anchor clustering.
 
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
@@ -68,6 +76,11 @@ class DMAC(ClusterMixin, BaseEstimator):
     n_anchors_ : int
     n_features_ : tuple of int
         Widths of the views.
+    n_features_in_ : int
+        Their sum.
+    feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
+        Names of the columns of all views, where every view was a data frame whose columns have
+        strings as names. New data frames must then have the same ones.
     network_ : dmac.network.Network or dmac.spectral.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
@@ -157,6 +170,7 @@ class DMAC(ClusterMixin, BaseEstimator):
         """
         recipe = get_recipe(self.recipe)
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
+        names = feature_names(views)
         views = check_views(views, streamed=True)
         n = views[0].shape[0]
         m = _check_sizes(n, self.n_clusters, recipe)
@@ -183,6 +197,9 @@ class DMAC(ClusterMixin, BaseEstimator):
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_ = recipe, m
         self.n_features_ = tuple(x.shape[1] for x in views)
+        vars(self).pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
         self.pretrain_history_, self.history_ = fitted.pretrain_history, fitted.history
         self.pipelines_, self.network_ = fitted.pipelines, fitted.network
         self.embedding_, self.anchors_ = fitted.embedding, fitted.anchors
@@ -222,6 +239,7 @@ class DMAC(ClusterMixin, BaseEstimator):
             If the views are not usable or differ from the fitted ones in number or width.
         """
         check_is_fitted(self, "network_")
+        check_feature_names(views, getattr(self, "feature_names_in_", None), self.n_features_)
         views = check_views(views, n_features=self.n_features_, streamed=True)
         like = self.network_
         n, c = views[0].shape[0], len(self.cluster_centers_)
@@ -235,6 +253,55 @@ class DMAC(ClusterMixin, BaseEstimator):
                 ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
+
+    def score(self, views, y=None):
+        r"""How well the predicted labels fit the samples' own graph, without classes.
+
+        It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
+        :math:`t = 4` steps of a random walk on the averaged graph of ``views``: how much more often
+        the walk is in the cluster where it began than by chance. The graph is drawn from these
+        views alone, with the constants of CLOSED_FORM whatever the recipe is, and from one seed; so
+        models of the same number of clusters can be compared, in ``GridSearchCV`` too. More
+        clusters have another chance level: for their number there is
+        :func:`dmac.suggest_n_clusters`.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n, d_a)
+            As for `transform`, with the same errors; enough samples for a graph.
+        y : ignored
+
+        Returns
+        -------
+        float
+            Between 0 and 1, higher is better.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+        ValueError
+            If the views are not usable, or too few for c clusters and their anchors.
+        """
+        labels = self.predict(views)
+        views, c = check_views(views, streamed=True), len(self.cluster_centers_)
+        m = _check_sizes(len(labels), c, CLOSED_FORM)
+        with threads_for(epoch_work(len(labels), self.n_features_, m, CLOSED_FORM, c)):
+            graph = averaged_graph(views, c, n_anchors=m, seed=0)
+            return markov_stability(graph, labels, CLOSED_FORM.guard_time)
+
+    @property
+    def n_features_in_(self):
+        return sum(self.n_features_)
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []  # it is that of the parameter ``dtype``
+        return tags
 
     @property
     def view_agreement_(self):

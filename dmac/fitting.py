@@ -126,7 +126,7 @@ def fit_network(
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(views[0].shape[0], generator=generator).numpy()
     back = np.argsort(order)
-    pipelines, tensors = _prepare(views, n_clusters, recipe, order, dtype, device)
+    pipelines, tensors = prepare_views(views, n_clusters, recipe, order, dtype, device)
     if recipe.solver == "spectral":
         return _without_network(
             pipelines, tensors, n_clusters, recipe, n_anchors, generator, back, dtype
@@ -252,8 +252,25 @@ class _State:
                 yield record
 
 
-def _prepare(views, n_clusters, recipe, order, dtype, device):
-    """Fit the views' pipelines; what they give goes to the device, in the fit's order."""
+def prepare_views(views, n_clusters, recipe, order, dtype, device):
+    """Fit the views' pipelines; what they give goes to the device, in the fit's order.
+
+    Parameters
+    ----------
+    views : list of v checked views
+    n_clusters : int
+    recipe : dmac.recipes.Recipe
+    order : numpy.ndarray of shape (n,)
+        A permutation of the samples.
+    dtype : torch.dtype
+    device : torch.device
+
+    Returns
+    -------
+    pipelines : list of v fitted pipelines
+    tensors : list of v prepared views
+        Of this process's samples.
+    """
     width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
     if recipe.solver == "spectral":
         given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components

@@ -63,6 +63,7 @@ def save(estimator, path):
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
+        "feature_names": list(getattr(estimator, "feature_names_in_", [])),
         "views": pipelines,
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
@@ -112,6 +113,8 @@ def _restore(cls, model, tensors, device):
     estimator.recipe_ = params["recipe"]
     estimator.n_anchors_ = model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
+    if names := model.get("feature_names"):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     spectral = estimator.recipe_.solver == "spectral"
     kind = LevelPipeline if spectral else ViewPipeline
     estimator.pipelines_ = []

@@ -33,6 +33,8 @@ def _as_matrix(x, where):
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         if x.is_complex():
             raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
+        if x.is_meta:
+            raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
         x = x.detach().cpu().double()
         if "sparse" in str(x.layout) and x.ndim == 2:
             x = x.to_sparse_coo().coalesce()
@@ -124,10 +126,14 @@ def check_views(views, *, n_features=None, streamed=False):
         elif getattr(views, "ndim", None) == 2:
             views = [views]
         elif hasattr(views, "ndim"):
+            flat = views.ndim == 1
             raise ValueError(
                 f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
                 "(samples x features), or one 2-D array for one view"
+                + ". Reshape your data with x[:, None] if it is one feature" * flat
             )
+        elif hasattr(views, "__array__"):
+            views = [views]
         else:
             raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}")
     if len(views) == 0:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from dmac.data.checks import check_views
+from dmac.data.feature_names import feature_names
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
@@ -62,7 +63,20 @@ class Peer(ClusterMixin, BaseEstimator):
         One record an iteration or an epoch.
     n_features_ : tuple of int
         Widths of the views.
+    n_features_in_ : int
+        Their sum.
+    feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
+        Names of the columns of all views, where every view was a data frame that has them.
     """
+
+    @property
+    def n_features_in_(self):
+        return sum(self.n_features_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _check(self, n_samples):
         """Raise ValueError if a parameter is not usable; called before `memory` and ``_solve``."""
@@ -117,6 +131,7 @@ class Peer(ClusterMixin, BaseEstimator):
         MemoryError
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
+        names = feature_names(views)
         views = check_views(views)
         n = views[0].shape[0]
         _check_clusters(self.n_clusters, n)
@@ -136,6 +151,9 @@ class Peer(ClusterMixin, BaseEstimator):
         outcome = self._solve([x[order] for x in views], generator)
         self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
         self.history_, self.n_features_ = outcome.history, widths
+        vars(self).pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
         if outcome.embedding is not None:
             self.embedding_ = outcome.embedding[back]
         if outcome.graph is not None:
@@ -161,4 +179,4 @@ def _check_clusters(c, n):
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
         raise ValueError(f"n_clusters is {c!r}, it must be an integer")
     if not 2 <= c <= n:
-        raise ValueError(f"n_clusters is {c}, it must be from 2 to the number of samples, {n}")
+        raise ValueError(f"n_clusters is {c}, it must be from 2 to n_samples = {n}")

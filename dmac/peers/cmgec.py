@@ -266,7 +266,7 @@ class _Embedding(nn.Module):
 def _unit_sums(x):
     """Rows divided by the sum of their magnitudes; a zero row stays zero."""
     sums = np.asarray(abs(x).sum(1)).ravel()
-    scale = 1 / np.where(sums > 0, sums, 1.0)
+    scale = 1 / np.where(sums > np.finfo(float).tiny, sums, 1.0)
     if scipy.sparse.issparse(x):
         return scipy.sparse.csr_matrix(scipy.sparse.diags_array(scale) @ x)
     return x * scale[:, None]

@@ -1,0 +1,62 @@
+"""The labels of one seed with one thread and with two, on every data set at hand.
+
+    python scripts/compare_threads.py [DATASET ...]
+
+writes ``notebooks/results/threads.csv`` anew, a row for every recipe and data set; with names, it
+writes the rows of those data sets anew. Everything is on the CPU. REVISED trains, so it is compared
+on data sets of up to 1200 samples.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dmac
+from dmac.compute.threads import exactly
+
+PATH = Path(__file__).resolve().parents[1] / "notebooks" / "results" / "threads.csv"
+#: With more samples than this REVISED is left out.
+TRAINED = 1200
+
+
+def compare(name, data, recipe, seed=0):
+    """Fit with one thread and with two, and count how many samples changed their cluster."""
+    labels, embeddings = [], []
+    for threads in (1, 2):
+        with exactly(threads):
+            model = dmac.DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
+            labels.append(model.fit_predict(data.views))
+            embeddings.append(model.embedding_)
+    # Columns of an embedding may come out with another sign.
+    apart = np.abs(np.abs(embeddings[0]) - np.abs(embeddings[1])).max()
+    return dict(
+        recipe=recipe,
+        dataset=name,
+        samples=len(labels[0]),
+        other_labels=int((labels[0] != labels[1]).sum()),
+        ari=round(dmac.scores(*labels)["ari"], 4),
+        embeddings_apart=float(f"{apart:.1e}"),
+    )
+
+
+def main(names):
+    rows = []
+    for name in names or dmac.available():
+        data = dmac.load(name)
+        small = data.views[0].shape[0] <= TRAINED
+        for recipe in ("closed_form", "revised") if small else ("closed_form",):
+            began = time.perf_counter()
+            rows.append(compare(name, data, recipe))
+            print(rows[-1], f"{time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    table = pd.DataFrame(rows)
+    if names and PATH.exists():
+        old = pd.read_csv(PATH)
+        table = pd.concat([old[~old.dataset.isin(table.dataset)], table])
+    table.sort_values(["recipe", "samples", "dataset"]).to_csv(PATH, index=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,77 @@
+"""Two hundred random data sets through one process: does its memory grow? `make soak` runs it.
+
+After the first fifty fits libraries have loaded and caches are filled; from then on the resident
+size of the process may rise by 5 %.
+
+    python scripts/soak.py [FITS]
+"""
+
+import gc
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+import dmac
+
+WARM = 50
+ALLOWED = 0.05
+
+
+def data(number):
+    """Views of one random data set: how many, how wide, dense or sparse, and how many clusters."""
+    rng = np.random.default_rng(number)
+    n, c = int(rng.integers(60, 600)), int(rng.integers(2, 12))
+    classes = rng.integers(c, size=n)
+    views = []
+    for _ in range(rng.integers(1, 4)):
+        d = int(rng.integers(2, 120))
+        x = 3 * rng.normal(size=(c, d))[classes] + rng.normal(size=(n, d))
+        views.append(scipy.sparse.csr_array(np.maximum(x, 0)) if rng.random() < 0.3 else x)
+    return views, c
+
+
+def resident():
+    """Bytes of this process that are in memory, after everything unused is freed; on Linux."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def soak(n_fits=200, warm=WARM):
+    """Fit, predict and score one data set after the other.
+
+    Returns
+    -------
+    list of int
+        Resident bytes after every fit.
+    """
+    sizes = []
+    for number in range(n_fits):
+        views, c = data(number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = dmac.DMAC(c, random_state=number, device="cpu").fit(views)
+            assert set(model.predict(views)) <= set(range(c))
+        sizes.append(resident())
+        if number % 10 == 9:
+            print(f"{number + 1} fits: {sizes[-1] / 2**20:.1f} MiB", flush=True)
+    return sizes
+
+
+def drift(sizes, warm=WARM):
+    """By how much the last ten sizes are above the first ten after the warm-up, as a share.
+
+    Medians, since one large data set leaves a hole that the next ones fill.
+    """
+    before, after = np.median(sizes[warm : warm + 10]), np.median(sizes[-10:])
+    return after / before - 1
+
+
+if __name__ == "__main__":
+    found = drift(soak(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    print(f"memory after {WARM} fits and at the end differs by {100 * found:+.2f} %")
+    sys.exit(found > ALLOWED)

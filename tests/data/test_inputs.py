@@ -1,0 +1,81 @@
+"""The input contract: every accepted kind of view gives the labels of plain arrays, and every
+refusal says what is wrong, where, and what to do. The page of the book shows the same cases."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.sparse
+from input_cases import ACCEPTED, REFUSED, X
+
+import dmac
+from dmac.data.checks import check_views
+from dmac.data.disk import StreamedArray
+
+WHERE = "view|n_clusters|anchors"
+
+
+def model(case):
+    return dmac.DMAC(**({"n_clusters": 2, "random_state": 0} | case.settings))
+
+
+def as_array(x):
+    if isinstance(x, StreamedArray):
+        return np.concatenate(list(x.blocks()))
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+def told(case):
+    if case.warns:
+        return pytest.warns(UserWarning, match=case.warns)
+    return contextlib.nullcontext()
+
+
+def name(case):
+    return f"{case.group}-{case.kind}"
+
+
+def test_names_are_different():
+    for cases in (ACCEPTED, REFUSED):
+        assert len({name(case) for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=name)
+def test_accepted(case):
+    expected = X if case.equals is None else case.equals
+    views, plain = case.make(), expected
+    checked = check_views(views, streamed=True)
+    np.testing.assert_array_equal(as_array(checked[0]), expected)
+    assert all(as_array(x).dtype == np.float64 for x in checked)
+    if len(checked) > 1:
+        plain = [as_array(x) for x in checked]
+    for _ in range(2):  # the second time it is what the first has left of it
+        with told(case):
+            fitted = model(case).fit(views)
+        np.testing.assert_array_equal(fitted.predict(views), fitted.labels_)
+    with told(case):
+        labels = model(case).fit_predict(plain)
+    assert set(labels) <= {0, 1} and np.isfinite(fitted.embedding_).all()
+    if case.group != "SciPy":  # of a sparse view, the directions come out with other rounding
+        np.testing.assert_array_equal(fitted.labels_, labels)
+    else:
+        assert dmac.scores(labels, fitted.labels_)["ari"] == 1
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=name)
+def test_refused(case):
+    fresh = model(case)
+    with pytest.raises(ValueError) as caught:
+        fresh.fit(case.make())
+    message = str(caught.value)
+    assert case.says in message, message
+    assert any(word in message for word in WHERE.split("|")) and len(message) < 300
+    assert not hasattr(fresh, "labels_")
+
+
+def test_kinds_of_numbers_are_all_covered():
+    assert {"NumPy", "SciPy", "torch", "pandas", "on disk", "Python", "a list", "values"} == {
+        case.group for case in ACCEPTED
+    }
+    for code in np.typecodes["AllInteger"]:
+        np.testing.assert_array_equal(check_views(X.astype(code))[0], X)

@@ -1,0 +1,190 @@
+"""Random views, odd on purpose, and what every method has to do with them.
+
+`make fuzz` takes thousands of them, `make test` a seeded hundred.
+"""
+
+import dataclasses
+import re
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from hypothesis import strategies as st
+from peers.systems import QUICK
+
+import dmac
+from dmac.peers import ALL
+
+PACKAGE = str(Path(dmac.__file__).parent)
+#: Every warning that a fit may give.
+OUR_WARNINGS = (
+    r"a view has one feature",
+    r"\d+ of the \d+ entries of a view with \d+ features are negative",
+    r"n_neighbors = \d+ needs \d+ samples",
+)
+#: Trained recipes are cut short: how they go on does not depend on how odd the views are.
+RECIPES = {
+    recipe.name: dataclasses.replace(
+        recipe,
+        pretrain_epochs=min(recipe.pretrain_epochs, 2),
+        epochs=min(recipe.epochs, 2),
+        hidden_dim=16,
+        n_neighbors=2,  # few samples are refused otherwise
+        anchor_sets=min(recipe.anchor_sets, 6),
+    )
+    for recipe in (
+        *(dmac.recipes.PUBLISHED, dmac.recipes.RELEASED),
+        *(dmac.recipes.REVISED, dmac.recipes.CLOSED_FORM),
+    )
+}
+METHODS = (*RECIPES, *ALL)
+
+
+def _values(kind, n, d, c, rng):
+    """(n, d) numbers of one kind, float64."""
+    classes = rng.integers(c, size=n)
+    blobs = 4 * rng.normal(size=(c, d))[classes] + 0.5 * rng.normal(size=(n, d))
+    return {
+        "blobs": lambda: blobs,
+        "noise": lambda: rng.normal(size=(n, d)),
+        "counts": lambda: rng.poisson(2, size=(n, d)).astype(float),
+        "mostly zeros": lambda: rng.poisson(0.1, size=(n, d)).astype(float),
+        "zeros": lambda: np.zeros((n, d)),
+        "all equal": lambda: np.full((n, d), rng.normal()),
+        "equal samples": lambda: np.repeat(rng.normal(size=(1, d)), n, 0),
+        "equal columns": lambda: np.repeat(rng.normal(size=(n, 1)), d, 1),
+        "few distinct": lambda: rng.normal(size=(max(1, c - 1), d))[
+            rng.integers(max(1, c - 1), size=n)
+        ],
+        "one entry": lambda: np.where(np.arange(n * d).reshape(n, d) == n * d // 2, 3.0, 0.0),
+        "denormal": lambda: 1e-310 * blobs,
+        "tiny": lambda: 1e-30 * blobs,
+        "huge": lambda: 1e30 * blobs,
+        "at the edge": lambda: 1e300 * blobs / np.abs(blobs).max(),
+        "columns of all sizes": lambda: blobs * 10.0 ** rng.integers(-150, 150, size=d),
+        "rows of all sizes": lambda: blobs * 10.0 ** rng.integers(-150, 150, size=(n, 1)),
+        "on one line": lambda: np.outer(np.arange(n), rng.normal(size=d)),
+        "far from 0": lambda: 1e8 + blobs,
+        "one outlier": lambda: np.where(np.arange(n)[:, None] == 0, 1e12, blobs),
+        "half zeros": lambda: blobs * (np.arange(n) % 2)[:, None],
+        "few negative": lambda: np.abs(blobs) - 2 * np.abs(blobs) * (np.arange(n * d) == 1).reshape(
+            n, d
+        ),
+    }[kind]()
+
+
+KINDS = tuple(
+    re.findall(r'^        "([^"]+)": lambda', Path(__file__).read_text(encoding="utf-8"), re.M)
+)
+TYPES = ("float64", "float64", "float32", "float16", "int64", "int8", "uint8", "bool")
+FORMS = ("C", "C", "F", "strided", "read-only", "big-endian", "csr", "csc")
+
+
+def _cast(x, kind, form):
+    with np.errstate(over="ignore"):
+        if np.dtype(kind).kind == "f":
+            limit = np.finfo(kind).max / 2
+            x = x.clip(-limit, limit).astype(kind)
+        else:
+            low, high = (0, 1) if kind == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
+            x = x.clip(float(low) / 2, float(high) / 2).astype(kind)
+    if form == "F":
+        return np.asfortranarray(x)
+    if form == "strided":
+        return np.repeat(x, 2, 1)[:, ::2]
+    if form == "read-only":
+        x.flags.writeable = False
+        return x
+    if form == "big-endian":
+        return x.astype(x.dtype.newbyteorder(">"))
+    if form in ("csr", "csc"):
+        x = x.astype(np.float32) if x.dtype == np.float16 else x  # SciPy has no sparse float16
+        return getattr(scipy.sparse, f"{form}_array")(x)
+    return x
+
+
+@dataclasses.dataclass
+class Problem:
+    """Views with the number of clusters that is asked for, and how they were made."""
+
+    n_clusters: int
+    n: int
+    views: list
+    made: list
+    broken: bool
+
+    def __repr__(self):
+        return f"{self.n} samples, {self.n_clusters} clusters, {self.made}"
+
+
+@st.composite
+def problems(draw):
+    """A `Problem`: small, and seldom a good one."""
+    c = draw(st.integers(2, 5))
+    few = draw(st.integers(0, 4)) == 4
+    n = draw(st.integers(c - 1, c + 3) if few else st.integers(12, 50))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    broken = draw(st.integers(0, 19)) == 19
+    views, made = [], []
+    for a in range(draw(st.integers(1, 3))):
+        d = draw(st.one_of(st.just(1), st.integers(2, 12), st.integers(2, 80)))
+        how = draw(st.tuples(*map(st.sampled_from, (KINDS, TYPES, FORMS))))
+        x = _values(how[0], n, d, c, rng)
+        if broken and a == 0:
+            how = (draw(st.sampled_from(("nan", "inf", "-inf"))), "float64", how[2])
+            x = x.copy()
+            x[n // 2, d // 2] = float(how[0])
+            views.append(scipy.sparse.csr_array(x) if how[2] == "csr" else x)
+        else:
+            views.append(_cast(x, *how[1:]))
+        made.append((d, *how))
+    return Problem(c, n, views, made, broken)
+
+
+def make(method, n_clusters, seed=0):
+    """A recipe or a system by its name."""
+    if method in RECIPES:
+        return dmac.DMAC(n_clusters, RECIPES[method], random_state=seed, device="cpu")
+    given = QUICK[method] | ({"n_anchors": 5} if "n_anchors" in QUICK[method] else {})
+    model = ALL[method](n_clusters, random_state=seed, **given)
+    return model.set_params(device="cpu") if "device" in model.get_params() else model
+
+
+def judge(method, problem):
+    """Fit, and raise AssertionError for everything but labels in range or an error of our own.
+
+    Returns
+    -------
+    str
+        "labels", or the kind of the error.
+    """
+    model = make(method, problem.n_clusters)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            labels = model.fit_predict(problem.views)
+        except (ValueError, FloatingPointError) as error:
+            where = traceback.extract_tb(error.__traceback__)[-1].filename
+            assert where.startswith(PACKAGE), f"an error that is not ours: {error!r}"
+            assert len(str(error)) > 20, error
+            labels, refused = None, type(error).__name__
+        if labels is not None:
+            again = model.predict(problem.views) if hasattr(model, "predict") else labels
+    for warning in told:
+        ours = warning.category is UserWarning
+        known = any(re.match(text, str(warning.message)) for text in OUR_WARNINGS)
+        assert ours and known, f"a warning that is not ours: {warning}"
+    if labels is None:
+        return refused
+    assert not problem.broken, "NaN or infinity went in, and labels came out"
+    most = problem.n_clusters if method in RECIPES else problem.n
+    for found in (labels, again):
+        assert found.shape == (problem.n,) and found.dtype == np.int64
+        assert found.min() >= 0 and found.max() < most
+    for name in ("embedding_", "anchors_", "cluster_centers_", "graph_"):
+        x = getattr(model, name, np.zeros(1))
+        x = x.data if scipy.sparse.issparse(x) else x
+        assert np.isfinite(x).all(), f"{name} is not finite"
+    return "labels"

@@ -1,0 +1,75 @@
+"""Choosing without labels: the graph of some views, and a number of clusters."""
+
+import numpy as np
+import pytest
+
+import dmac
+from dmac.averaged_graph import AveragedGraph
+from dmac.data.checks import check_views
+from dmac.model_selection import CRITERIA, _stability, averaged_graph, suggest_n_clusters
+from dmac.votes import markov_stability
+
+
+def test_graph_is_that_of_the_views(small_views):
+    views, classes = small_views
+    graph = averaged_graph(check_views(views), 3, n_anchors=20, seed=0)
+    dense = (graph.rows @ graph.rows.T).toarray()
+    np.testing.assert_allclose(dense.sum(1), 1, atol=1e-6)
+    assert dense[classes[:, None] != classes].sum() < 0.05 * dense.sum()
+    again = averaged_graph(check_views(views), 3, n_anchors=20, seed=0)
+    np.testing.assert_array_equal(again.rows.toarray(), graph.rows.toarray())
+    wrong = np.random.default_rng(0).permutation(classes)
+    assert markov_stability(graph, classes, 4) > 0.5 > markov_stability(graph, wrong, 4)
+
+
+@pytest.mark.parametrize("c", [3, 5, 8])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_clear_clusters_are_counted(c, criterion):
+    rng = np.random.default_rng(c)
+    classes = np.arange(240) % c
+    centres = [6 * rng.normal(size=(c, d)) for d in (8, 12)]
+    views = [x[classes] + rng.normal(size=(240, x.shape[1])) for x in centres]
+    found = suggest_n_clusters(views, range(2, 13), criterion=criterion)
+    if criterion == "reproducible":  # a cluster more, cut out of one, changes few pairs
+        assert c <= found.n_clusters <= c + 2
+    else:
+        assert found.n_clusters == c == found.best(criterion)
+    assert found.candidates == tuple(range(2, 13)) and set(found.scores) == set(CRITERIA)
+    again = suggest_n_clusters(views, [*range(12, 1, -1), 5], criterion=criterion)
+    np.testing.assert_array_equal(again.scores[criterion], found.scores[criterion])
+
+
+def test_only_some_of_many_samples_are_looked_at(monkeypatch, small_views):
+    views, _ = small_views
+    seen = []
+    monkeypatch.setattr("dmac.model_selection._MOST", 60)
+    whole = AveragedGraph.eigenpairs
+    monkeypatch.setattr(
+        AveragedGraph, "eigenpairs", lambda s, k: seen.append(s.rows.shape[0]) or whole(s, k)
+    )
+    assert suggest_n_clusters(views, range(2, 8)).n_clusters == 3
+    assert seen == [60, 60, 60]
+
+
+def test_stability_of_the_leading_eigenpairs_is_that_of_the_walk(small_views):
+    views, classes = small_views
+    graph = averaged_graph(check_views(views), 3, n_anchors=20, seed=0)
+    values, lift = graph.eigenpairs(60)
+    found = _stability(values, graph.rows @ lift, classes)
+    assert found == pytest.approx(markov_stability(graph, classes, 4), abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "candidates, settings, message",
+    [
+        ([3], {}, "pass at least two"),
+        ([], {}, "pass at least two"),
+        ([1, 2], {}, "candidates has 1: of 90 samples only integers from 2 to 22"),
+        ([2, 23], {}, "candidates has 23"),
+        ([2, 3.0], {}, "candidates has 3.0"),
+        ([2, 3], {"criterion": "best"}, "criterion is 'best'"),
+    ],
+)
+def test_bad_questions_are_refused(small_views, candidates, settings, message):
+    with pytest.raises(ValueError, match=message):
+        dmac.suggest_n_clusters(small_views[0], candidates, **settings)

@@ -1,0 +1,199 @@
+"""scikit-learn's own checks, and its tools around a list of views: of DMAC and of the systems.
+
+Whoever writes an estimator for scikit-learn runs `check_estimator`. It passes one array, which is
+one view here. What it asks of everyone and an estimator of views does otherwise is listed below,
+with the reason; a listed check that passes fails the test, so the list stays short.
+"""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone, is_clusterer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import estimator_checks, get_tags
+
+import dmac
+from dmac.peers import ALL
+
+sys.path.insert(0, str(Path(__file__).parent / "peers"))
+from systems import quick  # noqa: E402
+
+FEW = dataclasses.replace(dmac.recipes.CLOSED_FORM, name="few", n_neighbors=2)
+ROUNDING = "in another order sums are added otherwise, and float32 differs in the eighth digit"
+TEN = "ten samples make too few anchors for five neighbours, which is an error that says so"
+#: Checks that cannot pass, with the reason.
+EVERYWHERE = {
+    "check_complex_data": "the message names the view: it is complex",
+    "check_dtype_object": "the error names row and column of what is no number, as a ValueError",
+    "check_estimators_empty_data_messages": "the message names the view: it has no features",
+    "check_clustering": "it passes nested lists, and here a list is a list of views",
+}
+OF_DMAC = EVERYWHERE | {
+    "check_transformer_data_not_an_array": "it passes nested lists as well",
+    "check_n_features_in_after_fitting": "the message names the view that has another width",
+}
+OF_FLOAT32 = OF_DMAC | {
+    "check_methods_sample_order_invariance": ROUNDING,
+    "check_estimators_nan_inf": TEN,
+    "check_fit2d_1feature": TEN,
+}
+
+
+def with_two_clusters(model):
+    """The model, of a class in which n_clusters is at least 2."""
+
+    def put(self, value):
+        vars(self)["n_clusters"] = value
+
+    given = property(lambda self: max(2, vars(self)["n_clusters"]), put)
+    kind = type(model)
+    return type(kind.__name__, (kind,), {"n_clusters": given})(**model.get_params())
+
+
+MODELS = {
+    "DMAC": (dmac.DMAC(3, random_state=0), OF_FLOAT32),
+    "DMAC, float64": (dmac.DMAC(3, FEW, random_state=0, dtype="float64"), OF_DMAC),
+    **{name: (quick(name), EVERYWHERE) for name in ALL},
+}
+#: Checks that set n_clusters to 1.
+ONE_CLUSTER = {
+    *("check_dont_overwrite_parameters", "check_methods_subset_invariance"),
+    *("check_fit2d_1sample", "check_fit2d_1feature", "check_fit2d_predict1d"),
+}
+CASES = [
+    pytest.param(name, model, check, id=f"{name}-{number}-{check.func.__name__}")
+    for name, (model, _) in MODELS.items()
+    for number, (model, check) in enumerate(estimator_checks.estimator_checks_generator(model))
+    if check.func.__name__ != "check_array_api_input"  # which looks at scikit-learn's own
+]
+
+
+@pytest.mark.filterwarnings("ignore:a view has one feature")
+@pytest.mark.filterwarnings("ignore:n_neighbors = 5 needs 7 samples")
+@pytest.mark.parametrize("name, model, check", CASES)
+def test_checks_of_scikit_learn(name, model, check):
+    if check.func.__name__ in ONE_CLUSTER:
+        model = with_two_clusters(model)
+    if check.func.__name__ in MODELS[name][1]:
+        with pytest.raises((AssertionError, ValueError)):
+            check(model)
+        return
+    check(model)
+
+
+def test_every_listed_check_is_run():
+    for name, (_, listed) in MODELS.items():
+        run = {case.values[2].func.__name__ for case in CASES if case.values[0] == name}
+        assert len(run) > 35 and set(listed) <= run
+
+
+@pytest.mark.filterwarnings("ignore:the model was fitted with feature names")
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_transformer_get_feature_names_out",
+        "check_transformer_get_feature_names_out_pandas",
+        "check_dataframe_column_names_consistency",
+        "check_set_output_transform",
+        "check_set_output_transform_pandas",
+        "check_global_output_transform_pandas",
+    ],
+)
+def test_names_and_kinds_of_what_comes_out(check):
+    getattr(estimator_checks, check)("DMAC", MODELS["DMAC"][0])
+
+
+def numbers(data):
+    return [x[::8] for x in data.views], data.labels[::8]
+
+
+@pytest.fixture(scope="module")
+def mfeat():
+    return numbers(dmac.load("mfeat"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_tags_and_clone(name):
+    model = MODELS[name][0]
+    tags = get_tags(model)
+    assert is_clusterer(model) and tags.input_tags.sparse and not tags.target_tags.required
+    assert (tags.transformer_tags is not None) == name.startswith("DMAC")
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_pipeline_over_a_list_of_views(mfeat):
+    views, _ = mfeat
+
+    def scaled(given):
+        return [StandardScaler().fit_transform(x) for x in given]
+
+    steps = make_pipeline(FunctionTransformer(scaled), dmac.DMAC(10, random_state=0))
+    labels = steps.fit_predict(views)
+    np.testing.assert_array_equal(labels, dmac.DMAC(10, random_state=0).fit_predict(scaled(views)))
+    np.testing.assert_array_equal(steps.predict(views), labels)
+
+
+def test_grid_search_without_labels(mfeat):
+    # A search cuts its input into folds, so samples have to be its rows: the views stand side by
+    # side, and the first step takes them apart.
+    views, classes = mfeat
+    stops = np.cumsum([x.shape[1] for x in views])[:-1]
+    cut = FunctionTransformer(np.hsplit, kw_args={"indices_or_sections": stops})
+    one = dataclasses.replace(dmac.recipes.CLOSED_FORM, name="poor", levels="plain", anchor_sets=1)
+    poor = dataclasses.replace(one, filter="cut", blocks="views", components=0.1, vote_rounds=0)
+    steps = make_pipeline(cut, dmac.DMAC(10, random_state=0))
+    grid = {"dmac__recipe": [poor, dmac.recipes.CLOSED_FORM]}
+    search = GridSearchCV(steps, grid, cv=3).fit(np.hstack(views))
+    found = search.cv_results_["mean_test_score"]
+    assert np.isfinite(found).all() and found[1] > found[0]
+    assert search.best_params_["dmac__recipe"] is dmac.recipes.CLOSED_FORM
+    labels = search.predict(np.hstack(views))
+    assert dmac.scores(classes, labels)["acc"] > 0.7
+    assert len(cross_val_score(steps, np.hstack(views), cv=2)) == 2
+
+
+def test_score_prefers_the_clusters(mfeat):
+    views, classes = mfeat
+    model = dmac.DMAC(10, random_state=0).fit(views)
+    score = model.score(views)
+    assert 0 < score < 1 and model.score(views, classes) == score  # classes are not looked at
+    rng = np.random.default_rng(0)
+    model.cluster_centers_ = model.embedding_[rng.permutation(250)[:10]].astype(float)
+    assert model.score(views) < score
+    assert model.score([scipy.sparse.csr_matrix(x) for x in views]) == pytest.approx(
+        model.score(views), abs=0.01
+    )
+    with pytest.raises(NotFittedError):
+        dmac.DMAC(10).score(views)
+    with pytest.raises(ValueError, match="10, but there are only 5 samples"):
+        model.score([x[:5] for x in views])
+
+
+def test_columns_of_data_frames(mfeat, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    views = [x[:, :12] for x in mfeat[0][:2]]
+    frames = [
+        pandas.DataFrame(x, columns=[f"{kind}{j}" for j in range(12)])
+        for kind, x in zip("ab", views)
+    ]
+    model = dmac.DMAC(10, random_state=0).fit(frames)
+    assert model.n_features_in_ == 24 and model.feature_names_in_[[0, 12]].tolist() == ["a0", "b0"]
+    out = model.set_output(transform="pandas").transform(frames)
+    assert out.columns.tolist() == model.get_feature_names_out().tolist()
+    assert out.shape == model.embedding_.shape
+    model.set_output(transform="default").save(tmp_path)
+    for one in (model, dmac.DMAC.load(tmp_path)):
+        with pytest.raises(ValueError, match="view 2: .*\n.*same order"):
+            one.predict([frames[0], frames[1][frames[1].columns[::-1]]])
+        with pytest.raises(ValueError, match="view 1: .*\n.*unseen at fit time:\n- c"):
+            one.predict([frames[0].rename(columns={"a0": "c"}), frames[1]])
+        with pytest.warns(UserWarning, match="fitted with feature names"):
+            np.testing.assert_array_equal(one.predict(views), model.labels_)
+    assert not hasattr(model.fit(views), "feature_names_in_")

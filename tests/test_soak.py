@@ -1,0 +1,21 @@
+"""The soak test's own parts: what it fits, and that it would see memory grow."""
+
+from pathlib import Path
+
+import pytest
+import soak
+
+
+def test_drift_is_seen():
+    steady = [100, 90, 120] * 20 + [104, 96] * 20
+    assert abs(soak.drift(steady)) < soak.ALLOWED
+    growing = [100 + fit for fit in range(200)]
+    assert soak.drift(growing) > soak.ALLOWED
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="counts memory as Linux does")
+def test_fits_one_data_set_after_the_other():
+    kinds = {type(x) for number in range(12) for x in soak.data(number)[0]}
+    assert len(kinds) == 2  # dense and sparse
+    sizes = soak.soak(3)
+    assert len(sizes) == 3 and min(sizes) > 2**20
