@@ -10,7 +10,8 @@ started again; several of them can work on one store. Each run takes one thread,
 whose names end in "seconds": they time whole fits with two, one after the other, on a machine that
 does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
-folder of data files; `--datasets` also takes paths of files with labels.
+folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries" needs
+what `pip install "dmac[libraries]"` brings; runs whose library is not installed are left out.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from tqdm import tqdm
 import dmac
 from dmac.experiments import plan
 from dmac.experiments import records as experiments
-from dmac.experiments.run import PEERS
+from dmac.experiments.libraries import is_runnable
+from dmac.experiments.run import LIBRARIES, PEERS
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {
@@ -85,6 +87,11 @@ def estimate(specs, paid):
     return total
 
 
+def is_possible(spec):
+    """Whether a run can be made with what is installed."""
+    return spec.method not in LIBRARIES or is_runnable(spec.method, spec.settings)
+
+
 def say(what, runs, hours):
     print(f"{what:18s} {len(runs):5d} runs missing, about {hours:5.2f} core hours", flush=True)
 
@@ -121,8 +128,11 @@ def main():
     for stage, specs in stages.items():
         if given.stages and stage not in given.stages:
             continue
-        lacking = {}
-        for spec in experiments.missing(specs, store):
+        lacking, unmade = {}, experiments.missing(specs, store)
+        stages[stage] = possible = [spec for spec in unmade if is_possible(spec)]
+        if len(possible) < len(unmade):
+            print(f"{stage:18s} {len(unmade) - len(possible):5d} runs need a library that is not here")
+        for spec in possible:
             lacking[store.key(spec.identity())] = spec
         lacking = {key: spec for key, spec in lacking.items() if key not in planned}
         planned |= set(lacking)
