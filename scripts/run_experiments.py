@@ -115,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
     parser.add_argument("--datasets", nargs="+", help="by default all that are at hand")
+    parser.add_argument("--methods", nargs="+", help="by default all, as the stages list them")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
     parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
@@ -123,11 +124,16 @@ def main():
     stages = plan.full(given.datasets)
     if unknown := set(given.stages or ()) - set(stages):
         parser.error(f"no stage {sorted(unknown)}; there are {', '.join(stages)}")
+    known = {spec.method for specs in stages.values() for spec in specs}
+    if unknown := set(given.methods or ()) - known:
+        parser.error(f"no method {sorted(unknown)}; there are {', '.join(sorted(known))}")
     store = experiments.open_store(given.results).refresh()
     paid, total, planned = {}, 0.0, set()
     for stage, specs in stages.items():
         if given.stages and stage not in given.stages:
             continue
+        if given.methods:
+            specs = [spec for spec in specs if spec.method in given.methods]
         lacking, unmade = {}, experiments.missing(specs, store)
         stages[stage] = possible = [spec for spec in unmade if is_possible(spec)]
         if len(possible) < len(unmade):

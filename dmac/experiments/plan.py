@@ -5,7 +5,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 import dataclasses
 
-from dmac.experiments import generalise, paper, switches
+from dmac.experiments import field, generalise, paper, switches
 from dmac.experiments.libraries import ESTIMATORS, library_settings
 from dmac.experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
@@ -312,6 +312,9 @@ def full(datasets=None):
         runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}
         stages[group] = specs(runs, wanted, asked["seeds"], group)
     wanted = PEER_DATASETS if datasets is None else chosen
+    for group, asked in field.GROUPS.items():
+        here = [d for d in asked["datasets"] if d in wanted]
+        stages[group] = specs(asked["variants"], here, asked["seeds"], group)
     stages["peers, shallow"] = other_systems(SHALLOW_PEERS, wanted)
     stages["peers, deep"] = other_systems(DEEP_PEERS, wanted)
     stages["libraries"] = other_libraries([d for d in PEER_DATASETS if d in wanted])
