@@ -2,7 +2,7 @@ r"""How long LMVSC's quadratic programmes take: all at once, and one sample at a
 
     python -m dmac.experiments.bench_simplex --save notebooks/results/simplex.json
 
-times ``solve_rows`` of :mod:`dmac.peers` on every view of data of the shape of ALOI, and two solvers
+times ``solve_rows`` of ``dmac.peers`` on every view of data of the shape of ALOI, and two solvers
 of SciPy in a loop over some of the same programmes. ``notebooks/05_runtime.ipynb`` shows what is
 stored.
 """
@@ -88,7 +88,7 @@ def solve_by_active_set(factor, target):
 
 
 def relative_gaps(hessian, linear, z):
-    """Duality gaps at some points of the simplex, relative as in `solve_rows`: (n,)."""
+    """Duality gaps at some points of the simplex, relative as in ``solve_rows``: (n,)."""
     slope = z @ hessian + linear
     gaps = (slope * z).sum(1) - slope.min(1)
     m = len(hessian)
