@@ -140,7 +140,8 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     }
     one_by_one = {}
     for name, solve in solvers.items():
-        with _Timer() as timer:
+        # Matrices as small as these gain nothing from a second thread, and lose by it under load.
+        with threadpool_limits(1), _Timer() as timer:
             z = np.array([solve(i) for i in range(n_samples)])
         z = np.maximum(z, 0)
         z /= z.sum(1, keepdims=True)
