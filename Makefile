@@ -117,6 +117,7 @@ soak: $(READY)
 # Stored in the repository, since timings need a machine that does nothing else.
 bench: $(READY)
 	@mkdir -p _build
+	$(BIN)/python -m dmac.experiments.bench_simplex --save notebooks/results/simplex.json
 	env -u TQDM_DISABLE $(BIN)/papermill notebooks/05_runtime.ipynb _build/bench.ipynb --cwd notebooks \
 	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
 	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json \

@@ -10,7 +10,8 @@ started again; several of them can work on one store. Each run takes one thread,
 whose names end in "seconds": they time whole fits with two, one after the other, on a machine that
 does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
-folder of data files; `--datasets` also takes paths of files with labels.
+folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries" needs
+what `pip install "dmac[libraries]"` brings; runs whose library is not installed are left out.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from tqdm import tqdm
 import dmac
 from dmac.experiments import plan
 from dmac.experiments import records as experiments
-from dmac.experiments.run import PEERS
+from dmac.experiments.libraries import is_runnable
+from dmac.experiments.run import LIBRARIES, PEERS
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {
@@ -85,6 +87,11 @@ def estimate(specs, paid):
     return total
 
 
+def is_possible(spec):
+    """Whether a run can be made with what is installed."""
+    return spec.method not in LIBRARIES or is_runnable(spec.method, spec.settings)
+
+
 def say(what, runs, hours):
     print(f"{what:18s} {len(runs):5d} runs missing, about {hours:5.2f} core hours", flush=True)
 
@@ -108,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
     parser.add_argument("--datasets", nargs="+", help="by default all that are at hand")
+    parser.add_argument("--methods", nargs="+", help="by default all, as the stages list them")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
     parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
@@ -116,13 +124,21 @@ def main():
     stages = plan.full(given.datasets)
     if unknown := set(given.stages or ()) - set(stages):
         parser.error(f"no stage {sorted(unknown)}; there are {', '.join(stages)}")
+    known = {spec.method for specs in stages.values() for spec in specs}
+    if unknown := set(given.methods or ()) - known:
+        parser.error(f"no method {sorted(unknown)}; there are {', '.join(sorted(known))}")
     store = experiments.open_store(given.results).refresh()
     paid, total, planned = {}, 0.0, set()
     for stage, specs in stages.items():
         if given.stages and stage not in given.stages:
             continue
-        lacking = {}
-        for spec in experiments.missing(specs, store):
+        if given.methods:
+            specs = [spec for spec in specs if spec.method in given.methods]
+        lacking, unmade = {}, experiments.missing(specs, store)
+        stages[stage] = possible = [spec for spec in unmade if is_possible(spec)]
+        if len(possible) < len(unmade):
+            print(f"{stage:18s} {len(unmade) - len(possible):5d} runs need a library that is not here")
+        for spec in possible:
             lacking[store.key(spec.identity())] = spec
         lacking = {key: spec for key, spec in lacking.items() if key not in planned}
         planned |= set(lacking)

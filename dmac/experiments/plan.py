@@ -5,7 +5,8 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 import dataclasses
 
-from dmac.experiments import generalise, paper, switches
+from dmac.experiments import field, generalise, paper, switches
+from dmac.experiments.libraries import ESTIMATORS, library_settings
 from dmac.experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 
@@ -49,6 +50,14 @@ PEER_DATASETS = (
 #: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
 #: published schedules of the deep ones take hours.
 PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
+
+#: What people would install instead, each with its own defaults, on the same data sets.
+LIBRARIES = {name: (name, library_settings(name)) for name in ESTIMATORS}
+#: Takes two views, and its documentation gives it the first two of more.
+TWO_VIEWS = "mvlearn, spherical k-means"
+LIBRARIES[TWO_VIEWS] = (TWO_VIEWS, library_settings(TWO_VIEWS, first_views=2))
+#: The same with all views, which it refuses: one seed, for its error.
+REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
 
 #: Stages whose runs are still being made. Pages show what is stored of them and say what is not;
 #: the test that no run of the plan is missing leaves them out. A stage that is complete has to be
@@ -240,6 +249,15 @@ def other_systems(systems, datasets):
     ]
 
 
+def other_libraries(datasets):
+    """Runs of `LIBRARIES`, and one of each of `REFUSED`: those that take seconds first."""
+    slow = ("MNIST-4", "mfeat", "100Leaves")  # minutes: eigenvectors of n x n matrices, densely
+    runs = specs(REFUSED, datasets, [1], "libraries")
+    for some in ([d for d in datasets if d not in slow], [d for d in datasets if d in slow]):
+        runs += specs(LIBRARIES, some, range(1, SEEDS + 1), "libraries")
+    return runs
+
+
 def variants(changes, datasets, seeds, file, **more):
     """RELEASED with each of some changes."""
     return specs(vary(changes, **more), datasets, seeds, file)
@@ -294,6 +312,10 @@ def full(datasets=None):
         runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}
         stages[group] = specs(runs, wanted, asked["seeds"], group)
     wanted = PEER_DATASETS if datasets is None else chosen
+    for group, asked in field.GROUPS.items():
+        here = [d for d in asked["datasets"] if d in wanted]
+        stages[group] = specs(asked["variants"], here, asked["seeds"], group)
     stages["peers, shallow"] = other_systems(SHALLOW_PEERS, wanted)
     stages["peers, deep"] = other_systems(DEEP_PEERS, wanted)
+    stages["libraries"] = other_libraries([d for d in PEER_DATASETS if d in wanted])
     return stages

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 import dmac
 from dmac import baselines, peers
 from dmac.compute.threads import exactly
-from dmac.experiments import pretraining, provenance, search
+from dmac.experiments import libraries, pretraining, provenance, search
 from dmac.experiments.measure import measure, measure_held_out
 from dmac.experiments.store import round_floats
 from dmac.metrics import scores
@@ -49,6 +49,11 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 #: of clusters, seed and settings. They are not among `METHODS`: what is stored of them is still
 #: being filled, see :data:`dmac.experiments.plan.FILLING`.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
+#: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
+#: settings. They need what ``pip install "dmac[libraries]"`` brings.
+LIBRARIES = {
+    name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS
+}
 #: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
 #: implementation. The comparison page measures what that epoch is worth.
 EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
@@ -68,10 +73,12 @@ class Spec:
     dataset : str
         A name in ``dmac.available()``, or the path of a file.
     method : str
-        "DMAC", a key of `METHODS` or `PEERS`, or :data:`dmac.experiments.search.METHOD`.
+        "DMAC", a key of `METHODS`, `PEERS` or `LIBRARIES`, or
+        :data:`dmac.experiments.search.METHOD`.
     settings : dict
         Every parameter of the method; for DMAC what `settings_of` returns, for a system of `PEERS`
-        what `peer_settings` does.
+        what `peer_settings` does, for `LIBRARIES`
+        :func:`dmac.experiments.libraries.library_settings`.
     seed : int
     file : str
         Group of records in the store.
@@ -200,8 +207,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     Returns
     -------
     dict
-        ``scores`` of the returned labels, for `PEERS` how many ``clusters`` these name, and for
-        DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
+        ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` how many ``clusters`` these
+        name, and for DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
         A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
 
@@ -209,6 +216,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     ------
     ValueError
         If the settings name a retired choice.
+    ImportError
+        If the run needs a library that is not installed.
     """
     if retired := spec.settings.get("retired"):
         raise ValueError(
@@ -232,6 +241,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         with threadpool_limits(threads), exactly(threads), keeping:
             fit = _dmac if spec.method == "DMAC" else _labels
             outcome = fit(data, spec, device)
+    except libraries.LibraryError as error:
+        outcome = {"error": str(error)}
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
@@ -243,7 +254,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         "processor": provenance.processor(),
         "arithmetic": provenance.arithmetic(),
         "threads": threads,
-        "versions": provenance.versions(),
+        "versions": provenance.versions() | _library_version(spec.method),
         "code": {"sha256": code, "commit": provenance.commit()},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
@@ -263,8 +274,18 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
+def _library_version(method):
+    """Name and version of the library that a method is of, if it is of one."""
+    if method not in LIBRARIES:
+        return {}
+    name = libraries.ESTIMATORS[method].library
+    return {name: libraries.installed_version(name)}
+
+
 def _code_of(method):
     """The modules that compute and score a method's runs."""
+    if method in LIBRARIES:
+        return "experiments.libraries", "metrics"
     if method == search.METHOD:
         return "experiments.search", "metrics"
     if method in PEERS:
@@ -275,12 +296,14 @@ def _code_of(method):
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in METHODS.items()}
-    function = (functions | PEERS | {search.METHOD: search.spectral_search})[spec.method]
+    functions |= PEERS | LIBRARIES | {search.METHOD: search.spectral_search}
+    function = functions[spec.method]
     on = {"device": device} if spec.method in PEERS else {}
     start = time.perf_counter()
     labels = function(data.views, data.n_clusters, spec.seed, **on, **spec.settings)
     seconds = time.perf_counter() - start
-    found = {"clusters": len(set(labels.tolist()))} if spec.method in PEERS else {}
+    others = spec.method in PEERS or spec.method in LIBRARIES
+    found = {"clusters": len(set(labels.tolist()))} if others else {}
     return found | {
         "scores": round_floats(scores(data.labels, labels)),
         "seconds": round(seconds, 3),

@@ -1,6 +1,7 @@
-"""The run-time page: the paper's Figure 2 beside our seconds, and their growth.
+"""The run-time page: the paper's Figure 2 beside our seconds, their growth, and whole fits.
 
-`run_times` and the figures read stored numbers; :mod:`dmac.experiments.bench` measures them.
+All of it reads stored numbers; :mod:`dmac.experiments.bench` and
+:mod:`dmac.experiments.bench_simplex` measure them, and whole fits are those of the store of runs.
 """
 
 import matplotlib.pyplot as plt
@@ -91,3 +92,159 @@ def plot_growth(timings):
     axis.set(xlabel="samples n", ylabel="seconds an epoch")
     axis.legend()
     return figure, pd.DataFrame(fits).T
+
+
+def format_programmes(measured):
+    """LMVSC's programmes at once and one by one, as :mod:`dmac.experiments.bench_simplex` times them.
+
+    Parameters
+    ----------
+    measured : dict
+        What :func:`dmac.experiments.bench_simplex.measure` returns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per view: its width ``d``; ``clock, s`` and ``processor, s`` of all n programmes at
+        once; milliseconds of the processor that one sample takes at once and by either solver; and
+        how many times faster the first is (``times SLSQP``, ``times active set``).
+    """
+    rows = {}
+    for number, view in enumerate(measured["views"], 1):
+        here = view["processor_seconds"] / measured["n"]
+        each = {name: one["processor_seconds"] for name, one in view["one_by_one"].items()}
+        rows[f"view {number}"] = {
+            "d": view["d"],
+            "clock, s": view["seconds"],
+            "processor, s": view["processor_seconds"],
+            "ms, at once": 1e3 * here,
+            **{f"ms, {name}": 1e3 * seconds for name, seconds in each.items()},
+            **{f"times {name}": seconds / here for name, seconds in each.items()},
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"d": int})
+
+
+def whole_fits(runs):
+    """Seconds from arrays to labels, medians over the stored runs, and how many these are.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+
+    Returns
+    -------
+    seconds : pandas.DataFrame
+        One row per variant that has a run, one column per data set; NaN where there is none.
+    counts : pandas.DataFrame of int
+    """
+    done = runs.dropna(subset=["acc", "fit_seconds"])
+    groups = done.groupby(["variant", "dataset"], observed=False).fit_seconds
+    seconds, counts = groups.median().unstack(), groups.count().unstack()
+    some = counts.sum(axis=1) > 0
+    frames = (frame[some].rename(index=str, columns=str) for frame in (seconds, counts))
+    return tuple(frame.rename_axis(None).rename_axis(None, axis=1) for frame in frames)
+
+
+def format_whole_fits(runs):
+    """The table of `whole_fits` as text; a single run is in brackets, and – where there is none."""
+    seconds, counts = whole_fits(runs)
+
+    def cell(value, count):
+        if not count:
+            return "–"
+        text = f"{value:.2g}" if value < 10 else f"{value:.0f}"
+        return f"({text})" if count == 1 else text
+
+    values = [
+        [cell(*pair) for pair in zip(*rows)]
+        for rows in zip(seconds.to_numpy(dtype=float), counts.to_numpy())
+    ]
+    return pd.DataFrame(values, seconds.index, seconds.columns)
+
+
+def best_of_kinds(accuracy, kinds):
+    """The most accurate method of every kind that has one.
+
+    Parameters
+    ----------
+    accuracy : pandas.Series
+        By variant.
+    kinds : dict of str to list of str
+
+    Returns
+    -------
+    list of str
+        From the most accurate to the least.
+    """
+    known = accuracy.dropna()
+    best = [known.reindex(names).dropna() for names in kinds.values()]
+    names = [part.idxmax() for part in best if len(part)]
+    return sorted(names, key=lambda name: -known[name])
+
+
+def plot_accuracy_over_seconds(runs, kinds):
+    """Mean accuracy over median seconds of a whole fit: one panel per data set.
+
+    Named are the most accurate methods of every kind.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    kinds : dict of str to list of str
+        What kinds of methods there are, and the variants of each.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    seconds, _ = whole_fits(runs)
+    accuracy = runs.groupby(["variant", "dataset"], observed=True).acc.mean().unstack()
+    accuracy = accuracy.rename(index=str, columns=str).reindex(seconds.index)
+    rows = -(-len(seconds.columns) // 2)
+    figure, axes = plt.subplots(
+        rows,
+        2,
+        figsize=(6.4, 0.6 + 1.9 * rows),
+        layout="constrained",
+        squeeze=False,
+        sharex=True,
+        sharey=True,
+    )
+    panels = list(axes.flat)
+    for axis, dataset in zip(panels, seconds.columns):
+        for (kind, names), marker in zip(kinds.items(), MARKERS):
+            here = seconds.index.intersection(names)
+            axis.plot(seconds[dataset][here], accuracy[dataset][here], marker, label=kind)
+        axis.set(title=dataset, xscale="log", ylim=(0, 105))
+    for axis, dataset in zip(panels, seconds.columns):
+        best = best_of_kinds(accuracy[dataset], kinds)
+        _name(axis, [(seconds[dataset][n], accuracy[dataset][n], n) for n in best])
+    for axis in panels[len(seconds.columns) :]:
+        axis.set_axis_off()
+    for axis in panels[max(0, len(seconds.columns) - 2) : len(seconds.columns)]:
+        axis.set_xlabel("seconds of a fit")
+        axis.tick_params(labelbottom=True)
+    for row in axes:
+        row[0].set_ylabel("accuracy, %")
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _name(axis, points):
+    """Names at the right of a panel, from the most accurate down, each with a line to its point."""
+    free = 100.0
+    for x, y, name in points:
+        at = min(free, y)
+        free = at - 11
+        axis.annotate(
+            name.removeprefix("DMAC, "),
+            (x, y),
+            (1.04, at),
+            textcoords=axis.get_yaxis_transform(),
+            va="center",
+            fontsize=7,
+            arrowprops=dict(
+                arrowstyle="-", color="0.6", linewidth=0.6, shrinkA=1, shrinkB=3, relpos=(0, 0.5)
+            ),
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmac.compute.kmeans import kmeans
+from dmac.data.whitening import RowNormalizer
 from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import project_rows, solve_rows
 from dmac.peers._spectral import bipartite_components, bipartite_embedding
@@ -60,7 +61,7 @@ class UDBGL(Peer):
     side by side, cut into views, so that anchor j is the same in all. In turn: P by co-clustering
     the fused graph (below), each :math:`Z^v`, then :math:`\delta`. The steps for :math:`Z^v` and
     :math:`\delta` never raise the objective; that for P, which has to satisfy the constraint, can.
-    Before, every feature is scaled to [0, 1].
+    Before, every feature is scaled to [0, 1], or every row to unit length (``scale``).
 
     Co-clustering a graph B repeats: rows of B minus :math:`\tfrac\lambda2` times the squared
     distances of the degree-scaled spectral embedding of the current graph, projected on the simplex
@@ -69,9 +70,9 @@ class UDBGL(Peer):
     is taken again; with c it ends, after at most 50 times. The rows of the result are scaled to sum
     to 1. The labels are its components: there is no k-means, and their number can end up other
     than c. All this at most 20 times; it ends when the objective or :math:`\delta` moves by less
-    than 1e-5. Count data with long and short documents should be scaled to unit rows by the caller:
-    the range of a feature says nothing of the length of a sample, and with anchors at the long
-    documents nearly all others end in one cluster.
+    than 1e-5. Counts of long and short documents ask for ``scale="rows"``: the range of a feature
+    says nothing of the length of a sample, and with anchors at the long documents nearly all others
+    end in one cluster.
 
     Memory :math:`O(n m v + n \sum_v d_v)`. Time an outer iteration, with t steps of the solver,
     :math:`O(n m^2 t v)`, and at most 50 times :math:`O(n m^2 + n m \log n)`.
@@ -89,6 +90,8 @@ class UDBGL(Peer):
         m. By default c.
     alpha, beta : float
         At least 0.
+    scale : {"range", "rows"}
+        Every feature to [0, 1], as the public code has it, or every row to unit length.
     random_state : int, numpy.random.RandomState or None
     memory_budget : int
         Bytes that a fit may take.
@@ -100,6 +103,7 @@ class UDBGL(Peer):
         n_anchors=None,
         alpha=1e-3,
         beta=1e-5,
+        scale="range",
         random_state=None,
         memory_budget=MEMORY_BUDGET,
     ):
@@ -107,6 +111,7 @@ class UDBGL(Peer):
         self.n_anchors = n_anchors
         self.alpha = alpha
         self.beta = beta
+        self.scale = scale
         self.random_state = random_state
         self.memory_budget = memory_budget
 
@@ -118,7 +123,8 @@ class UDBGL(Peer):
     def _solve(self, views, generator):
         n, v, c = views[0].shape[0], len(views), self.n_clusters
         m = self._anchors()
-        views = [_unit_range(dense(x)) for x in views]
+        scaled = _unit_range if self.scale == "range" else RowNormalizer().fit_transform
+        views = [scaled(dense(x)) for x in views]
         seed = int(generator.integers(2**31))
         anchors = kmeans(np.hstack(views), m, seed, _STARTS).cluster_centers_
         anchors = np.split(anchors, np.cumsum([x.shape[1] for x in views])[:-1], axis=1)
@@ -161,6 +167,8 @@ class UDBGL(Peer):
     def _check(self, n_samples):
         check_numbers(self, reals=[("alpha", 0), ("beta", 0)])
         check_anchors(self, n_samples)
+        if self.scale not in ("range", "rows"):
+            raise ValueError(f"scale is {self.scale!r}, it must be 'range' or 'rows'")
 
     def _anchors(self):
         """m."""

@@ -144,7 +144,9 @@ BAD = {
         n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)
     ),
     "LMVSC": dict(n_anchors=(2, 91, 7.5), alpha=(-1, math.nan, math.inf)),
-    "UDBGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan, math.inf)),
+    "UDBGL": dict(
+        n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan, math.inf), scale=("columns",)
+    ),
     "CMGEC": dict(
         n_neighbors=(0,), hidden=((),), refresh=(0,), dropout=(1.0, -0.1), metric=("best",),
         discriminator=((0,),), device=("abacus",),

@@ -141,6 +141,21 @@ def test_features_are_scaled_to_their_range():
     np.testing.assert_allclose(_unit_range(x), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
 
 
+def test_rows_of_unit_length_do_not_see_how_long_a_document_is():
+    generator = np.random.default_rng(0)
+    views, classes = systems.easy_views(n=90, c=3, noise=0.2, spread=2, widths=(7, 9))
+    views = [np.exp(x) for x in views]
+    length = generator.lognormal(sigma=1.5, size=(90, 1))
+    models = [
+        UDBGL(3, scale="rows", random_state=0).fit(some)
+        for some in (views, [length * x for x in views])
+    ]
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    assert scores(classes, models[0].labels_)["acc"] > 0.95
+    ranged = UDBGL(3, random_state=0).fit([length * x for x in views])
+    assert scores(classes, ranged.labels_)["acc"] < 0.8
+
+
 def test_graphs_start_at_the_nearest_anchors():
     generator = np.random.default_rng(0)
     x, anchors = generator.random((20, 3)), generator.random((8, 3))

@@ -1,0 +1,138 @@
+"""What people would install instead: multi-view clustering of other libraries, as methods of runs.
+
+Each estimator has its own defaults and gets the views as they are, as arrays. Nothing here is
+needed by the rest: ``pip install "dmac[libraries]"`` brings the three libraries, and their stored
+runs are read without them. A run names the version that it asks for, so another version is another
+run.
+"""
+
+import importlib
+import importlib.metadata
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmac.peers.base import dense
+
+#: The version of each library that the stored runs have, by the name of its distribution. Newer
+#: versions of mvlearn ask for a matplotlib of 2021.
+VERSIONS = {"mvlearn": "0.4.1", "imml": "0.6.0", "polyview": "0.1.0"}
+
+
+class LibraryError(RuntimeError):
+    """An estimator of a library failed; the message has its error's class and text."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """An estimator of another library.
+
+    Attributes
+    ----------
+    library : str
+        The distribution that has it, a key of `VERSIONS`.
+    name : str
+        Of the class, in the library's module ``cluster``.
+    clusters : str
+        What it calls the number of clusters.
+    """
+
+    library: str
+    name: str
+    clusters: str = "n_clusters"
+
+
+#: Every estimator by its name in tables.
+ESTIMATORS = {
+    "mvlearn, co-trained spectral": Estimator("mvlearn", "MultiviewSpectralClustering"),
+    "mvlearn, co-regularised spectral": Estimator("mvlearn", "MultiviewCoRegSpectralClustering"),
+    "mvlearn, spherical k-means": Estimator("mvlearn", "MultiviewSphericalKMeans"),
+    "iMML, NEMO": Estimator("imml", "NEMO"),
+    "iMML, LFIMVC": Estimator("imml", "LFIMVC"),
+    "iMML, EEIMVC": Estimator("imml", "EEIMVC"),
+    "polyview, co-regularised spectral": Estimator("polyview", "MultiViewCoRegSpectralClustering"),
+    "polyview, NMF": Estimator("polyview", "MultiViewNMF", "n_components"),
+}
+
+
+def library_settings(name, **more):
+    """The settings of a run of one of `ESTIMATORS`: the version, and what is not its default.
+
+    Parameters
+    ----------
+    name : str
+    **more
+        ``first_views``: only so many views are given to it. Else parameters of the estimator.
+
+    Returns
+    -------
+    dict
+    """
+    return {"version": VERSIONS[ESTIMATORS[name].library]} | more
+
+
+def installed_version(library):
+    """The version of a library that is installed, or None."""
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def is_runnable(method, settings):
+    """Whether a run can be made here: its library is installed, in the version that it asks for."""
+    return installed_version(ESTIMATORS[method].library) == settings["version"]
+
+
+def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **parameters):
+    """Labels of one of `ESTIMATORS`.
+
+    Parameters
+    ----------
+    name : str
+    views : list of v array_likes of shape (n, d_a)
+        Sparse ones are given as arrays: two of the three libraries take no others.
+    n_clusters : int
+    seed : int
+    version : str
+        Of the library.
+    first_views : int, optional
+        How many of the views are used; all by default.
+    **parameters
+        Of the estimator, where they are not its defaults.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+
+    Raises
+    ------
+    ImportError
+        If the library is not installed, or in another version.
+    LibraryError
+        If the estimator fails, or returns what are no labels.
+    """
+    wanted = ESTIMATORS[name]
+    here = installed_version(wanted.library)
+    if here != version:
+        found = "is not installed" if here is None else f"is installed as {here}"
+        raise ImportError(
+            f"{name} needs {wanted.library} {version}, which {found}: "
+            f'pip install "{wanted.library}=={version}"'
+        )
+    module = importlib.import_module(f"{wanted.library}.cluster")
+    views = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
+    # They warn of the future of numpy and scikit-learn, and one prints.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator = getattr(module, wanted.name)(
+                **{wanted.clusters: int(n_clusters), "random_state": seed}, **parameters
+            )
+            labels = np.asarray(estimator.fit_predict(views))
+        except Exception as error:  # whatever it is, it is what a user of the library would meet
+            raise LibraryError(f"{type(error).__name__}: {error}") from error
+    if labels.shape != (len(views[0]),) or not np.all(labels == labels.astype(np.int64)):
+        raise LibraryError(f"{name} returned an array {labels.shape} that holds no labels")
+    return labels.astype(np.int64)
