@@ -117,7 +117,8 @@ def _draw_spread(axis, values, place, **style):
 def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", columns=2):
     """Mean differences with their intervals: one panel per comparison, one row per data set.
 
-    A marker is filled where p is below 0.05, and open where it is not.
+    A marker is filled where p is below 0.05, or the interval leaves out 0 where there is no p, and
+    open where it is not.
 
     Parameters
     ----------
@@ -141,7 +142,9 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
     rows = [*names, *(_summary_name(group) for group in over)]
     most = max(map(len, panels.values()))
     height = 0.75 + (0.17 + 0.08 * most) * len(rows)
-    figure, axes = make_panels(list(panels), height=height, columns=columns)
+    figure, axes = make_panels(
+        list(panels), height=height, columns=columns, sharex="row"
+    )
     for i, ((title, series), axis) in enumerate(zip(panels.items(), axes)):
         axis.axvline(0, color="black", linewidth=0.8)
         for number, (name, table) in enumerate(series.items()):
@@ -149,8 +152,9 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
             style = dict(color=f"C{number}", fmt=MARKERS[number], markersize=4.5)
             for row in table.itertuples():
                 half = np.nan_to_num(row.half)
+                clear = abs(row.mean) > half if np.isnan(row.p) else row.p < 0.05
                 place = rows.index(row.Index) + shift
-                _draw_interval(axis, row.mean, half, place, row.p < 0.05, style)
+                _draw_interval(axis, row.mean, half, place, clear, style)
             axis.plot([], [], MARKERS[number], color=f"C{number}", label=name)
             groups = over_datasets(table["mean"])
             for group in [group for group in over if group in groups.index]:

@@ -316,7 +316,7 @@ def _means_elsewhere(runs, variant, column, dataset):
     return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
 
 
-def format_ablation(runs):
+def format_ablation(runs, metric="acc"):
     """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
     known_as = {"wo/PD": "wo/PD", "wo/CM": "wo/CM", "RELEASED": "DMAC"}  # in the paper
     names = [v for v in runs.variant.cat.categories if v in known_as]
@@ -324,21 +324,14 @@ def format_ablation(runs):
     for dataset in list_datasets(runs):
         part = runs[runs.dataset == dataset]
         of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
-        known = "paper" if dataset in paper.SAME else "paper°"
-        sources = {known: None, "oracle epoch": "oracle_", "last epoch": ""}
-        if paper.value(dataset, "acc") is None:
-            del sources[known]
-        for source, prefix in sources.items():
-            rows[dataset, source] = {
-                (metric.upper(), name): (
-                    f"{paper.value(dataset, metric, known_as[name], paper.TABLE_3):.1f}"
-                    if prefix is None
-                    else _cell(part[part.variant == name], f"{prefix}{metric}", of)
-                )
-                for metric in ("acc", "nmi")
-                for name in names
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
+        if paper.value(dataset, metric) is not None:
+            known = "paper" if dataset in paper.SAME else "paper°"
+            values = {v: paper.value(dataset, metric, known_as[v], paper.TABLE_3) for v in names}
+            rows[dataset, known] = {v: f"{value:.1f}" for v, value in values.items()}
+        for source, prefix in {"oracle epoch": "oracle_", "last epoch": ""}.items():
+            cells = {v: _cell(part[part.variant == v], f"{prefix}{metric}", of) for v in names}
+            rows[dataset, source] = cells
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 
 
 def format_choices(changes):

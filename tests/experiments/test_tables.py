@@ -157,10 +157,12 @@ def test_ablation_shows_the_paper_and_both_scores():
         for row in several("Yale-3view", name, values)
     ]
     runs = frame(rows, list(plan.ABLATED))
-    column = tables.format_ablation(runs)["ACC", "wo/PD"].loc["Yale-3view"]
+    column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
     assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
-    oracle = tables.format_ablation(runs).loc[("Yale-3view", "oracle epoch")]
-    assert oracle["ACC", "RELEASED"] == "40.0 ± 1.4"
+    by_nmi = tables.format_ablation(runs, "nmi")
+    assert by_nmi.loc[("Yale-3view", "oracle epoch"), "RELEASED"] == "50.0 ± 1.4"
+    assert by_nmi.loc[("Yale-3view", "paper°"), "RELEASED"] == "78.1"
+    assert tables.format_ablation(runs.iloc[:0]).empty
 
 
 @pytest.mark.parametrize(
