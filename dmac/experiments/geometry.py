@@ -181,15 +181,17 @@ def plot_planes(arrays, datasets):
 
 
 def _plot_points(axis, plane, classes):
+    many = {"lw": 0, "rasterized": True}  # each would be a drawing of its own
     values = np.unique(classes)
     if len(values) <= 7:
         for number, value in enumerate(values):
             x, y = plane[classes == value].T
-            axis.scatter(x, y, s=7, marker=MARKERS[number], color=f"C{number}", linewidths=0)
+            color = f"C{number}"
+            axis.scatter(x, y, s=7, marker=MARKERS[number], color=color, **many)
         return
     agree = classes[nearest_neighbors(plane)] == classes
-    axis.scatter(*plane[agree].T, s=5, color="C0", linewidths=0)
-    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", linewidths=0.6)
+    axis.scatter(*plane[agree].T, s=5, color="C0", **many)
+    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", **many | {"lw": 0.6})
 
 
 def nearest_neighbors(points):
