@@ -121,18 +121,35 @@ def gains(frame):
     return pd.DataFrame(columns, index=table.index).reset_index()
 
 
+def average_gains(frame):
+    """Means of `gains` over the seeds, with Student's 95 % intervals.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `score_runs`.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        For each of `CHOICES`: ``mean``, ``half`` width and no ``p``, one row per data set.
+    """
+    table, tables = gains(frame), {}
+    for choice in [name for name in CHOICES if name in table]:
+        known = table.dropna(subset=[choice]).groupby("dataset", observed=True)[choice]
+        rows = {dataset: (*interval(values), np.nan) for dataset, values in known}
+        columns = ["mean", "half", "p"]
+        tables[choice] = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return tables
+
+
 def format_gains(frame):
-    """The table of `gains` as text: means over the seeds with Student's 95 % intervals."""
-    table = gains(frame)
-    rows = {}
-    for dataset in list_datasets(table) if len(table) else ():
-        part = table[table.dataset == dataset].drop(columns=["dataset", "seed"])
-        rows[dataset] = {
-            choice: format_change(*interval(x.dropna()))
-            for choice, x in part.items()
-            if x.notna().any()
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").fillna(NOTHING)
+    """The tables of `average_gains` as text, one row per data set and one column per choice."""
+    columns = {
+        choice: {d: format_change(*row[["mean", "half"]]) for d, row in table.iterrows()}
+        for choice, table in average_gains(frame).items()
+    }
+    return pd.DataFrame(columns).reindex(list_datasets(frame)).fillna(NOTHING)
 
 
 def plot_protocols(frame):
