@@ -121,7 +121,7 @@ def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch
     executed = run(notebook, tmp_path, monkeypatch, dataset="mfeat", profile="quick", **more)
     shown = outputs(executed)
     assert not [o for o in shown if o.output_type == "stream" and o.name == "stderr"]
-    assert any("image/png" in o.get("data", {}) for o in shown)
+    assert any({"image/png", "image/svg+xml"} & o.get("data", {}).keys() for o in shown)
     assert any("text/html" in o.get("data", {}) for o in shown)
     assert not any("text/markdown" in o.get("data", {}) for o in shown)
     assert "mfeat" in json.dumps(shown)

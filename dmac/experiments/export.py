@@ -1,4 +1,4 @@
-"""Figures and tables of the executed pages as files: PNG, CSV, and one HTML page that shows them.
+"""Figures and tables of the executed pages as files, and one HTML page that shows them.
 
     python -m dmac.experiments.export book/experiments _build/figures
 
@@ -90,7 +90,7 @@ def named_outputs(notebook):
     Yields
     ------
     name : str
-    kind : {"png", "csv"}
+    kind : {"svg", "png", "csv"}
     content : bytes or str
         The image, or the HTML of the table.
     alt : str
@@ -105,7 +105,9 @@ def named_outputs(notebook):
         kinds = set()
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if "image/png" in data:
+            if "image/svg+xml" in data:
+                kind, content = "svg", "".join(data["image/svg+xml"]).encode()
+            elif "image/png" in data:
                 kind, content = "png", base64.b64decode("".join(data["image/png"]))
             elif "<table" in "".join(data.get("text/html", "")):
                 kind, content = "csv", "".join(data["text/html"])
@@ -115,7 +117,7 @@ def named_outputs(notebook):
                 raise ValueError(f"cell {cell['id']!r} shows two of one kind: give each its cell")
             kinds.add(kind)
             image = cell["metadata"].get("mystnb", {}).get("image", {})
-            yield cell["id"], kind, content, image.get("alt", "") if kind == "png" else ""
+            yield cell["id"], kind, content, "" if kind == "csv" else image.get("alt", "")
 
 
 def export(pages, folder):
@@ -150,7 +152,7 @@ def export(pages, folder):
             file = folder / f"{path.stem}-{name}.{kind}"
             names.append(file.name)
             parts.append(f"<h3>{html.escape(file.name)}</h3>")
-            if kind == "png":
+            if kind != "csv":
                 file.write_bytes(content)
                 parts.append(f'<img src="{file.name}" alt="{html.escape(alt)}">')
             else:

@@ -1,19 +1,17 @@
 """Figures of the experiment pages, from frames of runs (:func:`dmac.experiments.records.runs`).
 
 Each function returns a matplotlib figure; the style is that of whoever calls. Colours are told
-apart by markers or line styles too. A figure of which nothing is stored says so.
+apart by markers or line styles too. A figure of which nothing is stored says so. Figures of one
+page alone stand in its module.
 """
-
-import math
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dmac.experiments import paper
-from dmac.experiments.compare import list_datasets
+from dmac.experiments import paper, plan
+from dmac.experiments.compare import interval, list_datasets, over_datasets
 from dmac.experiments.records import curves
-from dmac.experiments.sensitivity import grid_means
-from dmac.recipes import RELEASED
+from dmac.experiments.tables import typeset
 
 MARKERS = "osD^vP*X<>"
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -28,11 +26,12 @@ def plot_nothing(text="no runs of this are stored yet"):
     return figure
 
 
-def _panels(names, width=6.4, height=2.3, columns=2, **options):
+def make_panels(names, width=6.4, height=2.3, columns=2, **options):
+    """A figure with a panel for each name, in so many columns, and its axes in that order."""
     rows = -(-len(names) // columns)
     columns = min(columns, len(names))
     figure, axes = plt.subplots(
-        rows, columns, figsize=(width * columns / 2 if columns == 1 else width, height * rows),
+        rows, columns, figsize=(0.75 * width if columns == 1 else width, height * rows),
         squeeze=False, layout="constrained", **options,
     )  # fmt: skip
     for axis in axes.flat[len(names) :]:
@@ -40,7 +39,7 @@ def _panels(names, width=6.4, height=2.3, columns=2, **options):
     return figure, list(axes.flat[: len(names)])
 
 
-def _paper_line(axis, dataset, value, along="y"):
+def draw_paper(axis, dataset, value, along="y"):
     """The paper's value as a line, dotted where its views are not ours."""
     if value is None:
         return
@@ -50,32 +49,141 @@ def _paper_line(axis, dataset, value, along="y"):
     line(value, color="black", linewidth=1, linestyle="-" if same else ":", label=label)
 
 
-def plot_accuracy(runs, metric="acc"):
-    """Every method's mean and standard deviation on every data set; the paper's DMAC as a line."""
+def add_legend(figure, axes):
+    """One legend above all panels, of what any of them shows."""
+    entries = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries = dict(zip(labels, handles)) | entries
+    figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
+
+
+def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=None):
+    """Every variant's mean and standard deviation, one panel per data set.
+
+    Recipes of DMAC are diamonds.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    metric : str
+        A column of it.
+    also : str, optional
+        Another one, drawn as open markers.
+    columns : int
+        Panels beside each other.
+    marks : callable, optional
+        Of a data set and a variant: a value to mark with a cross, or None. Without it the paper's
+        DMAC is a line.
+    limits : (float, float), optional
+        Of the horizontal axes, so that panels can be compared.
+    """
     names = list_datasets(runs)
     if not names:
         return plot_nothing()
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
-    columns = min(3, len(names))
-    figure, axes = _panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
+    columns = min(columns, len(names))
+    figure, axes = make_panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
+    recipes = {name.upper() for name in plan.RECIPES}
     for i, (name, axis) in enumerate(zip(names, axes)):
         part = runs[runs.dataset == name]
         for j, variant in enumerate(variants):
-            values = part.loc[part.variant == variant, metric].dropna()
-            if len(values):
-                sd = values.std() if len(values) > 1 else 0
-                deep = variant.startswith("DMAC")
-                axis.errorbar(
-                    values.mean(), j, xerr=sd, fmt="D" if deep else "o", capsize=2,
-                    color="C1" if deep else "C0", markersize=5,
-                )  # fmt: skip
-        _paper_line(axis, name, paper.value(name, metric), along="x")
+            own = variant in recipes
+            style = dict(fmt="D" if own else "o", color="C1" if own else "C0", capsize=2)
+            mine = part[part.variant == variant]
+            if also is not None:
+                _draw_spread(axis, mine[also], j, markerfacecolor="white", **style)
+            _draw_spread(axis, mine[metric], j, **style)
+            if marks is not None and (value := marks(name, variant)) is not None:
+                axis.plot(value, j, "x", color="black", markersize=6)
+        if marks is None:
+            draw_paper(axis, name, paper.value(name, metric.removeprefix("oracle_")), along="x")
         axis.set_title(name)
-        axis.set_yticks(range(len(variants)), variants if i % columns == 0 else [])
+        axis.set_yticks(range(len(variants)), map(typeset, variants) if i % columns == 0 else [])
         axis.set_ylim(len(variants) - 0.5, -0.5)
+        axis.set_xlim(limits)
         if i >= len(names) - columns:
-            axis.set_xlabel(f"{metric.upper()}, %")
+            axis.set_xlabel(f"{metric.removeprefix('oracle_').upper()}, %")
     return figure
+
+
+def _draw_spread(axis, values, place, **style):
+    values = values.dropna()
+    if len(values):
+        sd = values.std() if len(values) > 1 else 0
+        axis.errorbar(values.mean(), place, xerr=sd, markersize=5, **style)
+
+
+def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", columns=2):
+    """Mean differences with their intervals: one panel per comparison, one row per data set.
+
+    A marker is filled where p is below 0.05, or the interval leaves out 0 where there is no p, and
+    open where it is not.
+
+    Parameters
+    ----------
+    panels : dict of str to (dict of str to pandas.DataFrame)
+        By title and by the label of the legend: tables with ``mean``, ``half`` and ``p``, as
+        :func:`dmac.experiments.compare.paired_differences` gives them.
+    over : sequence of str
+        Rows of :func:`dmac.experiments.compare.over_datasets` that stand below a line: "all",
+        "developed on", "others". Their markers are filled where the interval leaves out 0.
+    marks : dict of str to (str, pandas.Series), optional
+        By title: a label and values by data set, drawn as crosses, such as the paper's.
+    label : str
+        Of the horizontal axis.
+    columns : int
+        Panels beside each other.
+    """
+    tables = [table for series in panels.values() for table in series.values()]
+    names = list(dict.fromkeys(name for table in tables for name in table.index))
+    if not names:
+        return plot_nothing()
+    rows = [*names, *(_summary_name(group) for group in over)]
+    most = max(map(len, panels.values()))
+    height = 0.75 + (0.17 + 0.08 * most) * len(rows)
+    figure, axes = make_panels(
+        list(panels), height=height, columns=columns, sharex="row"
+    )
+    for i, ((title, series), axis) in enumerate(zip(panels.items(), axes)):
+        axis.axvline(0, color="black", linewidth=0.8)
+        for number, (name, table) in enumerate(series.items()):
+            shift = 0.3 * (number - (len(series) - 1) / 2)
+            style = dict(color=f"C{number}", fmt=MARKERS[number], markersize=4.5)
+            for row in table.itertuples():
+                half = np.nan_to_num(row.half)
+                clear = abs(row.mean) > half if np.isnan(row.p) else row.p < 0.05
+                place = rows.index(row.Index) + shift
+                _draw_interval(axis, row.mean, half, place, clear, style)
+            axis.plot([], [], MARKERS[number], color=f"C{number}", label=name)
+            groups = over_datasets(table["mean"])
+            for group in [group for group in over if group in groups.index]:
+                mean, half = groups.loc[group, ["mean", "half"]]
+                place = rows.index(_summary_name(group)) + shift
+                _draw_interval(axis, mean, np.nan_to_num(half), place, abs(mean) > half, style)
+        if title in (marks or {}):
+            name, values = marks[title]
+            places = [rows.index(key) for key in values.index if key in rows]
+            axis.plot(values[[rows[i] for i in places]], places, "x", color="black", label=name)
+        if over:
+            axis.axhline(len(names) - 0.5, color=_GREY, linewidth=0.8)
+        axis.set_yticks(range(len(rows)), rows if i % columns == 0 else [])
+        axis.set_ylim(len(rows) - 0.4, -0.6)
+        axis.set_title(title)
+        if i >= len(panels) - columns:
+            axis.set_xlabel(label)
+    if most > 1 or marks:
+        add_legend(figure, axes)
+    return figure
+
+
+def _summary_name(group):
+    return "mean of all" if group == "all" else f"mean, {group}"
+
+
+def _draw_interval(axis, mean, half, place, filled, style):
+    face = style["color"] if filled else "white"
+    axis.errorbar(mean, place, xerr=half, capsize=2, markerfacecolor=face, **style)
 
 
 def _band(axis, part, column, label, number):
@@ -101,7 +209,7 @@ def plot_epochs(runs, baselines=None):
     names = [d for d in list_datasets(runs) if d in set(lines.dataset)]
     if not names:
         return plot_nothing()
-    figure, axes = _panels(names)
+    figure, axes = make_panels(names)
     for name, axis in zip(names, axes):
         part = lines[lines.dataset == name]
         for number, variant in enumerate(dict.fromkeys(part.variant)):
@@ -110,58 +218,32 @@ def plot_epochs(runs, baselines=None):
             axis.axhline(
                 baselines[name], color=_GREY, linewidth=1, linestyle="--", label="best baseline"
             )
-        _paper_line(axis, name, paper.value(name, "acc"))
+        draw_paper(axis, name, paper.value(name, "acc"))
         axis.set(title=name, xlabel="epoch", ylabel="ACC, %")
-    _common_legend(figure, axes)
-    return figure
-
-
-def _common_legend(figure, axes):
-    """One legend above all panels, of what any of them shows."""
-    entries = {}
-    for axis in axes:
-        handles, labels = axis.get_legend_handles_labels()
-        entries = dict(zip(labels, handles)) | entries
-    figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
-
-
-def plot_collapse(runs):
-    """Structure loss, anchor learning loss, distance from one point, effective rank, by data set.
-
-    The anchor learning loss is drawn as its share of log m, which is its maximum.
-    """
-    lines = curves(runs)
-    if lines.empty:
-        return plot_nothing()
-    lines = lines.merge(runs[["dataset", "seed", "variant", "n_anchors"]])
-    lines["share"] = lines.anchor_learning / np.log(lines.n_anchors.astype(float))
-    panels = {
-        "structure_preservation": "structure loss",
-        "share": "anchor learning loss / log m",
-        "one_minus_cosine": "1 − mean cosine of Z",
-        "effective_rank": "effective rank of Z",
-    }
-    figure, axes = _panels(list(panels))
-    for (column, title), axis in zip(panels.items(), axes):
-        for number, name in enumerate(list_datasets(runs)):
-            part = lines[lines.dataset == name].groupby("epoch")[column].median()
-            if column in ("structure_preservation", "one_minus_cosine"):
-                part = part.clip(lower=1e-9)
-                axis.set_yscale("log")
-            axis.plot(part, linestyle=STYLES[number], label=name)
-        axis.set(title=title, xlabel="epoch")
-    axes[0].legend(fontsize=7.5)
+    add_legend(figure, axes)
     return figure
 
 
 def plot_changes(table):
-    """Changes against RELEASED by variant: one marker per data set, and a bar for their mean."""
+    """Changes against RELEASED by variant: a marker for each data set, and a bar for their mean.
+
+    The bars have Student's 95 % interval over the data sets.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Of :func:`dmac.experiments.compare.changes`.
+    """
     if table.empty:
         return plot_nothing()
     order = table["mean"].sort_values(na_position="first").index
     figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.21 * len(order)), layout="constrained")
     axis.axvline(0, color="black", linewidth=0.8)
-    axis.barh(range(len(order)), table.loc[order, "mean"], color="0.85", label="mean")
+    half = [np.nan_to_num(interval(table.loc[row].drop("mean").dropna())[1]) for row in order]
+    axis.barh(
+        range(len(order)), table.loc[order, "mean"], xerr=half, color="0.85", label="mean",
+        error_kw={"ecolor": "0.6", "elinewidth": 1},
+    )  # fmt: skip
     for number, name in enumerate(c for c in table.columns if c != "mean"):
         axis.plot(
             table.loc[order, name], range(len(order)), MARKERS[number], label=name,
@@ -171,93 +253,4 @@ def plot_changes(table):
     axis.set_xlabel("change of ACC against RELEASED, points")
     axis.set_ylim(-0.7, len(order) - 0.3)
     figure.legend(loc="outside upper center", ncols=6, fontsize=8)
-    return figure
-
-
-def plot_grids(grid, metric="oracle_acc"):
-    """Figure 5: means over the grid of the two weights, one panel per data set.
-
-    RELEASED is circled, and stars are at the best points, several where they are equal.
-    """
-    names = list_datasets(grid)
-    if not names:
-        return plot_nothing()
-    figure, axes = _panels(names, height=2.7)
-    for name, axis in zip(names, axes):
-        means = grid_means(grid, name, metric)
-        image = axis.imshow(means, origin="lower", aspect="auto", rasterized=True)
-        axis.grid(False)
-        for i, j in np.argwhere((means == means.max(axis=None)).to_numpy()):
-            axis.plot(j, i, "*", color="white", markeredgecolor="black", markersize=10)
-        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
-        if fixed[0] in means.index and fixed[1] in means.columns:
-            axis.plot(
-                means.columns.get_loc(fixed[1]), means.index.get_loc(fixed[0]), "o",
-                markerfacecolor="none", markeredgecolor="white", markersize=13, markeredgewidth=1.5,
-            )  # fmt: skip
-        axis.set_xticks(range(len(means.columns)), [_power(x) for x in means.columns])
-        axis.set_yticks(range(len(means.index)), [_power(x) for x in means.index])
-        axis.set(
-            title=name, xlabel="$\\log_{10}$ structure weight", ylabel="$\\log_{10}$ CM weight"
-        )
-        figure.colorbar(image, ax=axis, label="ACC, %")
-    return figure
-
-
-def _power(x):
-    return str(round(math.log10(x))).replace("-", "−")
-
-
-def plot_lines(runs, groups, metric="acc"):
-    """A score over one number of the recipe at a time: a panel for each, one line per data set.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Whose variants are named "what = value".
-    groups : dict of str to list
-        What is varied, and its values: :data:`dmac.experiments.plan.LINES`.
-    metric : str
-    """
-    if runs.empty:
-        return plot_nothing()
-    figure, axes = _panels(list(groups))
-    for (what, values), axis in zip(groups.items(), axes):
-        for number, name in enumerate(list_datasets(runs)):
-            part = runs[runs.dataset == name]
-            scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
-            place = [i for i, x in enumerate(scores) if len(x)]
-            axis.errorbar(
-                place, [scores[i].mean() for i in place],
-                yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
-                linestyle=STYLES[number], marker=MARKERS[number], capsize=2, label=name,
-            )  # fmt: skip
-        axis.set_xticks(range(len(values)), [f"{v:g}" for v in values])
-        axis.set(title=what, ylabel="ACC, %")
-    _common_legend(figure, axes)
-    return figure
-
-
-def plot_protocols(frame):
-    """ACC of the same runs under three protocols, one panel per data set, the paper as a line."""
-    names = list_datasets(frame)
-    if not names:
-        return plot_nothing()
-    kinds = {"last epoch": "(a) last epoch", "epoch": "(b) oracle epoch", "grid": "(c) and grid"}
-    figure, axes = _panels(names, height=1.5)
-    for name, axis in zip(names, axes):
-        part = frame[frame.dataset == name]
-        for j, kind in enumerate(kinds):
-            values = part.loc[part.protocol == kind, "acc"]
-            if not len(values):
-                continue
-            sd = values.std() if len(values) > 1 else 0
-            axis.errorbar(values.mean(), j, xerr=sd, fmt=MARKERS[j], color=f"C{j}", capsize=2)
-            axis.plot(values, [j + 0.25] * len(values), "|", color="0.5", markersize=5)
-        _paper_line(axis, name, paper.value(name, "acc"), along="x")
-        axis.set_yticks(range(len(kinds)), list(kinds.values()))
-        axis.set_ylim(len(kinds) - 0.4, -0.6)
-        axis.set(title=name, xlabel="ACC, %")
-    if any(axis.get_legend_handles_labels()[0] for axis in axes):
-        _common_legend(figure, axes)
     return figure

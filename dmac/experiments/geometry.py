@@ -10,7 +10,7 @@ import pandas as pd
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.experiments.compare import NOTHING
 from dmac.experiments.figures import MARKERS, plot_nothing
-from dmac.experiments.tables import format_spread
+from dmac.experiments.tables import format_number, format_spread
 
 
 def similarity(anchors, classes):
@@ -64,7 +64,7 @@ def measure_anchors(arrays):
 def format_anchors(table):
     """The table of `measure_anchors` as text."""
     text = table.map(lambda x: NOTHING if np.isnan(x) else f"{x:.2f}".replace("-", "−"))
-    text["1 − mean cosine"] = [f"{x:.1e}".replace("-", "−") for x in table["1 − mean cosine"]]
+    text["1 − mean cosine"] = [format_number(x, 2) for x in table["1 − mean cosine"]]
     return text.assign(m=table.m)
 
 
@@ -80,7 +80,7 @@ def format_embeddings(runs):
             "neighbours, %": format_spread(part.neighbors),
             "in the map": format_spread(part.neighbors[part.seed == 1]),
             "silhouette": format_spread(part.silhouette, digits=3),
-            "1 − mean cosine": f"{part.one_minus_cosine.mean():.1e}".replace("-", "−"),
+            "1 − mean cosine": format_number(part.one_minus_cosine.mean(), 2),
             "effective rank": format_spread(part.effective_rank, digits=2),
             "ACC": format_spread(part.acc),
             "seeds": len(part),
@@ -181,15 +181,17 @@ def plot_planes(arrays, datasets):
 
 
 def _plot_points(axis, plane, classes):
+    many = {"lw": 0, "rasterized": True}  # each would be a drawing of its own
     values = np.unique(classes)
     if len(values) <= 7:
         for number, value in enumerate(values):
             x, y = plane[classes == value].T
-            axis.scatter(x, y, s=7, marker=MARKERS[number], color=f"C{number}", linewidths=0)
+            color = f"C{number}"
+            axis.scatter(x, y, s=7, marker=MARKERS[number], color=color, **many)
         return
     agree = classes[nearest_neighbors(plane)] == classes
-    axis.scatter(*plane[agree].T, s=5, color="C0", linewidths=0)
-    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", linewidths=0.6)
+    axis.scatter(*plane[agree].T, s=5, color="C0", **many)
+    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", **many | {"lw": 0.6})
 
 
 def nearest_neighbors(points):

@@ -35,7 +35,7 @@ SCHEDULE_SEEDS = 2
 #: Table 2. A variant is a name, under which tables show it, and what is run: method and settings.
 COMPARISON = {
     **{name: (name, settings) for name, (_, settings) in METHODS.items()},
-    **{f"DMAC, {name}": ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
+    **{name.upper(): ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
 
 #: The other systems of Table 2, as published: those that train no network.
@@ -169,7 +169,7 @@ def line_variants(lines=LINES):
 
 
 #: Table 3 as a table has it.
-ABLATED = vary(ABLATION | {"DMAC": {}})
+ABLATED = vary(ABLATION | {"RELEASED": {}})
 
 #: What was tried to come closer to the paper, as arguments of
 #: :meth:`dmac.experiments.page.Page.fetch`.
@@ -231,7 +231,7 @@ def comparison(datasets, seeds):
 
 def ablation(datasets, seeds):
     """Table 3, beside RELEASED itself."""
-    return specs(vary({"DMAC": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
+    return specs(vary({"RELEASED": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
 
 
 def other_systems(systems, datasets):

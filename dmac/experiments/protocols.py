@@ -5,6 +5,7 @@ import pandas as pd
 
 from dmac.experiments import paper
 from dmac.experiments.compare import NOTHING, format_change, interval, list_datasets
+from dmac.experiments.figures import MARKERS, add_legend, draw_paper, make_panels, plot_nothing
 from dmac.experiments.tables import format_spread
 from dmac.recipes import RELEASED
 
@@ -82,7 +83,7 @@ def format_protocols(frame):
             row = {PROTOCOLS[name]: text for name, text in part.agg(format_spread).items()}
             known = paper.value(dataset, metric)
             mark = "" if dataset in paper.SAME else "°"
-            row["the paper"] = NOTHING if known is None else f"{known:.2f}{mark}"
+            row["the paper"] = NOTHING if known is None else f"{known:.1f}{mark}"
             rows[dataset, metric.upper()] = row
     columns = [*PROTOCOLS.values(), "the paper"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna(NOTHING)
@@ -120,15 +121,57 @@ def gains(frame):
     return pd.DataFrame(columns, index=table.index).reset_index()
 
 
+def average_gains(frame):
+    """Means of `gains` over the seeds, with Student's 95 % intervals.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `score_runs`.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        For each of `CHOICES`: ``mean``, ``half`` width and no ``p``, one row per data set.
+    """
+    table, tables = gains(frame), {}
+    for choice in [name for name in CHOICES if name in table]:
+        known = table.dropna(subset=[choice]).groupby("dataset", observed=True)[choice]
+        rows = {dataset: (*interval(values), np.nan) for dataset, values in known}
+        columns = ["mean", "half", "p"]
+        tables[choice] = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return tables
+
+
 def format_gains(frame):
-    """The table of `gains` as text: means over the seeds with Student's 95 % intervals."""
-    table = gains(frame)
-    rows = {}
-    for dataset in list_datasets(table) if len(table) else ():
-        part = table[table.dataset == dataset].drop(columns=["dataset", "seed"])
-        rows[dataset] = {
-            choice: format_change(*interval(x.dropna()))
-            for choice, x in part.items()
-            if x.notna().any()
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").fillna(NOTHING)
+    """The tables of `average_gains` as text, one row per data set and one column per choice."""
+    columns = {
+        choice: {d: format_change(*row[["mean", "half"]]) for d, row in table.iterrows()}
+        for choice, table in average_gains(frame).items()
+    }
+    return pd.DataFrame(columns).reindex(list_datasets(frame)).fillna(NOTHING)
+
+
+def plot_protocols(frame):
+    """ACC of the same runs under three protocols, one panel per data set, the paper as a line."""
+    names = list_datasets(frame)
+    if not names:
+        return plot_nothing()
+    kinds = {"last epoch": "(a) last epoch", "epoch": "(b) oracle epoch", "grid": "(c) and grid"}
+    figure, axes = make_panels(names, height=1.5)
+    for name, axis in zip(names, axes):
+        part = frame[frame.dataset == name]
+        for j, kind in enumerate(kinds):
+            values = part.loc[part.protocol == kind, "acc"]
+            if not len(values):
+                continue
+            sd = values.std() if len(values) > 1 else 0
+            axis.errorbar(values.mean(), j, xerr=sd, fmt=MARKERS[j], color=f"C{j}", capsize=2)
+            axis.plot(values, [j + 0.25] * len(values), "|", color="0.5", markersize=5)
+        draw_paper(axis, name, paper.value(name, "acc"), along="x")
+        axis.set_yticks(range(len(kinds)), list(kinds.values()))
+        axis.set_ylim(len(kinds) - 0.4, -0.6)
+        axis.set(title=name, xlabel="ACC, %")
+    if any(axis.get_legend_handles_labels()[0] for axis in axes):
+        add_legend(figure, axes)
+    return figure

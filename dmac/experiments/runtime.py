@@ -12,7 +12,7 @@ from dmac.experiments import paper
 from dmac.experiments.figures import MARKERS, STYLES
 
 
-def run_times(runs, timings=(), variant="DMAC, released"):
+def run_times(runs, timings=(), variant="RELEASED"):
     """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
 
     Parameters

@@ -4,10 +4,14 @@ Reads frames of runs (:func:`dmac.experiments.records.runs`). Functions without 
 return numbers.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 
 from dmac.experiments.compare import NOTHING, format_p, holm, list_datasets
+from dmac.experiments.figures import MARKERS, STYLES, add_legend, make_panels, plot_nothing
+from dmac.experiments.tables import format_number
 from dmac.recipes import RELEASED
 
 
@@ -40,7 +44,7 @@ def format_weights(grid, metric="oracle_acc"):
         rows[dataset] = {
             "lowest": f"{means.min(axis=None):.1f}",
             "highest": f"{means.max(axis=None):.1f}",
-            "at structure weight": ", ".join(f"{weight:g}" for weight in best),
+            "at structure weight": ", ".join(map(format_number, best)),
             "RELEASED": NOTHING if np.isnan(at_fixed) else f"{at_fixed:.1f}",
             "share of CM": _percent(cm),
             "share of structure": _percent(sp),
@@ -128,7 +132,7 @@ def spreads(runs, groups, metric="acc"):
             means = scores.mean()
             rows[what, dataset] = {
                 "spread": means.max() - means.min(),
-                "best": f"{list(values)[names.index(means.idxmax())]:g}",
+                "best": format_number(list(values)[names.index(means.idxmax())]),
                 "p": blocked_f_test(scores.dropna())[1],
             }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["spread", "best", "p"])
@@ -139,3 +143,67 @@ def format_spreads(table):
     """The table of `spreads` as text."""
     p = [format_p(value) for value in table.p]
     return table.assign(spread=table.spread.map("{:.1f}".format), p=p)
+
+
+def plot_grids(grid, metric="oracle_acc"):
+    """Figure 5: means over the grid of the two weights, one panel per data set.
+
+    RELEASED is circled, and stars are at the best points, several where they are equal.
+    """
+    names = list_datasets(grid)
+    if not names:
+        return plot_nothing()
+    figure, axes = make_panels(names, height=2.7)
+    for name, axis in zip(names, axes):
+        means = grid_means(grid, name, metric)
+        image = axis.imshow(means, origin="lower", aspect="auto", rasterized=True)
+        axis.grid(False)
+        for i, j in np.argwhere((means == means.max(axis=None)).to_numpy()):
+            axis.plot(j, i, "*", color="white", markeredgecolor="black", markersize=10)
+        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
+        if fixed[0] in means.index and fixed[1] in means.columns:
+            axis.plot(
+                means.columns.get_loc(fixed[1]), means.index.get_loc(fixed[0]), "o",
+                markerfacecolor="none", markeredgecolor="white", markersize=13, markeredgewidth=1.5,
+            )  # fmt: skip
+        axis.set_xticks(range(len(means.columns)), [_power(x) for x in means.columns])
+        axis.set_yticks(range(len(means.index)), [_power(x) for x in means.index])
+        axis.set(
+            title=name, xlabel="$\\log_{10}$ structure weight", ylabel="$\\log_{10}$ CM weight"
+        )
+        figure.colorbar(image, ax=axis, label="ACC, %")
+    return figure
+
+
+def _power(x):
+    return str(round(math.log10(x))).replace("-", "−")
+
+
+def plot_lines(runs, groups, metric="acc"):
+    """A score over one number of the recipe at a time: a panel for each, one line per data set.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Whose variants are named "what = value".
+    groups : dict of str to list
+        What is varied, and its values: :data:`dmac.experiments.plan.LINES`.
+    metric : str
+    """
+    if runs.empty:
+        return plot_nothing()
+    figure, axes = make_panels(list(groups))
+    for (what, values), axis in zip(groups.items(), axes):
+        for number, name in enumerate(list_datasets(runs)):
+            part = runs[runs.dataset == name]
+            scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
+            place = [i for i, x in enumerate(scores) if len(x)]
+            axis.errorbar(
+                place, [scores[i].mean() for i in place],
+                yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
+                linestyle=STYLES[number], marker=MARKERS[number], capsize=2, label=name,
+            )  # fmt: skip
+        axis.set_xticks(range(len(values)), [format_number(v) for v in values])
+        axis.set(title=what, ylabel="ACC, %")
+    add_legend(figure, axes)
+    return figure

@@ -4,6 +4,9 @@ Cells read "mean ± sd" over seeds in %, and "(k)" behind them says that there a
 seeds that were asked for. What is not stored is "–". Functions without such text return numbers.
 """
 
+import re
+import zlib
+
 import numpy as np
 import pandas as pd
 
@@ -21,6 +24,37 @@ def format_spread(values, of=0, digits=1, failed=0):
         text += f" ± {values.std(ddof=1):.{digits}f}"
     text += f" ({len(values)})" if 0 < len(values) < of - failed else ""
     return text.replace("-", "−") + (f" ({failed} failed)" if failed else "")
+
+
+def format_number(x, digits=2):
+    """A number in few digits: 5 rather than 5.0000, and 3 × 10⁻¹⁰ rather than 3e-10.
+
+    Parameters
+    ----------
+    x : float
+    digits : int
+        Significant ones, from 1. Zeros at the end are left out.
+
+    Returns
+    -------
+    str
+        With a power of ten below 0.001 and from 100 000 on.
+    """
+    if not np.isfinite(x):
+        return NOTHING
+    mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
+    if x == 0 or -3 <= int(exponent) < 5:
+        return f"{float(f'{x:.{digits}g}'):.10f}".rstrip("0").rstrip(".").replace("-", "−")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    factor = {"1": "", "-1": "-"}.get(mantissa, f"{mantissa} × ")
+    return f"{factor}10{power}".replace("-", "−")
+
+
+def typeset(name):
+    """A variant's name with its numbers as `format_number` has them."""
+    number = r"(?<![\w.−-])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])"
+    return re.sub(number, lambda found: format_number(float(found[0]), 6), str(name))
 
 
 def _cell(runs, metric, of=0, digits=1):
@@ -50,7 +84,66 @@ def format_scores(runs, metric, rows="dataset", columns="variant", digits=1):
         for axis in (rows, columns)
     )
     values = [[text.get((line, name), NOTHING) for name in names] for line in lines]
+    lines, names = ([typeset(name) for name in axis] for axis in (lines, names))
     return pd.DataFrame(values, index=lines, columns=names, dtype=object)
+
+
+def compare_recipes(runs, recipes, references, metric="acc"):
+    """The paper's DMAC, ours in several recipes, and the best of some pipelines, side by side.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    recipes, references : list of str
+        Variants; of the references the one with the highest mean is shown.
+    metric : str
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        One row per data set, the best of ours bold, and the paper's where it is as good. A ° marks
+        values of the paper on other views, with which ours cannot be compared.
+    """
+    best, rows, means = best_of(runs, references, metric), {}, {}
+    columns = {"the paper": None} | {name: name for name in recipes}
+    columns["no training"] = best
+    of = runs.attrs.get("seeds", 0)
+    for dataset in list_datasets(runs):
+        rows[dataset], means[dataset] = {}, {}
+        for title, source in columns.items():
+            if source is None:
+                known = paper.value(dataset, metric)
+                mark = "" if dataset in paper.SAME else "°"
+                rows[dataset][title] = NOTHING if known is None else f"{known:.1f}{mark}"
+                means[dataset][title] = known if dataset in paper.SAME else np.nan
+                continue
+            name = source if isinstance(source, str) else source.get(dataset)
+            part = runs[(runs.dataset == dataset) & (runs.variant == name)]
+            rows[dataset][title] = _cell(part, metric, of)
+            means[dataset][title] = part[metric].mean()
+    text = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
+    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=list(columns)))
+
+
+def mark_best(text, values):
+    """A table in which the highest value of every row is bold.
+
+    Parameters
+    ----------
+    text, values : pandas.DataFrame
+        What is shown, and the numbers behind it, of the same shape; NaN takes no part. Values that
+        are equal when rounded to a decimal are all bold.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+    """
+    rounded = values.astype(float).round(1)
+    best = rounded.eq(rounded.max(axis=1), axis=0)
+    bold = best.map(lambda is_best: "font-weight: bold" if is_best else "")
+    name = f"{zlib.crc32(text.to_csv().encode()):x}"  # the same in every build
+    style = text.style.apply(lambda _: bold, axis=None).set_uuid(name)
+    return style.set_table_attributes('class="dataframe"')
 
 
 def join_runs(frames):
@@ -65,71 +158,48 @@ def join_runs(frames):
     return frame
 
 
-def format_paper_scores(table=paper.TABLE_2):
-    """A table of the paper: one row per metric and method, the best of a column starred."""
-    frames = {}
-    for i, metric in enumerate(("ACC", "NMI")):
-        values = np.array([row[i::2] for row in table.values()])
-        best = values == values.max(axis=0)
-        text = [
-            [f"{x:.2f}{'*' if b else ''}" for x, b in zip(row, marks)]
-            for row, marks in zip(values, best)
-        ]
-        frames[metric] = pd.DataFrame(text, index=list(table), columns=list(paper.DATASETS))
-    return pd.concat(frames)
+def format_paper_scores(table=paper.TABLE_2, metric="acc"):
+    """A table of the paper, turned: one row per data set, one column per method, the best bold."""
+    i = ("acc", "nmi").index(metric)
+    values = {name: row[i::2] for name, row in table.items()}
+    numbers = pd.DataFrame(values, index=list(paper.DATASETS))
+    return mark_best(numbers.map("{:.1f}".format), numbers)
 
 
-def compare_with_paper(runs, variant="DMAC, released", names=paper.SAME):
-    """A variant under both ways of scoring, beside what the paper reports on the same data.
-
-    Returns
-    -------
-    pandas.DataFrame of str
-        One row per data set and metric: the paper, mean ± sd of the best epoch, the best epoch of
-        the best seed, the last epoch, the number of seeds.
-    """
-    rows = {}
-    for dataset in names:
-        part = runs[(runs.dataset == dataset) & (runs.variant == variant)]
-        for metric in ("acc", "nmi") if len(part) else ():
-            rows[dataset, metric.upper()] = {
-                "paper": f"{paper.value(dataset, metric):.2f}",
-                "oracle epoch": format_spread(part[f"oracle_{metric}"]),
-                "its best seed": f"{part[f'oracle_{metric}'].max():.1f}",
-                "last epoch": format_spread(part[metric]),
-                "seeds": len(part),
-            }
-    columns = ["paper", "oracle epoch", "its best seed", "last epoch", "seeds"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
-def format_other_systems(runs, systems, seeds):
-    """ACC and NMI of the other systems: a row per data set, below it the paper's where it has it.
+def format_other_systems(runs, systems, seeds, metric="acc"):
+    """A score of the other systems: a row per data set, below it the paper's where it has it.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         With the systems as variants; its data sets are shown, also those without a run.
     systems : iterable of str
+        A system that the paper does not have has no value there.
     seeds : dict of str to int
         How many are asked for of each system.
+    metric : {"acc", "nmi"}
 
     Returns
     -------
-    pandas.DataFrame of str
+    pandas.io.formats.style.Styler
+        The best system of every row is bold.
     """
-    systems, rows = list(systems), {}
-    for metric in ("acc", "nmi"):
-        for dataset in runs.dataset.cat.categories:
-            part = runs[runs.dataset == dataset]
-            rows[metric.upper(), dataset] = {
-                name: _cell(part[part.variant == name], metric, seeds[name]) for name in systems
-            }
-            if dataset in paper.SAME:
-                rows[metric.upper(), f"{dataset}, the paper"] = {
-                    name: f"{paper.value(dataset, metric, name):.1f}" for name in systems
-                }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=systems)
+    systems, rows, means = list(systems), {}, {}
+    for dataset in runs.dataset.cat.categories:
+        parts = {x: runs[(runs.dataset == dataset) & (runs.variant == x)] for x in systems}
+        rows[dataset] = {x: _cell(part, metric, seeds[x]) for x, part in parts.items()}
+        means[dataset] = {x: part[metric].mean() for x, part in parts.items()}
+        known = {
+            x: paper.value(dataset, metric, x)
+            for x in systems
+            if dataset in paper.SAME and x in paper.TABLE_2
+        }
+        if known:
+            row = f"{dataset}, the paper"
+            means[row] = {x: known.get(x, np.nan) for x in systems}
+            rows[row] = {x: f"{known[x]:.1f}" if x in known else NOTHING for x in systems}
+    text = pd.DataFrame.from_dict(rows, orient="index", columns=systems)
+    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=systems))
 
 
 def count_stored(runs, seeds):
@@ -170,24 +240,36 @@ def format_trials(runs, grid):
     -------
     pandas.DataFrame of str
     """
-    both, text = _with_best_of_grid(runs, grid), {}
+    both, text = with_best_of_grid(runs, grid), {}
     metrics = {"ACC": "oracle_acc", "NMI": "oracle_nmi", "ACC, last epoch": "acc"}
     for dataset in list_datasets(both):
         part = both[both.dataset == dataset]
         columns = [format_scores(part, metric, "variant", "dataset") for metric in metrics.values()]
         text[dataset] = pd.concat(columns, axis=1)
-        text[dataset].columns = list(metrics)
+        text[dataset] = text[dataset].set_axis(list(metrics), axis=1).rename(index=typeset)
     return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
 
 
-def _with_best_of_grid(runs, grid):
+def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {sp_weight:g}"):
+    """Runs of RELEASED and its variants, and of the best point of a grid on every data set.
+
+    Parameters
+    ----------
+    runs, grid : pandas.DataFrame
+    name : str
+        Of the point; its weights may stand in it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The point is the one with the highest mean at the oracle epoch.
+    """
     parts, names = [runs], []
     counts = grid.groupby("dataset", observed=True).variant.nunique()
     grid = grid[grid.dataset.isin(counts.index[counts > 1])]  # or there is nothing to choose from
-    for dataset, name in best_of(grid, list(grid.variant.cat.categories), "oracle_acc").items():
-        part = grid[(grid.dataset == dataset) & (grid.variant == name)]
-        weights = part.settings.iloc[0]
-        label = f"best of the grid, CM {weights['cm_weight']:g}, SP {weights['sp_weight']:g}"
+    for dataset, point in best_of(grid, list(grid.variant.cat.categories), "oracle_acc").items():
+        part = grid[(grid.dataset == dataset) & (grid.variant == point)]
+        label = name.format(**part.settings.iloc[0])
         parts.append(part.assign(variant=label))
         names.append(label)
     if not names:
@@ -209,7 +291,7 @@ def find_closest(runs, grid, metric="acc", names=paper.SAME):
         highest single run (``top``) and what it is a run of (``of``), the trial's means on the
         other data sets (``elsewhere``, a dict), and the number of ``others`` that were tried.
     """
-    both, rows = _with_best_of_grid(runs, grid), {}
+    both, rows = with_best_of_grid(runs, grid), {}
     for dataset in [d for d in names if d in set(both.dataset)]:
         part = both[both.dataset == dataset]
         groups = part.groupby("variant", observed=True)[f"oracle_{metric}"]
@@ -234,28 +316,22 @@ def _means_elsewhere(runs, variant, column, dataset):
     return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
 
 
-def format_ablation(runs):
+def format_ablation(runs, metric="acc"):
     """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
-    names = [v for v in runs.variant.cat.categories if v in paper.TABLE_3]
+    known_as = {"wo/PD": "wo/PD", "wo/CM": "wo/CM", "RELEASED": "DMAC"}  # in the paper
+    names = [v for v in runs.variant.cat.categories if v in known_as]
     rows = {}
     for dataset in list_datasets(runs):
         part = runs[runs.dataset == dataset]
         of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
-        known = "paper" if dataset in paper.SAME else "paper°"
-        sources = {known: None, "oracle epoch": "oracle_", "last epoch": ""}
-        if paper.value(dataset, "acc") is None:
-            del sources[known]
-        for source, prefix in sources.items():
-            rows[dataset, source] = {
-                (metric.upper(), name): (
-                    f"{paper.value(dataset, metric, name, paper.TABLE_3):.2f}"
-                    if prefix is None
-                    else _cell(part[part.variant == name], f"{prefix}{metric}", of)
-                )
-                for metric in ("acc", "nmi")
-                for name in names
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
+        if paper.value(dataset, metric) is not None:
+            known = "paper" if dataset in paper.SAME else "paper°"
+            values = {v: paper.value(dataset, metric, known_as[v], paper.TABLE_3) for v in names}
+            rows[dataset, known] = {v: f"{value:.1f}" for v, value in values.items()}
+        for source, prefix in {"oracle epoch": "oracle_", "last epoch": ""}.items():
+            cells = {v: _cell(part[part.variant == v], f"{prefix}{metric}", of) for v in names}
+            rows[dataset, source] = cells
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 
 
 def format_choices(changes):

@@ -93,6 +93,13 @@ def test_files_are_named_after_page_and_cell(tmp_path):
     assert 'alt="a &quot;line&quot;"' in index and all(name in index for name in names)
 
 
+def test_a_drawing_is_written_as_it_is():
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    shown = {"image/svg+xml": [drawing], "image/png": PIXEL}
+    drawn = cell("drawn", shown, mystnb={"image": {"alt": "x"}})
+    assert list(export.named_outputs(page(drawn))) == [("drawn", "svg", drawing.encode(), "x")]
+
+
 def test_two_figures_of_one_cell_are_refused():
     twice = cell("twice", {"image/png": PIXEL}, {"image/png": PIXEL})
     with pytest.raises(ValueError, match="'twice' shows two of one kind"):

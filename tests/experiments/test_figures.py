@@ -6,8 +6,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
+from toy_frames import three_variants
 
+from dmac.experiments import compare as comparisons
 from dmac.experiments import figures, plan, sensitivity, switches
 from dmac.experiments import records as experiments
 from dmac.experiments.page import Page
@@ -107,6 +110,7 @@ def run_cells(notebook, monkeypatch, **parameters):
     glued = set()
     monkeypatch.chdir(FOLDER)
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda _: None)
     monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.add(name))
     namespace = {}
     for cell in json.loads((FOLDER / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]:
@@ -140,7 +144,7 @@ def test_grid_has_its_axes_the_right_way(folder):
     means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
-    axis = figures.plot_grids(grid, "acc").axes[0]
+    axis = sensitivity.plot_grids(grid, "acc").axes[0]
     image = axis.images[0].get_array()
     assert image[1, 5] == pytest.approx(cell.acc.mean())
     assert axis.get_xticklabels()[5].get_text() == "2" and "structure" in axis.get_xlabel()
@@ -148,7 +152,7 @@ def test_grid_has_its_axes_the_right_way(folder):
 
 def test_lines_stand_at_the_values_of_their_runs(folder):
     runs = page(folder, dataset="PIE").fetch(plan.line_variants(), "lines", seeds=3)
-    panels = figures.plot_lines(runs, plan.LINES).axes
+    panels = sensitivity.plot_lines(runs, plan.LINES).axes
     rate = panels[list(plan.LINES).index("learning rate")]
     means = runs[runs.variant == "learning rate = 0.001"].acc.mean()
     place = list(plan.LINES["learning rate"]).index(1e-3)
@@ -157,7 +161,7 @@ def test_lines_stand_at_the_values_of_their_runs(folder):
 
 def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
     runs = page(folder).fetch(plan.COMPARISON, "comparison", plan.MAIN)
-    figure = figures.plot_epochs(runs[runs.variant == "DMAC, released"], {"PIE": 12.0})
+    figure = figures.plot_epochs(runs[runs.variant == "RELEASED"], {"PIE": 12.0})
     styles = {
         axis.get_title(loc="left") or axis.get_title(): {
             line.get_label(): line.get_linestyle() for line in axis.lines
@@ -167,3 +171,47 @@ def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
     assert styles["PIE"]["the paper"] == "-" and "best baseline" in styles["PIE"]
     assert styles["Yale-3view"]["the paper, other views"] == ":"
     assert not any(label.startswith("the paper") for label in styles["mfeat"])
+
+
+def test_scores_stand_at_their_means_with_what_is_marked():
+    runs = three_variants()
+    runs["oracle_acc"] = runs.acc + 5
+    figure = figures.plot_scores(
+        runs, also="oracle_acc", marks=lambda dataset, name: 12.0 if name == "closed" else None
+    )
+    axis = figure.axes[0]
+    found = {(round(x, 1), y) for line in axis.lines for x, y in zip(*line.get_data())}
+    assert {(22.0, 0), (27.0, 0), (72.0, 1), (12.0, 1), (33.0, 2)} <= found
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["k-means", "closed", "DMAC"]
+    assert "no runs" in figures.plot_scores(runs.iloc[:0]).axes[0].texts[0].get_text()
+
+
+def test_forest_has_a_row_for_each_difference_and_fills_what_is_clear():
+    runs = three_variants()
+    table = comparisons.paired_differences(runs, "DMAC", "closed")
+    figure = figures.plot_forest(
+        {"PIE and BBC": {"DMAC": table}}, over=("all",),
+        marks={"PIE and BBC": ("the paper", pd.Series({"PIE": 3.0, "elsewhere": 1.0}))},
+    )  # fmt: skip
+    axis = figure.axes[0]
+    names = [tick.get_text() for tick in axis.get_yticklabels()]
+    assert names == ["PIE", "BBC", "mean of all"]
+    faces = {}
+    for container in axis.containers:
+        x, y = container.lines[0].get_data()
+        faces[names[round(y[0])]] = x[0], container.lines[0].get_markerfacecolor()
+    assert faces["PIE"] == (pytest.approx(table["mean"]["PIE"]), "C0")
+    assert faces["mean of all"] == (pytest.approx(table["mean"].mean()), "white")
+    crosses = [line for line in axis.lines if line.get_label() == "the paper"]
+    assert [line.get_xdata().tolist() for line in crosses] == [[3.0]]
+    assert "no runs" in figures.plot_forest({"x": {"y": table[:0]}}).axes[0].texts[0].get_text()
+
+
+def test_changes_have_their_interval_over_the_data_sets():
+    table = pd.DataFrame({"PIE": [2.0, -1.0], "BBC": [4.0, -1.0]}, ["up", "down"])
+    axis = figures.plot_changes(table.assign(mean=table.mean(axis=1))).axes[0]
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["down", "up"]
+    assert [bar.get_width() for bar in axis.patches] == [-1.0, 3.0]
+    low, high = axis.collections[0].get_segments()[1][:, 0]
+    half = comparisons.interval([2.0, 4.0])[1]
+    assert (low, high) == (pytest.approx(3 - half), pytest.approx(3 + half))

@@ -1,5 +1,9 @@
 """Tables of the experiments, on runs whose answers are known."""
 
+import re
+
+import numpy as np
+import pandas as pd
 import pytest
 from toy_frames import frame, grid_frame, several, three_variants
 
@@ -34,16 +38,19 @@ def test_other_systems_stand_beside_the_paper():
     ]
     runs = frame(rows, list(seeds), ["PIE", "mfeat"], seeds=10)
     table = tables.format_other_systems(runs, seeds, seeds)
-    names = ["PIE", "PIE, the paper", "mfeat"]
-    assert list(table.index) == [(metric, name) for metric in ("ACC", "NMI") for name in names]
-    assert table.loc[("ACC", "PIE")].tolist() == ["20.0", "21.0 ± 1.4 (2)", "–"]
-    assert table.loc[("NMI", "PIE, the paper")].tolist() == ["44.2", "63.3", "64.2"]
-    assert table.loc[("ACC", "mfeat")].tolist() == ["–", "61.0 ± 1.0", "–"]
+    assert bold(table) == {("PIE", "LMVSC"), ("PIE, the paper", "LMVSC"), ("mfeat", "LMVSC")}
+    assert list(table.data.index) == ["PIE", "PIE, the paper", "mfeat"]
+    assert table.data.loc["PIE"].tolist() == ["20.0", "21.0 ± 1.4 (2)", "–"]
+    assert table.data.loc["mfeat"].tolist() == ["–", "61.0 ± 1.0", "–"]
+    by_nmi = tables.format_other_systems(runs, seeds, seeds, "nmi").data
+    assert by_nmi.loc["PIE, the paper"].tolist() == ["44.2", "63.3", "64.2"]
+    new = tables.format_other_systems(runs, ["GMC", "of a library"], {"GMC": 1, "of a library": 1})
+    assert new.data["of a library"].tolist() == ["–", "–", "–"]
     counts = tables.count_stored(runs, seeds)
     assert counts.loc["LMVSC"].tolist() == [3, 6, 5, 1]
     assert counts.loc["SURER"].tolist() == [2, 4, 0, 4]
     nothing = runs.iloc[:0]
-    assert set(tables.format_other_systems(nothing, seeds, seeds).loc[("ACC", "mfeat")]) == {"–"}
+    assert set(tables.format_other_systems(nothing, seeds, seeds).data.loc["mfeat"]) == {"–"}
     assert tables.count_stored(nothing, seeds)["not yet run"].tolist() == [2, 6, 4]
 
 
@@ -54,12 +61,54 @@ def test_failed_runs_are_counted():
     assert table.loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
 
 
-def test_paper_s_table_marks_its_best():
+def test_paper_s_table_has_its_best_bold():
     table = tables.format_paper_scores()
-    assert table.loc[("ACC", "DMAC"), "PIE"] == "43.24*"
-    assert table.loc[("NMI", "DMAC"), "PIE"] == "68.16*"
-    assert table.loc[("ACC", "DFP-GNN"), "NUS"] == "29.42*"
-    assert table.loc[("NMI", "DFP-GNN"), "NUS"] == "16.12"
+    assert table.data.loc["PIE", "DMAC"] == "43.2" and table.data.loc["NUS", "DFP-GNN"] == "29.4"
+    assert {("PIE", "DMAC"), ("NUS", "DFP-GNN")} <= bold(table)
+    by_nmi = tables.format_paper_scores(metric="nmi")
+    assert by_nmi.data.loc["NUS", "DFP-GNN"] == "16.1"
+    assert ("ALOI", "LMVSC") in bold(by_nmi) and ("ALOI", "DMAC") not in bold(by_nmi)
+
+
+def test_recipes_stand_beside_the_paper_and_the_best_pipeline(runs):
+    more = [*several("Yale-3view", "DMAC", [20.0]), *several("NGs", "DMAC", [20.0])]
+    both = tables.join_runs([runs, frame(more, seeds=3)])
+    table = tables.compare_recipes(both, ["DMAC"], ["k-means", "closed"])
+    assert list(table.data) == ["the paper", "DMAC", "no training"]
+    assert table.data.loc["PIE"].tolist() == ["43.2", "33.0 ± 2.6", "72.0 ± 2.6"]
+    assert table.data.loc["BBC"].tolist() == ["88.6", "90.5 ± 0.7 (2)", "72.0 ± 2.6"]
+    assert table.data.loc["Yale-3view"].tolist() == ["78.2°", "20.0 (1)", "–"]
+    assert table.data.loc["NGs", "the paper"] == "–"
+    expected = {"PIE": "no training", "BBC": "DMAC", "Yale-3view": "DMAC", "NGs": "DMAC"}
+    assert bold(table) == set(expected.items())
+
+
+def test_best_are_bold_and_equal_ones_all_of_them():
+    values = pd.DataFrame({"a": [1.04, np.nan], "b": [1.0, 3.0], "c": [0.9, 2.0]}, ["x", "y"])
+    table = tables.mark_best(values.map("{:.1f}".format), values)
+    assert bold(table) == {("x", "a"), ("x", "b"), ("y", "b")}
+    assert "nan" in table.to_html() and table.to_html() == tables.mark_best(
+        values.map("{:.1f}".format), values
+    ).to_html()
+
+
+def bold(table):
+    """Row and column of the bold cells of a styled table."""
+    rows, columns = table.data.index, table.data.columns
+    rules = table.to_html().split("</style>")[0]
+    assert rules.count("font-weight: bold") == rules.count("{") <= 1
+    return {
+        (rows[int(i)], columns[int(j)]) for i, j in re.findall(r"row(\d+)_col(\d+)", rules)
+    }
+
+
+def test_names_have_typeset_numbers():
+    assert tables.typeset("lr 3e-05, 100 epochs of pre-training") == (
+        "lr 3 × 10⁻⁵, 100 epochs of pre-training"
+    )
+    assert tables.typeset("m = 1.0") == "m = 1" and tables.typeset("lr 0.0001") == "lr 10⁻⁴"
+    for name in ("views whitened to 2c", "k-means++ in every epoch", "CCV-20d", "100Leaves"):
+        assert tables.typeset(name) == name
 
 
 def test_trials_stand_below_each_other_by_data_set():
@@ -75,15 +124,6 @@ def test_trials_stand_below_each_other_by_data_set():
 def released_runs(dataset, values, oracle):
     rows = several(dataset, "RELEASED", values)
     return [row | {"oracle_acc": o, "oracle_nmi": o + 20} for row, o in zip(rows, oracle)]
-
-
-def test_beside_the_paper():
-    runs = frame(released_runs("PIE", [30.0, 34.0], [35.0, 37.0]))
-    table = tables.compare_with_paper(runs, "RELEASED")
-    row = table.loc[[("PIE", "ACC")]].iloc[0]
-    assert row.tolist() == ["43.24", "36.0 ± 1.4", "37.0", "32.0 ± 2.8", 2]
-    assert table.loc[[("PIE", "NMI")]].iloc[0]["its best seed"] == "57.0"
-    assert tables.compare_with_paper(runs, "none").empty
 
 
 def test_grid_chooses_the_best_point_by_its_mean():
@@ -113,11 +153,25 @@ def test_choices_name_the_fields_before_and_after():
 def test_ablation_shows_the_paper_and_both_scores():
     rows = [
         row | {"oracle_acc": row["acc"] + 5, "oracle_nmi": row["nmi"] + 5}
-        for name, values in {"wo/PD": [30, 31], "wo/CM": [34, 35], "DMAC": [34, 36]}.items()
+        for name, values in {"wo/PD": [30, 31], "wo/CM": [34, 35], "RELEASED": [34, 36]}.items()
         for row in several("Yale-3view", name, values)
     ]
     runs = frame(rows, list(plan.ABLATED))
-    column = tables.format_ablation(runs)["ACC", "wo/PD"].loc["Yale-3view"]
-    assert column["paper°"] == "66.02" and column["last epoch"] == "30.5 ± 0.7"
-    oracle = tables.format_ablation(runs).loc[("Yale-3view", "oracle epoch")]
-    assert oracle["ACC", "DMAC"] == "40.0 ± 1.4"
+    column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
+    assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
+    by_nmi = tables.format_ablation(runs, "nmi")
+    assert by_nmi.loc[("Yale-3view", "oracle epoch"), "RELEASED"] == "50.0 ± 1.4"
+    assert by_nmi.loc[("Yale-3view", "paper°"), "RELEASED"] == "78.1"
+    assert tables.format_ablation(runs.iloc[:0]).empty
+
+
+@pytest.mark.parametrize(
+    "x, digits, text",
+    [
+        *((5.0, 2, "5"), (0.0, 1, "0"), (15.99, 3, "16"), (100.0, 3, "100"), (-0.5, 2, "−0.5")),
+        *((3e-10, 1, "3 × 10⁻¹⁰"), (1e-17, 2, "10⁻¹⁷"), (123456, 2, "1.2 × 10⁵")),
+        *((-2.34e-7, 2, "−2.3 × 10⁻⁷"), (9.99e-4, 2, "0.001"), (float("nan"), 2, "–")),
+    ],
+)
+def test_numbers_have_few_digits_and_powers_of_ten(x, digits, text):
+    assert tables.format_number(x, digits) == text
