@@ -23,6 +23,31 @@ def format_spread(values, of=0, digits=1, failed=0):
     return text.replace("-", "−") + (f" ({failed} failed)" if failed else "")
 
 
+def format_number(x, digits=2):
+    """A number in few digits: 5 rather than 5.0000, and 3 × 10⁻¹⁰ rather than 3e-10.
+
+    Parameters
+    ----------
+    x : float
+    digits : int
+        Significant ones, from 1. Zeros at the end are left out.
+
+    Returns
+    -------
+    str
+        With a power of ten below 0.001 and from 100 000 on.
+    """
+    if not np.isfinite(x):
+        return NOTHING
+    mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
+    if x == 0 or -3 <= int(exponent) < 5:
+        return f"{float(f'{x:.{digits}g}'):.10f}".rstrip("0").rstrip(".").replace("-", "−")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    factor = {"1": "", "-1": "-"}.get(mantissa, f"{mantissa} × ")
+    return f"{factor}10{power}".replace("-", "−")
+
+
 def _cell(runs, metric, of=0, digits=1):
     return format_spread(runs[metric], of, digits, failed=int(runs.error.notna().sum()))
 
