@@ -276,7 +276,8 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None)
         value = torch.zeros((), dtype=torch.float64)
         for rows in slices:  # the mean over samples is a sum over blocks
             xs = [take(x, rows) for x in views]
-            z = fuse([encode(x) for encode, x in zip(encoders, xs)], normalize=normalize)
+            zs = [encode(x) for encode, x in zip(encoders, xs)]
+            z = fuse(zs, normalize=normalize)
             loss = sum(decoder.loss(z, x) for decoder, x in zip(decoders, xs))
             loss = loss * (len(z) / n)
             loss.backward()

@@ -111,7 +111,8 @@ def losses_on(network, zs, z, draws, recipe, *, idle=True):
                 for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
             ]
             cm = consistency_loss(fs, recipe.mutual_information)
-    pulling = [(w, term) for w, term in ((recipe.al_weight, al), (recipe.cm_weight, cm)) if w > 0]
+    weighed = (recipe.al_weight, al), (recipe.cm_weight, cm)
+    pulling = [(w, term) for w, term in weighed if w > 0]
     total = sum(w * term for w, term in [*pulling, (recipe.sp_weight, sp)])
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
@@ -274,7 +275,8 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
     """
     start = time.perf_counter()
     zs, z = network.embed(views)
-    losses = losses_on(network, zs, z, source.draws(zs, z, k), recipe, idle=last is None)
+    draws = source.draws(zs, z, k)
+    losses = losses_on(network, zs, z, draws, recipe, idle=last is None)
     optimiser.zero_grad()
     (losses.total / n_processes()).backward()
     sum_gradients(p for group in optimiser.param_groups for p in group["params"])

@@ -67,7 +67,7 @@ def view_tensor(view, dtype=torch.float32, device="cpu"):
 
 
 class _SparseProduct(torch.autograd.Function):
-    """x w for a constant sparse x; the gradient is x^T g with the stored transpose."""
+    """x w for a constant sparse x; the gradient takes the transpose."""
 
     @staticmethod
     def forward(ctx, view, w):

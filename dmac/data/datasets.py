@@ -29,6 +29,12 @@ class Dataset:
         The variables in the file, sizes and quirks.
     description : str
         What the samples and views are, and how the set relates to the paper's Table 1.
+    n_samples : int
+        n.
+    dims : tuple of int
+        Widths of the v views.
+    n_clusters : int
+        c, the classes.
     """
 
     name: str
@@ -38,6 +44,9 @@ class Dataset:
     sha256: str
     layout: str
     description: str
+    n_samples: int = 0
+    dims: tuple = ()
+    n_clusters: int = 0
 
     @property
     def filename(self):
@@ -71,6 +80,9 @@ DATASETS = {
             "aff9c5064a4e0240f47874509cb1377cc4d56a85c6493eca6d7417863e9c5231",
             "X1, X2, X3 (680 x 484, 256, 279, float64), Y 1..68, sorted, 10 a class",
             "PIE faces, 680 samples of 68 persons, 3 views: the paper's PIE exactly",
+            n_samples=680,
+            dims=(484, 256, 279),
+            n_clusters=68,
         ),
         Dataset(
             "BBC",
@@ -79,6 +91,9 @@ DATASETS = {
             "d126e551266aa0e8c6883b29a6468b3c09739c2ef61dde2df3b78179f42080bd",
             "X cell (1, 4) of sparse 685 x 4659, 4633, 4665, 4684, Y 1..5, sorted; raw term counts",
             "BBC news, 685 documents, 5 topics, 4 text segments as views: the paper's BBC exactly",
+            n_samples=685,
+            dims=(4659, 4633, 4665, 4684),
+            n_clusters=5,
         ),
         Dataset(
             "CCV-20d",
@@ -89,6 +104,9 @@ DATASETS = {
             "X cell (1, 3) of 6773 x 20, Y 1..20, unsorted; some rows are numerically zero",
             "Columbia consumer video, 6773 samples of 20 classes: the paper's samples and classes "
             "with 20-dimensional reductions as views, not the paper's views",
+            n_samples=6773,
+            dims=(20, 20, 20),
+            n_clusters=20,
         ),
         Dataset(
             "ALOI-10",
@@ -99,6 +117,9 @@ DATASETS = {
             "X cell (1, 4), transposed (64, 64, 77, 13 x 1079), truth 1..10; columns at 3e13",
             "ALOI object images, 1079 samples of 10 objects, 4 views: a subset, not the paper's "
             "100 classes",
+            n_samples=1079,
+            dims=(64, 64, 77, 13),
+            n_clusters=10,
         ),
         Dataset(
             "Yale-3view",
@@ -107,6 +128,9 @@ DATASETS = {
             "9caee249a4d2f0e653fa95a7731921991ca9594b8a3d0959b3e961520a638cb2",
             "X cell (3, 1) of 165 x 9, 512, 50, Y 1..15, sorted, 11 a class",
             "Yale faces, 165 samples of 15 persons: the paper's faces, other views",
+            n_samples=165,
+            dims=(9, 512, 50),
+            n_clusters=15,
         ),
         Dataset(
             "BBCSport",
@@ -115,6 +139,9 @@ DATASETS = {
             "c9fe9b76dfb96accf856bf3fbcf9a2b07bdc113d28f70e79ed4032adf05550af",
             "X cell (1, 2) of sparse 544 x 3183, 3203, Y 1..5",
             "BBC sport news, 544 documents in 5 topics, 2 text segments as views; not in the paper",
+            n_samples=544,
+            dims=(3183, 3203),
+            n_clusters=5,
         ),
         Dataset(
             "NGs",
@@ -123,6 +150,9 @@ DATASETS = {
             "9af539d5d9608bebe7d7ed97290571464f7dc51e7ab6a2c8d35d7eb13c3f7f0d",
             "data cell (1, 3), transposed (2000 x 500), truelabel cell of 3 equal vectors 1..5",
             "A subset of 20 newsgroups, 500 documents in 5 groups, 3 views; not in the paper",
+            n_samples=500,
+            dims=(2000, 2000, 2000),
+            n_clusters=5,
         ),
         Dataset(
             "HandWritten",
@@ -133,6 +163,9 @@ DATASETS = {
             "X cell (1, 6) of 2000 x 240, 76, 216, 47, 64, 6 (uint8, uint16, float64), Y 0..9",
             "UCI Multiple Features in full precision, 2000 numerals, 6 views in another order than "
             "mfeat; not in the paper",
+            n_samples=2000,
+            dims=(240, 76, 216, 47, 64, 6),
+            n_clusters=10,
         ),
         Dataset(
             "100Leaves",
@@ -142,6 +175,9 @@ DATASETS = {
             "data cell (1, 3), transposed (64 x 1600), truelabel cell of 3 equal vectors 1..100",
             "Leaves of 100 plant species, 1600 samples, 3 views (shape, texture, margin); not in "
             "the paper",
+            n_samples=1600,
+            dims=(64, 64, 64),
+            n_clusters=100,
         ),
         Dataset(
             "3Sources",
@@ -150,6 +186,9 @@ DATASETS = {
             "02954038b3f3cb0e443ce09cbde08e9cc378d254beae536287304de000e0bf02",
             "data cell (1, 3), transposed (3560, 3631, 3068 x 169, uint8), truelabel cell 1..6",
             "News told by three sources, 169 stories in 6 topics, word counts; not in the paper",
+            n_samples=169,
+            dims=(3560, 3631, 3068),
+            n_clusters=6,
         ),
         Dataset(
             "CiteSeer",
@@ -158,6 +197,9 @@ DATASETS = {
             "36808ee290d157afbaf30b0a056ba857c364be954892badb0e4952476bcdc160",
             "fea cell (1, 2) of sparse 3312 x 3312 (citations), 3703 (words), gt 1..6, unsorted",
             "Scientific papers, 3312 in 6 fields, citations and words as views; not in the paper",
+            n_samples=3312,
+            dims=(3312, 3703),
+            n_clusters=6,
         ),
         Dataset(
             "Cora",
@@ -168,6 +210,9 @@ DATASETS = {
             "4 are the same matrix, 1143 rows of which are zero",
             "Scientific papers, 2708 in 7 fields, citations and words as views, one of them twice; "
             "not in the paper",
+            n_samples=2708,
+            dims=(2708, 1433, 2706, 2706),
+            n_clusters=7,
         ),
         Dataset(
             "HW2sources",
@@ -176,6 +221,9 @@ DATASETS = {
             "75843f61557ab3a673c2435445551da181b80c3aa0886829d5dc202cb26ff2be",
             "data cell (2, 1) of 2000 x 784, 256 (uint8), labels 1..10, sorted",
             "Numerals from two sources, 2000 pairs of images of the same digit; not in the paper",
+            n_samples=2000,
+            dims=(784, 256),
+            n_clusters=10,
         ),
         Dataset(
             "Hdigit",
@@ -183,7 +231,10 @@ DATASETS = {
             "Hdigit.mat",
             "5ec8b26ab443c5296c7f6d71074a6827d722ab49ab7144cfa5b832891b053aa7",
             "X cell (2, 1) of 10000 x 784, 256 (uint8), Y 1..10, sorted",
-            "The same with 10000 pairs; not in the paper",
+            "Numerals from two sources, 10000 pairs of images of the same digit; not in the paper",
+            n_samples=10000,
+            dims=(784, 256),
+            n_clusters=10,
         ),
         Dataset(
             "WebKB",
@@ -192,6 +243,9 @@ DATASETS = {
             "42a7ab1b44808164aaec8ce24d9201fc4bfe45ba6d08497778953869fb692f84",
             "X cell (2, 1) of 1051 x 1840, 3000, Y 1..2, sorted; five rows of each view are zero",
             "Web pages of universities, 1051 in 2 classes, links and words; not in the paper",
+            n_samples=1051,
+            dims=(1840, 3000),
+            n_clusters=2,
         ),
         Dataset(
             "MNIST-4",
@@ -201,6 +255,9 @@ DATASETS = {
             "7dbb45040d6ecd41f68f6076efeabe78b466721894dde382b9a258ce10b22502",
             "X cell (3, 1) of 4000 x 30, 9, 30, y 1..4, sorted; columns of very different scale",
             "Handwritten digits 0 to 3, 4000 images, 3 reductions as views; not in the paper",
+            n_samples=4000,
+            dims=(30, 9, 30),
+            n_clusters=4,
         ),
     )
 }

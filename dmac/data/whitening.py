@@ -68,7 +68,8 @@ class RowNormalizer:
             rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
             above, norms = above[rows], norms[rows]
             out = x.copy()
-            out.data = np.divide(x.data, self.floor_, out=scaled / norms, where=~above)
+            unit = scaled / norms
+            out.data = np.divide(x.data, self.floor_, out=unit, where=~above)
             return out
         below = ~above
         scaled[above] /= norms[above, None]
@@ -155,7 +156,7 @@ class Whitening:
         sparse = scipy.sparse.issparse(x)
         n, d = x.shape
         exponent = largest_exponent(x)
-        x = scale_exactly(x, -exponent)  # the largest entry is near 1: no sum overflows
+        x = scale_exactly(x, -exponent)  # entries up to about 1: no overflow
         mean = np.asarray(x.mean(0)).ravel()
         few = rank is not None and 2 * rank < min(n, d)
         if few and (sparse or min(n, d) > 500):

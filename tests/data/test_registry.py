@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
+import dmac
 from dmac.data.datasets import BASE_URL, DATASETS, Dataset
 from dmac.data.registry import DownloadError, fetch
 
@@ -172,6 +173,7 @@ def test_table():
         assert entry.layout and entry.description and entry.path.endswith(".mat")
         assert entry.url().startswith(f"{BASE_URL}/{entry.repository}/{entry.commit}/")
         assert entry.repository in entry.citation and entry.commit in entry.citation
+        assert 1 < entry.n_clusters < entry.n_samples and min(entry.dims) > 0
     assert len({entry.sha256 for entry in DATASETS.values()}) == len(DATASETS)
 
 
@@ -179,8 +181,11 @@ DATA = os.environ.get("DMAC_DATA")  # read before the fixture above unsets it
 
 
 @pytest.mark.parametrize("name", list(DATASETS))
-def test_real_files_have_the_registered_hashes(name, monkeypatch):
+def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
     if not DATA or not any(Path(DATA).rglob(DATASETS[name].filename)):
         pytest.skip(f"{DATASETS[name].filename} is not in the folder named by DMAC_DATA")
     monkeypatch.setenv("DMAC_DATA", DATA)
     assert fetch(name.upper()).name == DATASETS[name].filename
+    data, entry = dmac.load(name), DATASETS[name]
+    found = (data.n_samples, data.dims, data.n_clusters)
+    assert found == (entry.n_samples, entry.dims, entry.n_clusters)
