@@ -68,7 +68,7 @@ CONSTANTS = {
 }
 
 #: What is done to the first view; see `disturb`.
-DISTURBED = ("duplicate", "noise", "shuffled", "empty rows")
+DISTURBED = ("duplicate", "noise", "shuffled", "empty rows", "left out")
 
 
 def disturb(views, kind, seed):
@@ -77,9 +77,10 @@ def disturb(views, kind, seed):
     Parameters
     ----------
     views : list of v arrays or CSR matrices (n, d_a)
-    kind : {"duplicate", "noise", "shuffled", "empty rows"}
+    kind : {"duplicate", "noise", "shuffled", "empty rows", "left out"}
         The first view a second time; a view of 64 columns of Gaussian noise more; the first view
-        once more, its samples in another order; or the first view with 40 % of its rows 0.
+        once more, its samples in another order; the first view with 40 % of its rows 0; or all
+        views but the first.
     seed : int
 
     Returns
@@ -104,6 +105,8 @@ def disturb(views, kind, seed):
         if scipy.sparse.issparse(views[0]):
             return [scipy.sparse.diags(keep.astype(float)) @ views[0], *views[1:]]
         return [np.where(keep[:, None], views[0], 0), *views[1:]]
+    if kind == "left out":
+        return list(views[1:])
     raise ValueError(f"kind is {kind!r}, it must be one of {DISTURBED}")
 
 
@@ -144,6 +147,6 @@ GROUPS = {
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
     "closed form, parts": _group(_runs_of(PARTS), 1),
     "closed form, trained": _group(_runs_of(TRAINED), 3),
-    "closed form, ideas": _group(_runs_of(IDEAS), 10),
+    "closed form, ideas": _group(_runs_of(IDEAS), 3),
     "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }

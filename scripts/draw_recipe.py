@@ -1,0 +1,65 @@
+"""Draw CLOSED_FORM, step by step, as SVG with text: the picture of chapter 11.
+
+``python scripts/draw_recipe.py`` writes book/_static/closed-form.svg.
+"""
+
+from draw_model import BLUE, GREEN, ORANGE, PURPLE, RED, STATIC, STYLE, arrow, box, text
+
+FILE = STATIC / "closed-form.svg"
+WIDTH, HEIGHT = 640, 372
+
+#: The steps in the order of reading: middle, width, colour, lines.
+STEPS = {
+    "views": (66, 60, 112, BLUE, ("views,", "unit rows")),
+    "levels": (236, 60, 156, BLUE, ("two levels:", "whitened, plain")),
+    "blocks": (420, 60, 140, BLUE, ("blocks: all views,", "each view")),
+    "sets": (574, 60, 116, ORANGE, ("anchor sets", "in each block")),
+    "graph": (540, 186, 184, GREEN, ("one averaged graph", "G = B Bᵀ, never formed")),
+    "filter": (312, 186, 176, PURPLE, ("eigenvectors, weighed", "by the filter")),
+    "labels": (92, 186, 164, PURPLE, ("unit rows, k-means:", "labels")),
+    "votes": (312, 312, 216, ORANGE, ("votes: filtered rows and", "a learned map join each block")),
+    "guard": (92, 312, 164, RED, ("guard: are the labels", "with votes as stable?")),
+}
+ARROWS = (
+    ((122, 60), (158, 60)),
+    ((314, 60), (350, 60)),
+    ((490, 60), (516, 60)),
+    ((574, 88), (574, 158)),
+    ((448, 186), (400, 186)),
+    ((224, 186), (174, 186)),
+    ((312, 214), (312, 284)),
+    ((420, 312), (540, 312), (540, 214)),
+    ((92, 214), (92, 284)),
+)
+
+
+def _step(x, y, width, colour, lines):
+    return box(x, y, width, 56, colour) + "".join(
+        text(x, y + 20 * i - 5, line, True) for i, line in enumerate(lines)
+    )
+
+
+def draw():
+    """The picture.
+
+    Returns
+    -------
+    str
+        An SVG file.
+    """
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+            f'width="{WIDTH}" height="{HEIGHT}">',
+            "<title>The recipe CLOSED_FORM, step by step</title>",
+            f"<style>{STYLE.split('@media')[0]}</style>",
+            *(arrow(*points) for points in ARROWS),
+            *(_step(*step) for step in STEPS.values()),
+            text(484, 302, "once more", True),
+            "</svg>\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    FILE.write_text(draw(), encoding="utf-8")
