@@ -4,13 +4,13 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 ``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
 ``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12), and
 for chapter 13 the wing ``peers``. Chapter 11's recipe without a network is ``spectral``, with its
-parts in ``blocks``, ``averaged_graph``, ``spectral_filter``, ``votes``, ``refinement`` and
-``trained_map``, and ``model_selection`` judges labels on its graph. ``network``, ``sampling``,
-``fitting`` and ``persistence`` join them, ``distributed`` is the command for several processes, and
-``reference`` the dense reading of the equations that the tests compare with. Beside them are four
-wings: ``data`` reads and prepares views, ``compute`` is what the mathematics runs on, ``peers`` has
-the nine other systems of the paper's comparison, one class each, and ``experiments`` the runs behind
-the book's pages.
+parts in ``blocks``, ``averaged_graph``, ``spectral_filter``, ``votes`` and ``spectral_model``;
+``refinement`` and ``trained_map`` are what chapter 14 adds, and ``model_selection`` judges labels
+on its graph. ``network``, ``sampling``, ``fitting`` and ``persistence`` join them, ``distributed``
+is the command for several processes, and ``reference`` the dense reading of the equations that the
+tests compare with. Beside them are four wings: ``data`` reads and prepares views, ``compute`` is
+what the mathematics runs on, ``peers`` has the nine other systems of the paper's comparison, one
+class each, and ``experiments`` the runs behind the book's pages.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.

@@ -56,8 +56,8 @@ def draw_sets(
 
     A row of zeros in a view says nothing. So anchors come from the samples that have all views of
     the block; the other samples are compared with them in the views that they have, and the row of
-    one without any is 0 in the factor. That needs 2 (k + 1) samples that have all views; with fewer,
-    zeros count as values.
+    one without any is 0 in the factor. That needs 2 (k + 1) samples that have all views; with
+    fewer, zeros count as values.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def rows_on(sets, x, n_neighbors):
 
 
 def known(x, widths):
-    """Which views each sample has: (n, r) -> (n, number of widths), bool. A row of zeros is none."""
+    """Which views a sample has: (n, r) -> (n, number of widths), bool; a row of zeros is none."""
     if not widths:
         return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
     parts = x[:, : sum(widths)].split(list(widths), 1)

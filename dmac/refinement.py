@@ -1,10 +1,10 @@
 r"""Anchors and noise that learn: the paper's three ideas in forms whose gradient reaches them.
 
 In the paper the anchors move with the embedding, and in the substitutes that were tried before
-nothing moved them at all. Here the embedding is given, by the spectral recipe's first graph, and the
-anchors of its blocks, or the noise on them, are what a loss trains. The samples of a step are split
-in two: anchors get their values from one half, and are judged on the other. Chapter 11 of the book
-measures every form.
+nothing moved them at all. Here the embedding is given, by the spectral recipe's first graph, and
+the anchors of its blocks, or the noise on them, are what a loss trains. The samples of a step are
+split in two: anchors get their values from one half, and are judged on the other. Chapter 14 of the
+book derives every form, chapter 15 measures them.
 """
 
 import math
@@ -78,10 +78,11 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
 
     - "prediction": :math:`\frac{1}{|B|}\sum_{i \in B} \|z_i - \hat z_i\|^2`, the structure loss of
       held-out samples, with the filtered rows z.
-    - "balanced entropy": the paper's anchor learning loss :eq:`eq:anchor-learning`, with a bandwidth
-      from the data and all anchors kept in use (:func:`dmac.anchors.anchor_learning_loss`).
-    - "cross-entropy": :math:`-\frac{1}{|B|}\sum_{i \in B} \sum_k p_{ik} \log \hat q_{ik}`, with q the
-      soft assignments and p what the other blocks' graphs predict of them.
+    - "balanced entropy": the paper's anchor learning loss :eq:`eq:anchor-learning`, with a
+      bandwidth from the data and all anchors kept in use
+      (:func:`dmac.anchors.anchor_learning_loss`).
+    - "cross-entropy": :math:`-\frac{1}{|B|}\sum_{i \in B} \sum_k p_{ik} \log \hat q_{ik}`, with q
+      the soft assignments and p what the other blocks' graphs predict of them.
     - "information": minus the mutual information of :math:`\hat q` and p, with the joint
       distribution :math:`\frac{1}{|B|} \hat Q^T P`, which is not symmetrised.
     - "noise by prediction": anchors stay, and carry noise :math:`\sigma_j \epsilon`; the

@@ -1,6 +1,6 @@
 """Clustering in closed form: averaged anchor graphs, a spectral filter, guarded votes. No network.
 
-Chapter 11 of the book derives the recipe and measures it.
+Chapter 11 of the book derives the recipe, chapter 15 measures it.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
 
     Beside the labels it measures how well each view agrees with the result,
     :math:`\mathrm{Tr}(U^T G_a U) / (c - 1)` over the leading c eigenvectors but the constant one,
-    with :math:`G_a` the average of the graphs of view a: 1 where the view's graph supports them fully.
+    with :math:`G_a` the average of the graphs of view a: 1 where its graph supports them fully.
 
     Parameters
     ----------
@@ -200,7 +200,8 @@ def _gather(x):
 def _agreement(u, graph, factors, blocks, n_views):
     """Of every view with the leading eigenvectors; nan without blocks of its own.
 
-    ``u`` (n, q) are the eigenvectors times the roots of the shares; a view is asked for its samples.
+    ``u`` (n, q) are the eigenvectors times the roots of the shares; a view answers for the samples
+    that it has.
     """
     y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
     found = np.zeros((n_views, 2))

@@ -1,9 +1,9 @@
-r"""A network on the averaged graph: REVISED's encoder and loss, with the graph of the spectral recipe.
+r"""A network on the averaged graph: REVISED's encoder and loss, CLOSED_FORM's graph.
 
 It is a linear map of all features plus a correction with one hidden layer, trained by the structure
 loss under the orthonormal fusion. As a ballot it stands in place of the linear map alone
-(:func:`dmac.votes.learned_map`), and as the embedding in place of the eigenvectors. Chapter 11 of
-the book measures both.
+(:func:`dmac.votes.learned_map`), and as the embedding in place of the eigenvectors. Chapter 14 of
+the book derives it, chapter 15 measures both.
 """
 
 import math
@@ -22,7 +22,7 @@ _STEP = 5e-3
 
 @dataclass(frozen=True)
 class TrainedMap:
-    """What was trained: :math:`f \\mapsto W^T f + V^T \\mathrm{ReLU}(U^T f)`, f with a 1 at its end.
+    r"""What was trained, :math:`W^T f + V^T \mathrm{ReLU}(U^T f)`; f has a 1 at its end.
 
     Attributes
     ----------
@@ -68,8 +68,8 @@ def trained_map(features, graph, n_functions, ridge, epochs, generator):
 
     :math:`\Phi` the linear map plus its correction on all samples: the structure loss
     :eq:`eq:trace-form` under :eq:`eq:orthonormal-fusion`, on the graph G of all anchor sets. The
-    linear part starts at :func:`dmac.votes.learned_map`, the correction at 0. At the end Z is turned
-    to the directions in which :math:`Z^T G Z` is diagonal (Rayleigh and Ritz).
+    linear part starts at :func:`dmac.votes.learned_map`, the correction at 0. At the end Z is
+    turned to the directions in which :math:`Z^T G Z` is diagonal (Rayleigh and Ritz).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The runs behind CLOSED_FORM: sixteen data sets, its parts, its constants, and views that are bad.
 
 It was developed on nine sets; seven others, looked at once on the way, are there to confirm it.
-Chapter 11 shows the runs, which :func:`dmac.experiments.plan.full` lists with all others.
+Chapters 11 and 15 show the runs, which :func:`dmac.experiments.plan.full` lists with all others.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Tables of chapter 11: CLOSED_FORM beside REVISED and the shallow pipelines, on sixteen data sets.
+"""Tables of chapter 15: CLOSED_FORM beside REVISED and the shallow pipelines, on sixteen data sets.
 
 They read frames of the groups in :mod:`dmac.experiments.generalise` and
 :mod:`dmac.experiments.switches`.
@@ -15,7 +15,7 @@ CLOSED, TRAINED, SINGLE, PICKED = "CLOSED_FORM", "REVISED", "best single", "best
 
 
 def read_runs(results=records.RESULTS):
-    """The stored runs of all groups that chapter 11 shows, by the group's name; scores in %.
+    """The stored runs of all groups that chapters 11 and 15 show, by the group's name; scores in %.
 
     Parameters
     ----------

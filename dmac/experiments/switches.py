@@ -10,7 +10,7 @@ from dmac.experiments import search
 from dmac.experiments.run import BASELINES, EARLY, settings_of
 from dmac.recipes import REVISED, Recipe
 
-#: The data sets of chapter 11, in the order of its tables.
+#: The data sets of chapter 15, in the order of its tables.
 DATASETS = (
     "PIE",
     "BBC",

@@ -1,4 +1,4 @@
-"""Tables of chapter 11 over sixteen data sets: which runs they take, means, intervals, choices."""
+"""Tables of chapter 15 over sixteen data sets: which runs they take, means, intervals, choices."""
 
 import pandas as pd
 import pytest

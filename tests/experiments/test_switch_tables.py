@@ -1,4 +1,4 @@
-"""Tables of chapter 11: paired changes, intervals over seeds and data sets, steps of a walk."""
+"""Tables of chapter 15: paired changes, intervals over seeds and data sets, steps of a walk."""
 
 import pytest
 
