@@ -91,6 +91,7 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     weights = [block.weight for block in blocks]
     sets, factors = draw(blocks, False)
     graph = first = AveragedGraph(factors, weights)
+    m = sets[0].u.shape[1]  # fewer than asked for where many samples lack a view
     features, base, ballots = all_features(views), first.rows, []
     stages, outcomes, u, values, trained = [], [], None, None, None
     for i in range(recipe.vote_rounds + 1):
@@ -136,7 +137,7 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     if recipe.vote_rounds and not voted:
         stages, trained = stages[:1], None
     model = SpectralModel(recipe, c, widths, spreads, stages, trained, stabilities, agreement)
-    anchors = _anchor_means(first, z[mine], n_anchors)
+    anchors = _anchor_means(first, z[mine], m)
     return SpectralFit(model, z, clusters.labels_, clusters.cluster_centers_, anchors)
 
 
