@@ -28,6 +28,8 @@ _STEP = 0.1
 _NOISE = 0.5
 # What a predicted assignment is raised by before its logarithm.
 _FLOOR = 1e-3
+# The bandwidth where every sample coincides with an anchor, as in a view that is constant.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
     -------
     torch.Tensor of shape (m, r)
         Without gradient. For noise, anchors with a draw of it.
+
+    Raises
+    ------
+    FloatingPointError
+        If the anchors stop being finite.
     """
     whole, u = len(x), u.detach()
     spread = assign(x[: min(whole, _BATCH)], u, 1).nearest.mean().div(x.shape[1]).sqrt()
@@ -135,14 +142,20 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-    return anchors(u).detach()
+    trained = anchors(u).detach()
+    if not torch.isfinite(trained).all():
+        raise FloatingPointError(
+            f"the anchors that {form!r} trains stopped being finite: are the views on very "
+            "different scales, or is one of them constant?"
+        )
+    return trained
 
 
 def _loss(form, x, u, second, halves, targets, k):
     a, b = halves
     if form == "balanced entropy":
         batch = x[torch.cat(halves)]
-        width = assign(batch, u.detach(), 1).nearest.mean()
+        width = assign(batch, u.detach(), 1).nearest.mean().clamp_min(_LEAST)
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)

@@ -113,3 +113,11 @@ def test_soft_assignments_prefer_the_nearest_centre():
     q = soft_assignments(rows, torch.tensor([[0.0], [5.0]]))
     np.testing.assert_array_equal(q.argmax(1), [0, 0, 1])
     torch.testing.assert_close(q.sum(1), torch.ones(3))
+
+
+@pytest.mark.parametrize("form", ALL)
+def test_a_constant_block_stays_as_it_is(form, clouds):
+    _, _, targets = clouds
+    x = torch.ones(240, 2, dtype=torch.float64)
+    moved = refine(x, x[:30], 3, form, targets, 3, torch.Generator().manual_seed(0))
+    assert torch.equal(moved, x[:30])
