@@ -65,7 +65,7 @@ ITEMS = (
         ("dmac.scores", "dmac.baselines", "dmac.peers.base"),
     ),
     Item("Table 3", "ablation", ("exp-ablation",), (), ("dmac.experiments.plan",)),
-    Item("Figure 1", "the pipeline", ("ch-training",), (), ("dmac.network",)),
+    Item("Figure 1", "the pipeline", ("doc:index", "ch-training"), (), ("dmac.network",)),
     Item("Figure 2", "run times", ("exp-runtime",), ("err-linear",), ("dmac.scaling",)),
     Item("Figure 3", "similarity of the anchors", ("exp-anchor-similarity",), ()),
     Item("Figure 4", "the embedding in the plane", ("exp-embedding",), ("err-why-it-clusters",)),
@@ -76,6 +76,7 @@ ITEMS = (
 def pages():
     """Where each label of the book is: label to the page's path, "doc:" and a name to that page."""
     found = {f"doc:{path.stem}": path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb")}
+    found["doc:index"] = "index"
     for path in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "notebooks").glob("*.ipynb")]:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
@@ -128,6 +129,8 @@ def link(label):
 
 
 def _page_link(page):
+    if page == "index":
+        return "{doc}`start page <index>`"
     number, name = page.rsplit("/")[-1].split("_", 1)
     title = name.replace("_", " ") if "/" in page else f"chapter {int(number)}"
     return f"{{doc}}`{title} <{page}>`"

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dmac.experiments import generalise_tables, paper, plan, records
 from dmac.experiments.generalise import CONFIRMED
+from dmac.experiments.run import settings_of
 
 #: The rows, from above: the method, its text in the figure, its colour.
 ROWS = {
@@ -41,7 +42,7 @@ def headline_scores(runs=None, results=records.RESULTS):
     runs = generalise_tables.read_runs(results) if runs is None else runs
     columns = ["PIE", *CONFIRMED]
     scores = generalise_tables.beside(runs).xs("acc", axis=1, level=1).T[columns]
-    variants = {"RELEASED": plan.COMPARISON["DMAC, released"]}
+    variants = {"RELEASED": ("DMAC", settings_of(plan.RECIPES["released"]))}
     stored = [name for name in columns if name in (*plan.MAIN, *plan.OTHERS)]
     released = records.read_runs(variants, stored, results=results)
     scores.loc["RELEASED"] = released.groupby("dataset", observed=True).acc.mean()
