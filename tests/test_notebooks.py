@@ -19,6 +19,8 @@ from dmac.experiments.run import BASELINES
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
+#: The pages of runs; that of the seconds measures its own, and has its own form.
+OF_RUNS = [path for path in NOTEBOOKS if "runtime" not in path.stem]
 
 # papermill and what it calls announce changes of their own future.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -82,6 +84,53 @@ def test_an_author_writes_the_text_and_asserts_what_it_claims(notebook):
             beside = "".join("".join(c["source"]) for c in (cells[i - 1], *cells[i + 1 : i + 2]))
             assert "assert" in beside, cell["id"]
     assert not re.search(r"\ba row a\b|\ba panel a\b|\ba line a\b|\bless the\b", json.dumps(cells))
+
+
+def source_of(cell):
+    return "".join(cell["source"])
+
+
+@pytest.mark.parametrize("notebook", OF_RUNS, ids=lambda path: path.stem)
+def test_a_page_opens_with_its_question_and_the_answer(notebook):
+    texts = [source_of(cell) for cell in cells_of(notebook, "markdown")]
+    label, title, _, question = texts[0].split("\n")
+    assert label.startswith("(exp-") and title.startswith("# ") and question.endswith("?")
+    assert texts[1].startswith("```{admonition} In short\n:class: tip\n")
+    assert 2 <= len(texts[1].splitlines()) - 3 <= 4  # sentences
+    assert re.search(r"\{(ref|doc)\}`", texts[-1]), "the page leads nowhere"
+
+
+@pytest.mark.parametrize("notebook", OF_RUNS, ids=lambda path: path.stem)
+def test_readers_see_no_glue_and_fold_what_only_checks(notebook):
+    for cell in cells_of(notebook, "code"):
+        source, tags = source_of(cell), cell["metadata"].get("tags", [])
+        if re.search(r"^ *glue\(", source, re.MULTILINE) or "parameters" in tags:
+            assert "remove-cell" in tags, cell["id"]
+        if re.search(r"^ *assert ", source, re.MULTILINE):
+            prompt = cell["metadata"]["mystnb"]["code_prompt_show"]
+            assert "hide-input" in tags and prompt == "Check", cell["id"]
+        assert max(map(len, source.splitlines())) <= 78, cell["id"]
+
+
+@pytest.mark.parametrize("notebook", OF_RUNS, ids=lambda path: path.stem)
+def test_no_paragraph_has_more_than_five_numbers(notebook):
+    for cell in cells_of(notebook, "markdown"):
+        for paragraph in re.split(r"\n\n|\n(?=- )", source_of(cell)):
+            assert count_numbers(paragraph) <= 5, paragraph
+
+
+def count_numbers(text):
+    """Glued and typed numbers of a paragraph; an interval or a power of ten is one."""
+    glued = text.count("{glue:text}")
+    text = re.sub(r"\{[\w:]+\}`[^`]*`", "", text)
+    typed = r"(?<![\w.-])\d[\d.]*(?: \\times 10\^\{-?\d+\}|\^\{-?\d+\})?"
+    return glued + len(re.findall(typed, text))
+
+
+def test_numbers_are_counted():
+    text = "Of 25 rows {glue:text}`a-1` has $3 \\times 10^{-5}$, and CCV-20d 0.5 ({ref}`exp-2`)."
+    assert count_numbers(text) == 4
+    assert count_numbers("Table 2 has $10^{-6}$ of nine") == 2
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
