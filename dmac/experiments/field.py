@@ -1,13 +1,10 @@
-"""The other systems beside the numbers that are published of them: grids, trials, and the table.
+"""The runs that set the other systems beside the numbers that are published of them.
 
 A published number was chosen with the labels from a grid of settings. The runs here repeat that
 for the systems that train no network, so that a gap can be told from a choice. No other run takes
-anything from them. Chapter 13 and ``notebooks/01_comparison.ipynb`` show them.
+anything from them. Chapter 13 shows them, by :mod:`dmac.experiments.field_tables`.
 """
 
-import pandas as pd
-
-from dmac.experiments import paper
 from dmac.experiments.run import peer_settings
 
 #: Clusters of the data sets that are the paper's.
@@ -93,46 +90,3 @@ GROUPS = {
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
 }
-
-
-def beside_published(runs, grids, metric="acc"):
-    """What is published of the other systems, ours at fixed settings, and the best of the grid.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Of the systems at their defaults, as variants of their names.
-    grids : dict of str to pandas.DataFrame
-        By data set, runs of the points of `grid`.
-    metric : {"acc", "nmi"}
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system and data set, in %: ``published``, ``fixed`` (the mean over the seeds),
-        ``oracle`` (the point of the grid with the highest mean, chosen with the labels; the
-        defaults are one of the points), its name (``point``), and how many ``seeds`` the second
-        has. NaN where nothing is stored.
-    """
-    rows = {}
-    for system in [name for name in paper.TABLE_2 if name != "DMAC"]:
-        for dataset in paper.SAME:
-            mine = runs[(runs.variant == system) & (runs.dataset == dataset)][metric].dropna()
-            row = {
-                "published": paper.value(dataset, metric, system),
-                "fixed": mine.mean(),
-                "oracle": float("nan"),
-                "point": "",
-                "seeds": len(mine),
-            }
-            points = grids.get(dataset)
-            if points is not None:
-                points = points[points.method == system].dropna(subset=[metric])
-                means = points.groupby("variant", observed=True)[metric].mean()
-                means.index = means.index.astype(str)
-                means["the defaults"] = mine.mean()
-                if len(means) > 1:
-                    row |= {"oracle": means.max(), "point": means.idxmax()}
-            rows[system, dataset] = row
-    columns = ["published", "fixed", "oracle", "point", "seeds"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

@@ -199,7 +199,7 @@ def plot_accuracy_over_seconds(runs, kinds):
     """
     seconds, _ = whole_fits(runs)
     accuracy = runs.groupby(["variant", "dataset"], observed=True).acc.mean().unstack()
-    accuracy = accuracy.rename(index=str, columns=str).reindex(seconds.index)
+    accuracy = accuracy.rename(index=str, columns=str).reindex_like(seconds)
     rows = -(-len(seconds.columns) // 2)
     figure, axes = plt.subplots(
         rows,

@@ -1,8 +1,6 @@
-"""The grids behind published numbers, and the table that has them beside ours."""
+"""The grids behind published numbers."""
 
-import numpy as np
 import pytest
-from toy_frames import frame, several
 
 from dmac import peers
 from dmac.experiments import field, paper, plan
@@ -34,22 +32,3 @@ def test_the_plan_lists_the_groups_on_their_data_sets():
         assert found == {(d, seed) for d in group["datasets"] for seed in group["seeds"]}
         assert {s.method for s in stages[name]} <= set(PEERS)
     assert plan.full(["mfeat"])["CMGEC, cosine"] == []
-
-
-def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
-    runs = frame(several("PIE", "LMVSC", [40.0, 44.0]))
-    points = frame([
-        *several("PIE", "LMVSC, a", [50.0, 52.0]),
-        *several("PIE", "LMVSC, b", [10.0, 90.0]),
-    ])
-    points["method"] = "LMVSC"
-    table = field.beside_published(runs, {"PIE": points})
-    row = table.loc[("LMVSC", "PIE")]
-    assert row.published == 36.32 and row.fixed == 42 and row.seeds == 2
-    assert row.oracle == 51 and row.point == "LMVSC, a"
-    assert np.isnan(table.loc[("LMVSC", "BBC")].fixed) and table.loc[("GMC", "PIE")].seeds == 0
-    assert len(table) == 18
-    # The defaults are a point, too.
-    points["acc"] = 20.0
-    row = field.beside_published(runs, {"PIE": points}).loc[("LMVSC", "PIE")]
-    assert row.oracle == 42 and row.point == "the defaults"

@@ -39,3 +39,50 @@ def test_growth_is_fitted_from_ten_thousand_samples_on():
     assert table.exponent.tolist() == [pytest.approx(1), pytest.approx(1.5)]
     assert table["±"].max() < 1e-6 and len(figure.axes[0].lines) == 4
     plt.close("all")
+
+
+def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
+    rows = [
+        *(r | {"fit_seconds": s} for r, s in zip(several("PIE", "A", [1, 2, 3]), (5.0, 90.0, 7.0))),
+        *(r | {"fit_seconds": 0.123} for r in several("BBC", "A", [50])),
+        {"dataset": "PIE", "variant": "B", "seed": 1, "fit_seconds": 4.0, "error": "no"},
+    ]
+    runs = frame(rows, variants=["A", "B"], datasets=["PIE", "BBC", "NGs"])
+    seconds, counts = runtime.whole_fits(runs)
+    assert seconds.loc["A"].tolist()[:2] == [7.0, 0.123] and np.isnan(seconds.loc["A", "NGs"])
+    assert counts.loc["A"].tolist() == [3, 1, 0] and list(seconds.index) == ["A"]
+    assert runtime.format_whole_fits(runs).loc["A"].tolist() == ["7", "(0.12)", "–"]
+
+
+def test_the_best_of_every_kind_is_named_in_its_panel():
+    rows = [
+        *(r | {"fit_seconds": 1.0} for r in several("PIE", "DMAC, a", [90])),
+        *(r | {"fit_seconds": 9.0} for r in several("PIE", "DMAC, b", [95])),
+        *(r | {"fit_seconds": 2.0} for r in several("PIE", "k-means", [94])),
+        *(r | {"fit_seconds": 2.0} for r in several("BBC", "k-means", [40])),
+    ]
+    kinds = {"DMAC": ["DMAC, a", "DMAC, b"], "others": ["k-means", "never run"], "none": ["x"]}
+    figure = runtime.plot_accuracy_over_seconds(frame(rows, datasets=["PIE", "BBC", "NGs"]), kinds)
+    panels = figure.axes
+    assert [axis.get_title() for axis in panels[:3]] == ["PIE", "BBC", "NGs"]
+    names = [[text.get_text() for text in axis.texts] for axis in panels[:3]]
+    assert names == [["b", "k-means"], ["k-means"], []]
+    heights = [text.xyann[1] for text in panels[0].texts]
+    assert heights[0] - heights[1] > 10  # though the points are one apart
+    plt.close("all")
+
+
+def test_programmes_are_compared_by_the_seconds_of_a_sample():
+    solver = {"seconds": 1.0, "gap": 1e-9}
+    view = {
+        "d": 7, "seconds": 3.0, "processor_seconds": 2.0, "gap": 1e-7, "iterations": 9,
+        "one_by_one": {
+            "SLSQP": solver | {"processor_seconds": 0.2},
+            "active set": solver | {"processor_seconds": 0.002},
+        },
+    }  # fmt: skip
+    table = runtime.format_programmes({"n": 1000, "views": [view, view]})
+    row = table.loc["view 2"]
+    assert row["ms, at once"] == pytest.approx(2) and row["ms, SLSQP"] == pytest.approx(200)
+    assert row["times SLSQP"] == pytest.approx(100)
+    assert row["times active set"] == pytest.approx(1) and row["clock, s"] == 3

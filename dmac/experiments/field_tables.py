@@ -1,0 +1,99 @@
+"""Published numbers of the other systems beside ours and the best of a grid, for chapter 13.
+
+Functions that format return text; the others return numbers, in %.
+"""
+
+import pandas as pd
+
+from dmac.experiments import field, paper, records
+from dmac.experiments.compare import NOTHING
+from dmac.experiments.run import PEERS, peer_settings
+
+
+def beside_published(runs, grids, metric="acc"):
+    """What is published of the other systems, ours at fixed settings, and the best of the grid.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Of the systems at their defaults, as variants of their names.
+    grids : dict of str to pandas.DataFrame
+        By data set, runs of the points of :func:`dmac.experiments.field.grid`.
+    metric : {"acc", "nmi"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per system and data set, in %: ``published``, ``fixed`` (the mean over the seeds),
+        ``oracle`` (the point of the grid with the highest mean, chosen with the labels; the
+        defaults are one of the points), its name (``point``), and how many ``seeds`` the second
+        has. NaN where nothing is stored.
+    """
+    rows = {}
+    for system in [name for name in paper.TABLE_2 if name != "DMAC"]:
+        for dataset in paper.SAME:
+            mine = runs[(runs.variant == system) & (runs.dataset == dataset)][metric].dropna()
+            row = {
+                "published": paper.value(dataset, metric, system),
+                "fixed": mine.mean(),
+                "oracle": float("nan"),
+                "point": "",
+                "seeds": len(mine),
+            }
+            points = grids.get(dataset)
+            if points is not None:
+                points = points[points.method == system].dropna(subset=[metric])
+                means = points.groupby("variant", observed=True)[metric].mean()
+                means.index = means.index.astype(str)
+                means["the defaults"] = mine.mean()
+                if len(means) > 1:
+                    row |= {"oracle": means.max(), "point": means.idxmax()}
+            rows[system, dataset] = row
+    columns = ["published", "fixed", "oracle", "point", "seeds"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def format_published(runs, grids):
+    """The tables of `beside_published` for both metrics, as text; – where nothing is stored.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    grids : dict of str to pandas.DataFrame
+        As there.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    columns = {}
+    for metric in ("acc", "nmi"):
+        table = beside_published(runs, grids, metric)
+        for name in ("published", "fixed", "oracle"):
+            text = table[name].map("{:.1f}".format).replace("nan", NOTHING)
+            columns[metric.upper(), name] = text
+    columns["", "seeds"] = table.seeds
+    return pd.DataFrame(columns)
+
+
+def read_published(results=records.RESULTS):
+    """The stored runs behind the table of `format_published`.
+
+    Parameters
+    ----------
+    results : path
+
+    Returns
+    -------
+    runs : pandas.DataFrame
+        Of the nine systems at their defaults, on the data sets that are the paper's.
+    grids : dict of str to pandas.DataFrame
+    trials : pandas.DataFrame
+        Of what was tried where a number is missed.
+    """
+    stored = records.index(records.open_store(results).refresh())
+    systems = {name: (name, peer_settings(name)) for name in PEERS}
+    runs = records.runs(stored, systems, list(field.CLUSTERS), range(1, 11))
+    grids = {d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()}
+    tried = field.UNIT_ROWS | field.COSINE | field.AGGREGATION
+    return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))

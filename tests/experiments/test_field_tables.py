@@ -1,0 +1,54 @@
+"""Published numbers beside ours and the best of a grid."""
+
+import numpy as np
+from toy_frames import frame, several
+
+from dmac.experiments import field, field_tables, paper
+from dmac.experiments import records as experiments
+from dmac.experiments.run import peer_settings
+
+
+def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
+    runs = frame(several("PIE", "LMVSC", [40.0, 44.0]))
+    points = frame([
+        *several("PIE", "LMVSC, a", [50.0, 52.0]),
+        *several("PIE", "LMVSC, b", [10.0, 90.0]),
+    ])
+    points["method"] = "LMVSC"
+    table = field_tables.beside_published(runs, {"PIE": points})
+    row = table.loc[("LMVSC", "PIE")]
+    assert row.published == 36.32 and row.fixed == 42 and row.seeds == 2
+    assert row.oracle == 51 and row.point == "LMVSC, a"
+    assert np.isnan(table.loc[("LMVSC", "BBC")].fixed) and table.loc[("GMC", "PIE")].seeds == 0
+    assert len(table) == 18
+    # The defaults are a point, too.
+    points["acc"] = 20.0
+    row = field_tables.beside_published(runs, {"PIE": points}).loc[("LMVSC", "PIE")]
+    assert row.oracle == 42 and row.point == "the defaults"
+
+
+def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
+    table = field_tables.format_published(frame(several("PIE", "LMVSC", [40.0, 44.0])), {})
+    assert table.loc[("LMVSC", "PIE")].tolist() == ["36.3", "42.0", "–", "63.3", "52.0", "–", 2]
+    assert table.loc[("SURER", "BBC")].tolist() == ["79.8", "–", "–", "64.2", "–", "–", 0]
+
+
+def test_stored_runs_are_found_by_what_they_are(tmp_path):
+    store = experiments.open_store(tmp_path)
+
+    def add(dataset, method, settings, seed, acc):
+        scores = dict(acc=acc, nmi=acc, ari=acc, purity=acc, f1=acc)
+        run = dict(dataset=dataset, data="0" * 64, method=method, settings=settings, seed=seed)
+        store.append(run | {"scores": scores, "seconds": 1.0}, f"{dataset}/some")
+
+    add("PIE", "LMVSC", peer_settings("LMVSC"), 1, 0.4)
+    add("PIE", *list(field.grid(68).values())[0], 1, 0.5)
+    add("BBC", *field.UNIT_ROWS["UDBGL, unit rows"], 2, 0.7)
+    runs, grids, trials = field_tables.read_published(tmp_path)
+    assert runs.acc.tolist() == [40.0] and set(runs.variant.cat.categories) | {"DMAC"} == set(
+        paper.TABLE_2
+    )
+    assert grids["PIE"].acc.tolist() == [50.0] and len(grids["BBC"]) == 0
+    assert trials.variant.tolist() == ["UDBGL, unit rows"] and trials.seed.tolist() == [2]
+    row = field_tables.beside_published(runs, grids).loc[("LMVSC", "PIE")]
+    assert row.oracle == 50 and row.seeds == 1
