@@ -4,8 +4,9 @@
     python -m dmac predict folder new.mat --out more.csv
     python -m dmac info data.mat
 
-The book has a page about it, and chapter 12 does the same in Python. Exit codes: 0 is success, 1 a problem with the data or a file, 2 a
-command that is not understood, 130 a fit that was interrupted, 70 a fault of the program itself.
+The book has a page about it, and chapter 12 does the same in Python. Exit codes: 0 is success, 1 a
+problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
+70 a fault of the program itself.
 """
 
 import csv
@@ -91,8 +92,9 @@ def cli(context, debug):
     type=click.Path(file_okay=False),
     help="A folder in which training is kept: after an interruption the same command goes on.",
 )
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @_reading
-def fit(data, clusters, out, model, recipe, seed, device, checkpoint, **reading):
+def fit(data, clusters, out, model, recipe, seed, device, checkpoint, quiet, **reading):
     """Find the groups in DATA.
 
     \b
@@ -103,12 +105,14 @@ def fit(data, clusters, out, model, recipe, seed, device, checkpoint, **reading)
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model)
     found = _read(data, reading)
-    estimator = dmac.DMAC(clusters, recipe, random_state=seed, device=device)
+    estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(found.views, checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
+    if len(estimator.history_) < estimator.recipe_.epochs:  # what there is was kept
+        return INTERRUPTED
 
 
 @cli.command(epilog=_EPILOG)
@@ -234,8 +238,8 @@ def main(arguments=None):
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
-    except click.exceptions.Abort:  # Ctrl-C
-        code = _fail("interrupted", INTERRUPTED)
+    except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
+        code = _fail(str(error.__cause__ or "") or "interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = error.exit_code

@@ -50,7 +50,7 @@ def open_view(path):
     """
     file, _, key = str(path).partition(":")
     if file.endswith(".npy"):
-        return np.load(file, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(file, mode="r")  # np.load would take an archive as well
     if file.endswith((".h5", ".hdf5")):
         return open_hdf5(file)[key or "view"]
     raise ValueError(f"{path} is no view on disk: pass name.npy or name.h5:key")

@@ -23,6 +23,7 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import broadcast_seed
+from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
@@ -57,6 +58,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         "auto" (a GPU when there is one), "cpu", "cuda", "cuda:1", ...
     dtype : {"float32", "float64"}
         Of the network and of what it computes.
+    verbose : bool
+        Show a bar with the epoch, its loss and the time left, or with the stages of a recipe that
+        has no epochs. ``TQDM_DISABLE=1`` in the environment switches it off.
 
     Attributes
     ----------
@@ -125,13 +129,20 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     """
 
     def __init__(
-        self, n_clusters, recipe="closed_form", random_state=None, device="auto", dtype="float32"
+        self,
+        n_clusters,
+        recipe="closed_form",
+        random_state=None,
+        device="auto",
+        dtype="float32",
+        verbose=False,
     ):
         self.n_clusters = n_clusters
         self.recipe = recipe
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
+        self.verbose = verbose
 
     def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
         """Embed the samples as the recipe says, and cluster the embedding.
@@ -167,6 +178,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             not fit the number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.
+        OSError
+            If the checkpoint cannot be written, as on a full disk; the last one stays whole.
+
+        Notes
+        -----
+        Ctrl-C ends a fit after the epoch that is running; a second one stops at once, and leaves
+        the estimator as it was. With a checkpoint the state is written and ``KeyboardInterrupt``
+        raised. Without one the fit ends as if this epoch had been its last, with a
+        ``ConvergenceWarning`` that names it: the model can be used and saved. A recipe that trains
+        nothing stops at once.
         """
         recipe = get_recipe(self.recipe)
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -182,7 +203,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
         seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         work = epoch_work(n, [x.shape[1] for x in views], m, recipe, self.n_clusters)
-        with threads_for(work):
+        lengths = {"PretrainRecord": recipe.pretrain_epochs, "EpochRecord": recipe.epochs}
+        stages = len(views) + (2 + recipe.vote_rounds if recipe.solver == "spectral" else 0)
+        with threads_for(work), shown(self.verbose, stages, lengths) as bar:
             fitted = fit_network(
                 views,
                 self.n_clusters,
@@ -191,7 +214,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 seed=seed,
                 device=device,
                 dtype=dtype,
-                callback=callback,
+                callback=_both(bar, callback),
                 checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
             )
         # Attributes only now: a fit that fails leaves an earlier one as it was.
@@ -366,6 +389,19 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             If the folder is incomplete or damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
+
+
+def _both(bar, callback):
+    """The callback of a fit that also moves its bar."""
+    if bar is None:
+        return callback
+
+    def both(record, embed):
+        bar.epoch(record)
+        if callback is not None:
+            callback(record, embed)
+
+    return both
 
 
 def _check_sizes(n, c, recipe):

@@ -5,15 +5,19 @@ Chapter 8 of the book walks through its steps.
 
 import contextlib
 import dataclasses
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
+from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
+from dmac.compute.progress_bar import stage
 from dmac.compute.streaming import StreamedView
 from dmac.data.digest import digest
 from dmac.data.disk import StreamedArray
@@ -122,6 +126,13 @@ def fit_network(
     ------
     FloatingPointError
         If a loss or the embedding stops being finite.
+    KeyboardInterrupt
+        If Ctrl-C was pressed in a fit with a checkpoint: it is written before.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If Ctrl-C was pressed in a fit without one: it ends after the epoch that was running.
     """
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(views[0].shape[0], generator=generator).numpy()
@@ -149,10 +160,14 @@ def fit_network(
         _pretraining(network, tensors, recipe, state.progress[0], state.histories[0]),
         train(network, tensors, n_clusters, source, recipe, state.progress[1], state.histories[1]),
     )
-    with torch.enable_grad():  # whatever the caller has switched off
-        for record in state.run(phases, (recipe.pretrain_epochs, recipe.epochs), file):
+    lengths = recipe.pretrain_epochs, recipe.epochs
+    with torch.enable_grad(), deferred() as request:  # whatever the caller has switched off
+        for record in state.run(phases, lengths, file):
             if callback is not None:
                 callback(record, lambda: embed()[back])
+            if request.made and not state.is_done(lengths):
+                _interrupt(state, lengths, file)
+                break
 
     z = embed()
     if not np.isfinite(z).all():
@@ -170,6 +185,22 @@ def fit_network(
     labels = last.labels_[back].astype(np.int64)
     return Fitted(
         pipelines, network, labels, z[back], anchors, last.cluster_centers_, *state.histories
+    )
+
+
+def _interrupt(state, lengths, file):
+    """Ctrl-C was pressed: keep the state and stop, or say that the fit ends here."""
+    phase = state.phase
+    done = f"epoch {state.progress[phase].epoch} of {lengths[phase]}"
+    where = f"{'training' if phase else 'pre-training'} {done}"
+    if file:
+        state.write(file)
+        raise KeyboardInterrupt(f"interrupted after {where}: the same call goes on from {file.path}")
+    warnings.warn(
+        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= can "
+        "go on where it was",
+        ConvergenceWarning,
+        stacklevel=4,
     )
 
 
@@ -224,6 +255,7 @@ class _State:
     def __init__(self, network, source, generator):
         self.network, self.source, self.generator = network, source, generator
         self.histories, self.progress = ([], []), [Progress(), Progress()]
+        self.phase = 0
 
     def resume(self, stored, recipe):
         """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
@@ -246,10 +278,20 @@ class _State:
         for phase, (records, history) in enumerate(zip(phases, self.histories)):
             for record in records:
                 history.append(record)
+                self.phase = phase
                 if file and (record.epoch % file.every == 0 or record.epoch == lengths[phase]):
-                    parts = self.network, self.generator, self.source, self.histories
-                    file.save(phase, self.progress[phase], *parts)
+                    self.write(file)
                 yield record
+
+    def write(self, file):
+        """Write a checkpoint of the last epoch that was done."""
+        parts = self.network, self.generator, self.source, self.histories
+        file.save(self.phase, self.progress[self.phase], *parts)
+
+    def is_done(self, lengths):
+        """Whether the last epoch of all was done."""
+        last = max((phase for phase in (0, 1) if lengths[phase]), default=0)
+        return self.phase == last and self.progress[last].epoch >= lengths[last]
 
 
 def prepare_views(views, n_clusters, recipe, order, dtype, device):
@@ -280,7 +322,11 @@ def prepare_views(views, n_clusters, recipe, order, dtype, device):
     streams = any(isinstance(x, StreamedArray) for x in views)
     whole = width is not None or recipe.solver == "spectral" or parallel.shards() is not None
     prepare = _prepare_blocks if streams and not whole else _prepare_whole
-    return pipelines, [prepare(p, x, order, dtype, device) for p, x in zip(pipelines, views)]
+    tensors = []
+    for a, (pipeline, x) in enumerate(zip(pipelines, views), 1):
+        stage(f"view {a}")
+        tensors.append(prepare(pipeline, x, order, dtype, device))
+    return pipelines, tensors
 
 
 def _prepare_whole(pipeline, x, order, dtype, device):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+import dmac
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.data.levels import LevelPipeline
@@ -21,6 +22,7 @@ from dmac.spectral_model import SpectralModel
 from dmac.training import EpochRecord
 
 NAME = "model.safetensors"
+#: Counts what files hold; a file without a field that was added since gets its default.
 FORMAT = 3
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
@@ -60,6 +62,7 @@ def save(estimator, path):
     params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
     model = {
         "format": FORMAT,
+        "version": dmac.__version__,
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
@@ -97,12 +100,28 @@ def load(cls, path, device=None):
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: not a saved DMAC model")
     tensors, model = read_tensors(path)
-    if model.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {model.get('format')}, this version reads {FORMAT}")
+    _check_format(path, model)
     try:
         return _restore(cls, model, tensors, device)
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+    except (AttributeError, KeyError, TypeError, RuntimeError) as error:
+        other = model.get("version", dmac.__version__)
+        hint = f" or of dmac {other}, and this is {dmac.__version__}" * (other != dmac.__version__)
+        raise ValueError(f"{path} is damaged{hint}: {error!r}") from error
+
+
+def _check_format(path, model):
+    """Refuse a model that this version cannot read, and say what to do."""
+    found = model.get("format")
+    if found == FORMAT:
+        return
+    if "phase" in model and found is None:
+        raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
+    by = f" by dmac {model['version']}" if "version" in model else ""
+    if isinstance(found, int) and found > FORMAT:
+        advice = f"install that version, or a newer one than {dmac.__version__}"
+    else:
+        advice = "fit it again with this version, or load it with the version that saved it"
+    raise ValueError(f"{path} was saved{by} in format {found}, this version reads {FORMAT}: {advice}")
 
 
 def _restore(cls, model, tensors, device):

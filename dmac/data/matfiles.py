@@ -75,7 +75,8 @@ def _variables(path):
     try:
         if path.suffix.lower() == ".npz":
             with np.load(path, allow_pickle=False) as file:
-                return {key: file[key] for key in file.files}
+                members = {key: file[key] for key in file.files}
+                return {k: x if isinstance(x, np.ndarray) else None for k, x in members.items()}
         if h5py.is_hdf5(path):
             with open_hdf5(path) as file:
                 return {key: _from_hdf5(file[key], file) for key in file if not key.startswith("#")}

@@ -240,7 +240,7 @@ def read_csv(file):
 
 def _read_npy(file):
     try:
-        return np.load(file, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(file, mode="r")  # np.load would take an archive as well
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{file} cannot be read as an array of numbers: {error}") from error
 

@@ -7,10 +7,13 @@ Chapter 1 of the book loads them through :func:`dmac.load`.
 
 import hashlib
 import os
+import urllib.parse
 import warnings
 from pathlib import Path
 
 from dmac.data.datasets import BASE_URL, DATASETS
+
+_HERE = ("127.0.0.1", "::1", "localhost")
 
 
 class DownloadError(RuntimeError):
@@ -70,8 +73,8 @@ def fetch(name, *, base_url=None, progressbar=False):
     Raises
     ------
     ValueError
-        If the name is not registered, ``DMAC_DATA`` is not a folder, or the file in it has another
-        SHA-256.
+        If the name is not registered, ``DMAC_DATA`` is not a folder, the file in it has another
+        SHA-256, or the address is not https (on this machine http will do).
     DownloadError
         If the download fails, is cut short or brings another file; nothing of it stays.
     """
@@ -88,6 +91,9 @@ def fetch(name, *, base_url=None, progressbar=False):
         import pooch
     cache = Path(os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac"))
     url = dataset.url(base_url or os.environ.get("DMAC_BASE_URL") or BASE_URL)
+    address = urllib.parse.urlsplit(url)
+    if address.scheme != "https" and not (address.scheme == "http" and address.hostname in _HERE):
+        raise ValueError(f"{url} is not https: name another address, or none (DMAC_BASE_URL)")
     responses = []
     downloader = pooch.HTTPDownloader(
         progressbar=progressbar,

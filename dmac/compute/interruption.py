@@ -1,0 +1,53 @@
+"""Ctrl-C in a long fit: it ends after the epoch that is running, and not in the middle of one.
+
+:meth:`dmac.DMAC.fit` says what is left then.
+"""
+
+import contextlib
+import signal
+import threading
+from dataclasses import dataclass
+
+from dmac.compute import parallel
+
+
+@dataclass
+class Request:
+    """Whether somebody has pressed Ctrl-C.
+
+    Attributes
+    ----------
+    made : bool
+    """
+
+    made: bool = False
+
+
+@contextlib.contextmanager
+def deferred():
+    """Within it the first Ctrl-C only makes a request, and a second one stops at once.
+
+    That is so where Python's own handler would raise ``KeyboardInterrupt``: in the main thread, if
+    the program has set no handler of its own. Several processes of one fit could not agree on an
+    epoch, so a sharded fit is left as it is.
+
+    Yields
+    ------
+    Request
+    """
+    request = Request()
+    ours = threading.current_thread() is threading.main_thread() and parallel.shards() is None
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield request
+        return
+
+    def note(number, frame):
+        if request.made:
+            signal.default_int_handler(number, frame)
+        request.made = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield request
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,97 @@
+"""What a fit shows while it runs: a bar of epochs with loss and time left, or of stages.
+
+:class:`dmac.DMAC` shows it with ``verbose=True``.
+"""
+
+import contextlib
+
+from tqdm import tqdm
+
+from dmac.compute import parallel
+
+_active = None
+
+
+class ProgressBar:
+    """The bar of one fit.
+
+    Parameters
+    ----------
+    n_stages : int
+        How often `stage` will be called.
+    lengths : dict of str to int
+        Epochs of every kind of record, by the name of its class.
+    """
+
+    _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
+
+    def __init__(self, n_stages, lengths):
+        self._lengths, self._kind = lengths, None
+        self._bar = tqdm(total=n_stages, desc="preparing", unit="stage")
+        self._running = 0
+
+    def stage(self, text):
+        """Say what begins; the stage before it is done."""
+        self._bar.update(self._running)
+        self._running = 1
+        self._bar.set_description(text)
+
+    def epoch(self, record):
+        """Show a record of an epoch that is done."""
+        kind = type(record).__name__
+        if kind != self._kind:
+            self._next(kind, record.epoch - 1)
+        self._bar.set_postfix(loss=f"{record.loss:.4g}", refresh=False)
+        self._bar.update(record.epoch - self._bar.n)
+
+    def _next(self, kind, done):
+        if self._kind is None:
+            self._bar.update(self._running)
+        self._bar.close()
+        self._kind = kind
+        self._bar = tqdm(
+            total=self._lengths[kind], initial=done, desc=self._NAMES[kind], unit="epoch"
+        )
+
+    def close(self, finished):
+        """End the bar; ``finished`` is False where an error ended the fit."""
+        if finished and self._kind is None:
+            self._bar.update(self._running)
+        self._bar.close()
+
+
+@contextlib.contextmanager
+def shown(verbose, n_stages, lengths):
+    """Within it, a fit shows how far it is, if ``verbose``.
+
+    Of a sharded fit the first process shows it.
+
+    Parameters
+    ----------
+    verbose : bool
+    n_stages, lengths
+        As for `ProgressBar`.
+
+    Yields
+    ------
+    ProgressBar or None
+    """
+    global _active
+    shards = parallel.shards()
+    if not verbose or (shards is not None and shards.rank):
+        yield None
+        return
+    before, _active = _active, ProgressBar(n_stages, lengths)
+    finished = False
+    try:
+        yield _active
+        finished = True
+    finally:
+        _active.close(finished)
+        _active = before
+
+
+def stage(text):
+    """Say which part of a fit begins, where one is shown."""
+    if _active is not None:
+        _active.stage(text)

@@ -1,0 +1,79 @@
+"""The bar of a fit: epochs with loss and time left, stages where there are none, or nothing."""
+
+import dataclasses
+import functools
+import re
+
+import numpy as np
+import pytest
+from tqdm import tqdm
+
+import dmac
+from dmac.compute import progress_bar
+from dmac.recipes import CLOSED_FORM, RELEASED
+
+VIEWS = [np.random.default_rng(a).normal(size=(60, 5)) for a in range(2)]
+TRAINED = dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=4)
+
+
+@pytest.fixture(autouse=True)
+def enabled(monkeypatch):
+    shown = functools.partial(tqdm, disable=False, mininterval=0)  # `make` sets TQDM_DISABLE
+    monkeypatch.setattr(progress_bar, "tqdm", shown)
+
+
+def bars(err):
+    """Of every bar its last line: what it said, how far it was, of how many."""
+    found = {}
+    for line in re.split(r"[\r\n]", err):
+        if match := re.match(r"(.*?):\s+\d+%\|.*\| (\d+)/(\d+) \[(.*)\]", line):
+            found[match[1]] = int(match[2]), int(match[3]), match[4]
+    return found
+
+
+def test_epochs_are_shown_with_loss_and_time_left(capsys):
+    seen = []
+    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
+    model.fit(VIEWS, callback=lambda record, embed: seen.append((record, embed().shape)))
+    found = bars(capsys.readouterr().err)
+    assert found["pre-training"][:2] == (3, 3) and found["training"][:2] == (4, 4)
+    assert f"loss={model.history_[-1].loss:.4g}" in found["training"][2]
+    assert re.search(r"\d\d:\d\d<\d\d:\d\d", found["training"][2])
+    assert found["view 2"][:2] == (2, 2)
+    assert len(seen) == 7 and seen[-1][1] == (60, model.embedding_.shape[1])
+
+
+def test_a_resumed_fit_begins_where_it_was(capsys, tmp_path):
+    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
+
+    def stop(record, embed):
+        if (type(record).__name__, record.epoch) == ("EpochRecord", 2):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        model.fit(VIEWS, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
+    assert bars(capsys.readouterr().err)["training"][0] == 2
+    assert progress_bar._active is None
+    model.fit(VIEWS, checkpoint=tmp_path)
+    err = capsys.readouterr().err
+    assert bars(err)["training"][:2] == (4, 4) and "pre-training" not in err
+    assert re.search(r"training: +50%.* 2/4", err)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_stages_are_shown_where_there_are_no_epochs(rounds, capsys):
+    recipe = dataclasses.replace(CLOSED_FORM, vote_rounds=rounds)
+    dmac.DMAC(3, recipe, random_state=0, device="cpu", verbose=True).fit(VIEWS)
+    found = bars(capsys.readouterr().err)
+    names = ["view 1", "view 2", "graphs", "eigenvectors"]
+    names += [f"votes {i + 1}" for i in range(rounds)]
+    assert [name for name in found if name != "preparing"] == names
+    assert found[names[-1]][:2] == (len(names), len(names))
+
+
+def test_nothing_is_shown_unless_it_is_asked_for(capsys, monkeypatch):
+    dmac.DMAC(3, TRAINED, random_state=0, device="cpu").fit(VIEWS)
+    monkeypatch.setattr(progress_bar, "tqdm", functools.partial(tqdm, disable=True))
+    dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True).fit(VIEWS)
+    dmac.DMAC(3, random_state=0, device="cpu", verbose=True).fit(VIEWS)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,281 @@
+"""Files of strangers: nothing in them is run, and they lead to no other file."""
+
+import ast
+import dataclasses
+import io
+import json
+import os
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import torch
+
+import dmac
+from dmac.compute import checkpoint, files
+from dmac.data import datasets, registry
+from dmac.data.readers import read_views
+from dmac.distributed import open_view
+from dmac.experiments.store import Store
+from dmac.persistence import NAME
+
+ROOT = Path(__file__).resolve().parent.parent
+VIEWS = [np.random.default_rng(a).normal(size=(40, 4)) for a in range(2)]
+
+
+class Malice:
+    """Unpickled, it leaves a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.fixture
+def mark(tmp_path):
+    """What a malicious pickle would make; checked to be missing afterwards."""
+    path = tmp_path / "run"
+    pickle.loads(pickle.dumps(Malice(path)))
+    path.rmdir()  # so the pickle does work
+    yield path
+    assert not path.exists()
+
+
+def payloads(mark):
+    """The pickle in every form in which a reader might take it, by a name."""
+    plain = pickle.dumps(Malice(mark))
+    array, archive, saved = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    objects = np.array([[Malice(mark)]], object)
+    np.save(array, objects, allow_pickle=True)
+    np.savez(archive, X1=objects, X2=objects, allow_pickle=True)
+    torch.save({"about": Malice(mark)}, saved)
+    return {
+        "plain": plain,
+        "npy": array.getvalue(),
+        "npz": archive.getvalue(),
+        "torch": saved.getvalue(),
+    }
+
+
+def fit_from(path):
+    model = dmac.DMAC(3, "revised", random_state=0, device="cpu")
+    return model.fit(VIEWS, checkpoint=path.parent)
+
+
+READERS = {
+    "x.mat": dmac.load,
+    "x.npz": dmac.load,
+    "y.mat": lambda path: read_views([path]),
+    "y.npz": lambda path: read_views([path]),
+    "x.npy": lambda path: read_views([path]),
+    "labels.npy": lambda path: read_views([path.parent]),
+    "x.csv": lambda path: read_views([path]),
+    "x.h5": lambda path: read_views([path]),
+    "y.npy": open_view,
+    "y.h5": open_view,
+    "x.safetensors": files.read_tensors,
+    NAME: lambda path: dmac.DMAC.load(path.parent),
+    checkpoint.NAME: fit_from,
+    "x.jsonl": lambda path: Store(path.parent).refresh(),
+}
+
+
+@pytest.mark.parametrize("form", ["plain", "npy", "npz", "torch"])
+@pytest.mark.parametrize("name", READERS)
+def test_no_reader_runs_a_pickle(name, form, mark, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    if name == "labels.npy":
+        np.save(folder / "a.npy", VIEWS[0])
+    (folder / name).write_bytes(payloads(mark)[form])
+    if name == "x.jsonl":  # binary without a line end is a line that was cut off
+        (folder / name).write_bytes(payloads(mark)[form] + b"\n")
+    with pytest.raises((ValueError, OSError)):
+        READERS[name](folder / name)
+
+
+def test_pickles_inside_of_matlab_and_hdf5_files_are_bytes(mark, tmp_path):
+    text = np.frombuffer(pickle.dumps(Malice(mark)), np.uint8)
+    scipy.io.savemat(tmp_path / "x.mat", {"X": np.tile(text, (2, 1)), "Y": [1, 2]})
+    assert dmac.load(tmp_path / "x.mat").views[0].shape == (2, len(text))
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = np.tile(text, (2, 1))
+        file["opaque"] = np.void(text.tobytes())
+        file.attrs["pickle"] = np.void(text.tobytes())
+    assert read_views([tmp_path / "x.h5"]).views[0].shape == (2, len(text))
+
+
+def secret_in(folder):
+    with h5py.File(folder / "secret.h5", "w") as file:
+        file["x"] = VIEWS[0]
+    VIEWS[0].tofile(folder / "secret.bin")
+
+
+def by_link(file):
+    file["X"] = h5py.ExternalLink("secret.h5", "/x")
+
+
+def by_link_in_a_group(file):
+    file.create_group("a").create_group("b")["X"] = h5py.ExternalLink("secret.h5", "/x")
+    file["a/b/self"] = file["a"]
+    file["X"] = h5py.SoftLink("/a/b/X")
+
+
+def by_storage(file):
+    place = [(os.path.join(os.path.dirname(file.filename), "secret.bin"), 0, VIEWS[0].nbytes)]
+    file.create_dataset("X", VIEWS[0].shape, "f8", external=place)
+
+
+def by_virtual(file):
+    layout = h5py.VirtualLayout(VIEWS[0].shape, "f8")
+    layout[:] = h5py.VirtualSource("secret.h5", "x", VIEWS[0].shape)
+    file.create_virtual_dataset("X", layout)
+
+
+@pytest.mark.parametrize("make", [by_link, by_link_in_a_group, by_storage, by_virtual])
+@pytest.mark.parametrize("ending", [".h5", ".mat"])
+def test_hdf5_files_lead_to_no_other_file(make, ending, tmp_path):
+    secret_in(tmp_path)
+    path = tmp_path / f"x{ending}"
+    with h5py.File(path, "w") as file:
+        make(file)
+        np.testing.assert_array_equal(file["X"][()], VIEWS[0])  # so it would be read
+    readers = [lambda: read_views([path])]
+    readers += [lambda: dmac.load(path)] if ending == ".mat" else [lambda: open_view(f"{path}:X")]
+    for reader in readers:
+        with pytest.raises(ValueError, match="which is not followed"):
+            reader()
+
+
+def test_soft_links_within_a_file_are_fine(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["real"], file["X"] = VIEWS[0], h5py.SoftLink("/real")
+    assert open_view(f"{tmp_path / 'x.h5'}:X").shape == VIEWS[0].shape
+
+
+def test_paths_inside_archives_stay_inside(tmp_path):
+    folder = tmp_path / "inner" / "files"
+    folder.mkdir(parents=True)
+    buffer = io.BytesIO()
+    np.save(buffer, VIEWS[0])
+    with zipfile.ZipFile(folder / "x.npz", "w") as archive:
+        archive.writestr("../../x.npy", buffer.getvalue())
+        archive.writestr(str(tmp_path / "absolute.npy"), buffer.getvalue())
+        archive.writestr("X.npy", buffer.getvalue())
+    before = sorted(tmp_path.rglob("*"))
+    assert dmac.load(folder / "x.npz").views[0].shape == VIEWS[0].shape
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("path", ["a/../../x.mat", "../x.mat", "/etc/x.mat", "a/..", "x.mat"])
+def test_downloads_stay_in_the_cache(path, tmp_path, monkeypatch):
+    import pooch
+
+    places = []
+
+    def retrieve(url, known_hash, fname, path, downloader):
+        places.append(Path(path, fname))
+        assert known_hash == f"sha256:{'a' * 64}"
+        return str(places[0])
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    monkeypatch.delenv("DMAC_DATA", raising=False)
+    monkeypatch.setenv("DMAC_CACHE", str(tmp_path))
+    entry = datasets.Dataset("Toy", "owner/name", "c0ffee", path, "a" * 64, "", "")
+    monkeypatch.setitem(datasets.DATASETS, "Toy", entry)
+    registry.fetch("Toy")
+    assert places[0].resolve().parent == tmp_path.resolve()
+
+
+def test_downloads_are_https_with_a_pinned_hash(monkeypatch):
+    assert len(datasets.DATASETS) >= 16
+    for entry in datasets.DATASETS.values():
+        assert entry.url().startswith("https://") and re.fullmatch("[0-9a-f]{64}", entry.sha256)
+    monkeypatch.delenv("DMAC_DATA", raising=False)
+    for url in ("http://example.org", "ftp://example.org", "file:///etc", "http://localhost.a.org"):
+        with pytest.raises(ValueError, match="is not https"):
+            registry.fetch("PIE", base_url=url)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A saved model: its folder, and what its file holds."""
+    folder = tmp_path_factory.mktemp("model")
+    dmac.DMAC(3, random_state=0, device="cpu").fit(VIEWS).save(folder)
+    return folder, *files.read_tensors(folder / NAME)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"format": 99, "version": "9.0"}, "saved by dmac 9.0 in format 99.*or a newer one than"),
+        ({"format": 2}, f"saved by dmac {dmac.__version__} in format 2.*fit it again"),
+        ({"format": None}, "in format None.*fit it again"),
+        ({"version": "9.0", "params": {"new": 1}}, "damaged or of dmac 9.0, and this is"),
+    ],
+)
+def test_models_of_another_version_are_refused_with_advice(changes, message, saved, tmp_path):
+    _, tensors, about = saved
+    files.write_tensors(tmp_path / NAME, tensors, json.loads(json.dumps(about)) | changes)
+    with pytest.raises(ValueError, match=message):
+        dmac.DMAC.load(tmp_path)
+
+
+def test_models_that_lack_later_fields_are_read(saved, tmp_path):
+    folder, tensors, about = saved
+    before = json.loads(json.dumps(about))
+    del before["version"], before["params"]["verbose"], before["params"]["recipe"]["guard_time"]
+    files.write_tensors(tmp_path / NAME, tensors, before)
+    model, whole = dmac.DMAC.load(tmp_path), dmac.DMAC.load(folder)
+    assert model.get_params() == whole.get_params()
+    np.testing.assert_array_equal(model.predict(VIEWS), whole.predict(VIEWS))
+
+
+def test_a_checkpoint_is_no_model(saved, tmp_path):
+    short = dataclasses.replace(dmac.recipes.REVISED, epochs=1)
+    dmac.DMAC(3, short, random_state=0, device="cpu").fit(VIEWS, checkpoint=tmp_path)
+    (tmp_path / checkpoint.NAME).rename(tmp_path / NAME)
+    with pytest.raises(ValueError, match="is the checkpoint of a fit, not a model"):
+        dmac.DMAC.load(tmp_path)
+
+
+# Calls that would run what a file holds, or write where it says.
+FORBIDDEN = {"torch.load", "joblib.load", "pickle.load", "pickle.loads", "marshal.loads", "eval",
+             "exec", "yaml.load", "shelve.open", "pandas.read_pickle", "pd.read_pickle",
+             "shutil.unpack_archive"}  # fmt: skip
+
+
+def dangerous(source):
+    """Calls in some Python source that run or unpack what they read."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        options = {one.arg: ast.unparse(one.value) for one in node.keywords}
+        if name in FORBIDDEN or name.endswith((".extractall", ".extract")):
+            found.append(name)
+        if name in ("np.load", "numpy.load") and options.get("allow_pickle") != "False":
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("folder", ["dmac", "scripts"])
+def test_nothing_is_unpickled_anywhere(folder):
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    assert len(paths) > 5
+    found = {path.name: dangerous(path.read_text(encoding="utf-8")) for path in paths}
+    assert {name: calls for name, calls in found.items() if calls} == {}
+
+
+def test_checks_can_fail():
+    assert dangerous("np.load(a, allow_pickle=False)\nfiles.load(b)") == []
+    bad = "np.load(a)\nnp.load(a, allow_pickle=True)\ntorch.load(b)\narchive.extractall()"
+    assert dangerous(bad) == ["np.load", "np.load", "torch.load", "archive.extractall"]
