@@ -19,4 +19,13 @@ from dmac.model_selection import suggest_n_clusters
 from dmac.views import MultiViewData, available, load
 
 __version__ = "0.1.0"
-__all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores", "suggest_n_clusters"]
+__all__ = [
+    "DMAC",
+    "MultiViewData",
+    "available",
+    "load",
+    "peers",
+    "recipes",
+    "scores",
+    "suggest_n_clusters",
+]

@@ -157,7 +157,8 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
 
     Beside the labels it measures how well each view agrees with the result,
     :math:`\mathrm{Tr}(U^T G_a U) / (c - 1)` over the leading c eigenvectors but the constant one,
-    with :math:`G_a` the average of the graphs of view a: 1 where the view's graph supports them fully.
+    with :math:`G_a` the average of the graphs of view a: 1 where the view's graph supports them
+    fully.
 
     Parameters
     ----------

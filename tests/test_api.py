@@ -215,7 +215,7 @@ def test_unknown_name_is_warned_of(rendered):
 
 
 def listings(text):
-    """The code that a page shows: file, object and the line at which it starts, None if not given."""
+    """The code that a page shows: file, object and the line at which it starts, or None."""
     for file, options in re.findall(r"```\{literalinclude\} (\S+)\n(.*?)```", text, re.DOTALL):
         named = dict(re.findall(r"^:([\w-]+): *(.*)$", options, re.MULTILINE))
         yield file, named.get("pyobject"), named.get("start-at")

@@ -8,7 +8,6 @@ from numpydoc.docscrape import ClassDoc
 
 from dmac.recipes import PUBLISHED, RELEASED, Recipe, get_recipe
 
-
 #: Fields of the spectral solver, which has no meaning where a network is trained.
 SPECTRAL = dict(
     levels="both",
