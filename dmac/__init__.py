@@ -29,8 +29,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    *("DMAC", "MultiViewData", "available", "load"),
-    *("peers", "recipes", "scores", "suggest_n_clusters"),
+    "DMAC",
+    "MultiViewData",
+    "available",
+    "load",
+    "peers",
+    "recipes",
+    "scores",
+    "suggest_n_clusters",
 ]
 __getattr__ = on_demand(
     __name__,

@@ -23,8 +23,8 @@ from dmac.recipes import CLOSED_FORM
 from dmac.spectral import n_sets
 from dmac.spectral_filter import unit_rows
 
-# Of more samples so many are drawn: their eigenvectors take a second.
-_MOST = 2000
+# Of more samples so many are drawn, and the answer takes seconds.
+_MOST = 1000
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
@@ -131,7 +131,7 @@ def suggest_n_clusters(views, candidates=range(2, 21), *, criterion="log gap", r
     Parameters
     ----------
     views : list of v array_likes of shape (n, d_a)
-        Of more than 2000 samples so many are drawn.
+        Of more than 1000 samples so many are drawn.
     candidates : iterable of int
         Numbers to choose from, at least two.
     criterion : str
@@ -177,7 +177,7 @@ def suggest_n_clusters(views, candidates=range(2, 21), *, criterion="log gap", r
             values, lift = graph.eigenpairs(count)
             spectra.append((values, graph.rows @ lift))
         labels = [
-            [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=2).labels_ for c in candidates]
+            [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=1).labels_ for c in candidates]
             for _, u in spectra
         ]
     scores = _scores(candidates, *spectra[2], labels)

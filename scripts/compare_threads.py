@@ -2,9 +2,9 @@
 
     python scripts/compare_threads.py [DATASET ...]
 
-writes ``notebooks/results/threads.csv`` anew, a row for every recipe and data set; with names, it
-writes the rows of those data sets anew. Everything is on the CPU. REVISED trains, so it is compared
-on data sets of up to 1200 samples.
+writes the rows of ``notebooks/results/threads.csv`` anew, one for every recipe and data set, each as
+soon as it is there. On a machine with other work set OMP_WAIT_POLICY=PASSIVE. Everything is on the CPU. REVISED trains, so it is compared
+on data sets of up to 600 samples.
 """
 
 import sys
@@ -19,7 +19,7 @@ from dmac.compute.threads import exactly
 
 PATH = Path(__file__).resolve().parents[1] / "notebooks" / "results" / "threads.csv"
 #: With more samples than this REVISED is left out.
-TRAINED = 1200
+TRAINED = 600
 
 
 def compare(name, data, recipe, seed=0):
@@ -43,19 +43,22 @@ def compare(name, data, recipe, seed=0):
 
 
 def main(names):
-    rows = []
-    for name in names or dmac.available():
-        data = dmac.load(name)
-        small = data.views[0].shape[0] <= TRAINED
-        for recipe in ("closed_form", "revised") if small else ("closed_form",):
-            began = time.perf_counter()
-            rows.append(compare(name, data, recipe))
-            print(rows[-1], f"{time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
-    table = pd.DataFrame(rows)
-    if names and PATH.exists():
-        old = pd.read_csv(PATH)
-        table = pd.concat([old[~old.dataset.isin(table.dataset)], table])
-    table.sort_values(["recipe", "samples", "dataset"]).to_csv(PATH, index=False)
+    """Compare, smallest data sets first, and write every row when it is there."""
+    data = [dmac.load(name) for name in names or dmac.available()]
+    names = dict(zip(map(id, data), names or dmac.available()))
+    data.sort(key=lambda one: one.views[0].shape[0])
+    work = [("closed_form", one) for one in data]
+    work += [("revised", one) for one in data if one.views[0].shape[0] <= TRAINED]
+    for recipe, one in work:
+        began = time.perf_counter()
+        row = compare(names[id(one)], one, recipe)
+        print(row, f"{time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        table = pd.DataFrame([row])
+        if PATH.exists():
+            old = pd.read_csv(PATH)
+            same = (old.recipe == recipe) & (old.dataset == row["dataset"])
+            table = pd.concat([old[~same], table])
+        table.sort_values(["recipe", "samples", "dataset"]).to_csv(PATH, index=False)
 
 
 if __name__ == "__main__":

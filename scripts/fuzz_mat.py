@@ -2,8 +2,9 @@
 
 libFuzzer mutates small files of every format that MATLAB and NumPy write, and keeps those that
 reach new branches of the reader's Python code. Whatever the bytes are,
-:func:`dmac.data.matfiles.read_mat` has to return views that can be checked or raise a ``ValueError``. Anything else stops the run, as a
-crash, a hang of 20 s or more than 4 GB do; the file is then left in the folder that is named.
+:func:`dmac.data.matfiles.read_mat` has to return views that can be checked or raise a
+``ValueError``. Anything else stops the run, as a crash, a hang of 20 s or more than 4 GB do; the
+file is then left in the folder that is named.
 
     python scripts/fuzz_mat.py FOLDER [SECONDS]
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["dmac.data", "scipy.io.matlab"]):
-    import scipy.io.matlab  # noqa: F401
+    import scipy.io.matlab
 
     from dmac.data.checks import check_views
     from dmac.data.matfiles import read_mat
@@ -59,8 +60,7 @@ def seeds():
             refs.create_dataset("a", data=dense.T, **options)
             group = refs.create_group("b")
             group.attrs["MATLAB_sparse"] = np.uint64(6)
-            for name, part in (("jc", counts.indptr), ("ir", counts.indices), ("data", counts.data)):
-                group[name] = part
+            group["jc"], group["ir"], group["data"] = counts.indptr, counts.indices, counts.data
             targets = np.array([[refs["a"].ref], [refs["b"].ref]], h5py.ref_dtype)
             hdf5.create_dataset("X", data=targets, dtype=h5py.ref_dtype)
             hdf5["Y"] = labels[None].astype(float)

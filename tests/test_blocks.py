@@ -57,7 +57,7 @@ def test_kinds_can_be_left_out(generator):
         one = recipe(levels=level)
         assert level_names(one) == (level,)
         widths = [(sum(w),) for w in WIDTHS]
-        assert [b.name for b in blocks_of(x, widths, SPREADS, one)][0] == level
+        assert blocks_of(x, widths, SPREADS, one)[0].name == level
 
 
 def test_one_view_is_the_joint_block(generator):

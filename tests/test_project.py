@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -182,6 +183,37 @@ def test_notebook_stores_no_results(path):
     assert notebook_problems(json.loads(path.read_text(encoding="utf-8"))) == []
 
 
+def lint(*arguments):
+    """What ruff has to say, by the rules in pyproject.toml, of files or of its input."""
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise"]
+    done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return [line for line in done.stdout.splitlines() if re.match(r".*:\d+:\d+: ", line)]
+
+
+def test_ruff_finds_nothing():
+    assert lint(".") == []
+
+
+@pytest.mark.parametrize(
+    "code, rule",
+    [
+        ("import os\n", "F401"),
+        ("def add(x, to=[]):\n    return to + x\n", "B006"),
+        ("import sys\nimport os\n\nprint(os, sys)\n", "I001"),
+        (f"x = '{'a' * 100}'\n", "E501"),
+        ("from typing import List\n\nx: List[int] = []\n", "UP"),
+        ("import numpy as np\n\nnp.random.seed(0)\n", "NPY002"),
+        ("x = 1  # noqa: E501\n", "RUF100"),
+    ],
+)
+def test_ruff_can_find(code, rule, tmp_path):
+    path = tmp_path / "one.py"
+    path.write_text(code)
+    found = lint("--config", str(ROOT / "pyproject.toml"), str(path))
+    assert any(rule in line for line in found), found
+
+
 def test_no_path_of_one_machine():
     found = {}
     for path in tracked_files():
@@ -222,10 +254,11 @@ def test_checks_of_files_can_fail():
     dirty = [clean | {"outputs": [{}]}, clean | {"execution_count": 1}, {"attachments": {"x": {}}}]
     assert len(notebook_problems({"metadata": {}, "cells": dirty})) == 4
 
-    for folder in ("home", "Users", "root", "work", "tmp"):  # in pieces, or this file would be found
+    for folder in ("home", "Users", "root", "work", "tmp"):  # in pieces, or this file is found
         assert machine_paths(f"see /{folder}" + "/ann")
     assert machine_paths("C:" + r"\Users" + r"\ann")
-    assert machine_paths("book/work/x ../home/y https://a.org/home/z $HOME/tmp/x {root}/tmp/f") == []
+    fine = "book/work/x ../home/y https://a.org/home/z $HOME/tmp/x {root}/tmp/f"
+    assert machine_paths(fine) == []
 
     chapters = [{"file": "book/b"}, {"file": "book/experiments/c"}]
     toc = {"root": "a", "parts": [{"chapters": chapters}]}

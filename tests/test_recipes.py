@@ -9,7 +9,6 @@ from numpydoc.docscrape import ClassDoc
 from dmac.recipes import _REFINEMENTS, PUBLISHED, RELEASED, Recipe, get_recipe
 from dmac.refinement import FORMS
 
-
 #: Fields of the spectral solver, which has no meaning where a network is trained.
 SPECTRAL = dict(
     levels="both",

@@ -21,7 +21,7 @@ def test_a_repeated_run_is_the_stored_one(tmp_path):
 
 
 @pytest.mark.parametrize("points, status", [(0.5, 0), (-1.0, 1)])
-def test_the_command_judges_by_the_largest_difference(tmp_path, monkeypatch, capsys, points, status):
+def test_command_judges_by_the_largest_difference(tmp_path, monkeypatch, capsys, points, status):
     filled(tmp_path, seeds=[1])
     monkeypatch.setattr(repeat_runs, "repeat", lambda record: 0.25)
     options = ["--results", str(tmp_path), "--points", str(points), "--count", "9"]

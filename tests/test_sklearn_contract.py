@@ -23,7 +23,7 @@ import dmac
 from dmac.peers import ALL
 
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
-from systems import quick  # noqa: E402
+from systems import quick
 
 FEW = dataclasses.replace(dmac.recipes.CLOSED_FORM, name="few", n_neighbors=2)
 ROUNDING = "in another order sums are added otherwise, and float32 differs in the eighth digit"

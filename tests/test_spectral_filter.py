@@ -63,7 +63,8 @@ def test_order_of_two_near_eigenvalues_decides_for_the_cut_and_not_for_the_filte
 def test_rows_have_unit_length_or_are_zero():
     u = np.array([[3.0, 4.0], [0, 0]])
     np.testing.assert_allclose(unit_rows(u), [[0.6, 0.8], [0, 0]])
-    rows = filtered(np.random.default_rng(1).normal(size=(30, 5)), np.linspace(1, 0, 5), 3, recipe())
+    u = np.random.default_rng(1).normal(size=(30, 5))
+    rows = filtered(u, np.linspace(1, 0, 5), 3, recipe())
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
 
 

@@ -108,4 +108,4 @@ if __name__ == "__main__":
             same = rows[-len(CRITERIA) :]
             told = ", ".join(f"{one['criterion']} {one['suggested']}" for one in same)
             print(row["dataset"], row["clusters"], told, file=sys.stderr, flush=True)
-    pd.DataFrame(rows).to_csv(PATH, index=False)
+            pd.DataFrame(rows).to_csv(PATH, index=False)

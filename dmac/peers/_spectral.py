@@ -141,7 +141,7 @@ def leading_singular_vectors(graph, k):
         Descending.
     v : numpy.ndarray of shape (m, k)
     """
-    n, m = graph.shape
+    m = graph.shape[1]
     gram = graph.T @ graph
     gram = gram.toarray() if scipy.sparse.issparse(gram) else gram
     few = min(k, m)

@@ -121,7 +121,7 @@ class UDBGL(Peer):
         return 8 * n_samples * (3 * sum(n_features) + m * (2 * v + 12))
 
     def _solve(self, views, generator):
-        n, v, c = views[0].shape[0], len(views), self.n_clusters
+        v, c = len(views), self.n_clusters
         m = self._anchors()
         scaled = _unit_range if self.scale == "range" else RowNormalizer().fit_transform
         views = [scaled(dense(x)) for x in views]
@@ -197,7 +197,7 @@ def cocluster(graph, n_clusters):
     links = graph > 0
     linked = links.any(0)  # a column without links stays so
     distances = bipartite_embedding(graph, c)[3]
-    for iteration in range(1, _INNER + 1):
+    for iteration in range(1, _INNER + 1):  # noqa: B007, the last one is returned
         moved = graph - penalty / 2 * distances
         both = project_rows(moved, links)
         both[:, linked] += project_rows(moved[:, linked].T, links[:, linked].T).T

@@ -8,7 +8,7 @@ import pytest
 
 import dmac
 from dmac.experiments import search
-from dmac.experiments.run import recipe_of, settings_of
+from dmac.experiments.run import EARLY, recipe_of, settings_of
 from dmac.experiments.switches import (
     FROM_RELEASED,
     GROUPS,
@@ -18,7 +18,6 @@ from dmac.experiments.switches import (
     WALK,
     variant,
 )
-from dmac.experiments.run import EARLY
 from dmac.recipes import REVISED
 
 FAMILIES = {
