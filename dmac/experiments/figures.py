@@ -142,25 +142,22 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
     rows = [*names, *(_summary_name(group) for group in over)]
     most = max(map(len, panels.values()))
     height = 0.75 + (0.17 + 0.08 * most) * len(rows)
-    figure, axes = make_panels(
-        list(panels), height=height, columns=columns, sharex="row"
-    )
+    figure, axes = make_panels(list(panels), height=height, columns=columns, sharex="row")
     for i, ((title, series), axis) in enumerate(zip(panels.items(), axes)):
         axis.axvline(0, color="black", linewidth=0.8)
         for number, (name, table) in enumerate(series.items()):
             shift = 0.3 * (number - (len(series) - 1) / 2)
             style = dict(color=f"C{number}", fmt=MARKERS[number], markersize=4.5)
             for row in table.itertuples():
-                half = np.nan_to_num(row.half)
-                clear = abs(row.mean) > half if np.isnan(row.p) else row.p < 0.05
+                clear = abs(row.mean) > row.half if np.isnan(row.p) else row.p < 0.05
                 place = rows.index(row.Index) + shift
-                _draw_interval(axis, row.mean, half, place, clear, style)
+                _draw_interval(axis, row.mean, row.half, place, clear, style)
             axis.plot([], [], MARKERS[number], color=f"C{number}", label=name)
             groups = over_datasets(table["mean"])
             for group in [group for group in over if group in groups.index]:
                 mean, half = groups.loc[group, ["mean", "half"]]
                 place = rows.index(_summary_name(group)) + shift
-                _draw_interval(axis, mean, np.nan_to_num(half), place, abs(mean) > half, style)
+                _draw_interval(axis, mean, half, place, abs(mean) > half, style)
         if title in (marks or {}):
             name, values = marks[title]
             places = [rows.index(key) for key in values.index if key in rows]
@@ -183,6 +180,7 @@ def _summary_name(group):
 
 def _draw_interval(axis, mean, half, place, filled, style):
     face = style["color"] if filled else "white"
+    half = np.nan_to_num(half)  # one value has no interval
     axis.errorbar(mean, place, xerr=half, capsize=2, markerfacecolor=face, **style)
 
 

@@ -202,6 +202,9 @@ def test_forest_has_a_row_for_each_difference_and_fills_what_is_clear():
         faces[names[round(y[0])]] = x[0], container.lines[0].get_markerfacecolor()
     assert faces["PIE"] == (pytest.approx(table["mean"]["PIE"]), "C0")
     assert faces["mean of all"] == (pytest.approx(table["mean"].mean()), "white")
+    one = comparisons.paired_differences(runs[runs.seed == 1], "DMAC", "closed")
+    alone = figures.plot_forest({"one seed": {"DMAC": one}}).axes[0].containers[0].lines[0]
+    assert alone.get_markerfacecolor() == "white"  # one seed tells nothing
     crosses = [line for line in axis.lines if line.get_label() == "the paper"]
     assert [line.get_xdata().tolist() for line in crosses] == [[3.0]]
     assert "no runs" in figures.plot_forest({"x": {"y": table[:0]}}).axes[0].texts[0].get_text()
