@@ -18,6 +18,7 @@ for the first time; :func:`dmac.load` needs neither.
 from typing import TYPE_CHECKING
 
 from dmac._lazy import on_demand
+from dmac._version import VERSION
 
 if TYPE_CHECKING:
     from dmac import peers, recipes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dmac.metrics import scores
     from dmac.views import MultiViewData, available, load
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["DMAC", "MultiViewData", "available", "load", "peers", "recipes", "scores"]
 __getattr__ = on_demand(
     __name__,

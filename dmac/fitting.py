@@ -195,10 +195,12 @@ def _interrupt(state, lengths, file):
     where = f"{'training' if phase else 'pre-training'} {done}"
     if file:
         state.write(file)
-        raise KeyboardInterrupt(f"interrupted after {where}: the same call goes on from {file.path}")
+        raise KeyboardInterrupt(
+            f"interrupted after {where}: the same call goes on from {file.path}"
+        )
     warnings.warn(
-        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= can "
-        "go on where it was",
+        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= "
+        "can go on where it was",
         ConvergenceWarning,
         stacklevel=4,
     )
