@@ -12,7 +12,7 @@ from dmac.averaged_graph import AnchorSets, AveragedGraph, average, draw_sets, r
 from dmac.blocks import blocks_of
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
-from dmac.compute.progress_bar import stage
+from dmac.compute.progress_bar import announce
 from dmac.spectral_filter import filtered, n_columns
 from dmac.votes import ballot, beside, learned_map, markov_stability, voters
 
@@ -197,13 +197,13 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
         return list(sets), factors
 
     weights = [block.weight for block in blocks]
-    stage("graphs")
+    announce("graphs")
     sets, factors = draw(blocks, False)
     first = AveragedGraph(factors, weights)
     features, ballots = all_features(views), [(sets, None)]
     graph, stages, outcomes, u, values = first, [], [], None, None
     for i in range(recipe.vote_rounds + 1):
-        stage(f"votes {i}" if i else "eigenvectors")
+        announce(f"votes {i}" if i else "eigenvectors")
         if i:
             ballots, voted = [], [first.rows]
             for voter in voters(recipe):

@@ -2,10 +2,10 @@
 
     python scripts/faults.py --kills 50
 
-The kills (``kill -9``) go in turn to fits with a checkpoint, trained in both ways; to processes that
-fill one store of runs; and to fits whose samples are spread over two processes, of which one dies.
-After each kill the same call is made again. At the end of every piece of work its outcome must be
-that of work that was not killed: for a fit of one process to the last bit.
+The kills (``kill -9``) go in turn to fits with a checkpoint, trained in both ways; to processes
+that fill one store of runs; and to fits whose samples are spread over two processes, of which one
+dies. After each kill the same call is made again. At the end of every piece of work its
+outcome must be that of work that was not killed, to the last bit.
 
 Processes are forked from one that has imported everything, so that a fit takes a second.
 """
@@ -181,6 +181,15 @@ class Shards(Fits):
         return [forked(fit_part, folder, rank, meeting) for rank in (0, 1)]
 
 
+#: What can be killed, by the names that ``--kinds`` takes.
+KINDS = {
+    "revised": lambda: Fits("revised"),
+    "released": lambda: Fits("released"),
+    "store": Stores,
+    "sharded": Shards,
+}
+
+
 def once(work, folder, moment, rng):
     """Start the processes of a piece of work, kill one after so many seconds: how they ended."""
     processes = work.start(folder)
@@ -191,13 +200,15 @@ def once(work, folder, moment, rng):
     return [ended(process) for process in processes]
 
 
-def inject(kills, seed=0, say=print):
+def inject(kills, seed=0, kinds=tuple(KINDS), say=print):
     """Kill so many processes at random moments.
 
     Parameters
     ----------
     kills : int
     seed : int
+    kinds : sequence of str
+        Keys of `KINDS`.
     say : callable
 
     Returns
@@ -211,9 +222,8 @@ def inject(kills, seed=0, say=print):
         If something was lost.
     """
     rng = random.Random(seed)
-    kinds = [Fits("revised"), Fits("released"), Stores(), Shards()]
     counts, finished = collections.Counter(), collections.Counter()
-    for number, work in enumerate(kinds):
+    for number, work in enumerate(KINDS[name]() for name in kinds):
         share = kills // len(kinds) + (number < kills % len(kinds))
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
@@ -246,10 +256,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     try:
-        inject(given.kills, given.seed)
+        inject(given.kills, given.seed, given.kinds)
     except Failure as failure:
         sys.exit(f"lost: {failure}")
 
