@@ -31,6 +31,7 @@ export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .PHONY: help book html pdf experiments figures test wheel fuzz fuzz-mat soak bench serve clean $(EXPERIMENTS)
+.PHONY: help book html pdf experiments figures test wheel faults bench serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
@@ -40,6 +41,7 @@ help:
 	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
+	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (hours)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
@@ -113,6 +115,11 @@ fuzz-mat: $(READY)
 
 soak: $(READY)
 	$(BIN)/python scripts/soak.py
+
+# Tracebacks of the processes that lose their partner are not shown.
+KILLS ?= 50
+faults: $(READY)
+	DMAC_QUIET=1 $(BIN)/python scripts/faults.py --kills $(KILLS)
 
 # Stored in the repository, since timings need a machine that does nothing else.
 bench: $(READY)

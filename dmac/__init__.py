@@ -19,6 +19,7 @@ for the first time; :func:`dmac.load` needs neither.
 from typing import TYPE_CHECKING
 
 from dmac._lazy import on_demand
+from dmac._version import VERSION
 
 if TYPE_CHECKING:
     from dmac import peers, recipes
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dmac.model_selection import suggest_n_clusters
     from dmac.views import MultiViewData, available, load
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "DMAC",
     "MultiViewData",

@@ -17,7 +17,7 @@ from dmac.compute.checkpoint import Checkpoint, Progress
 from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import view_tensor
-from dmac.compute.progress_bar import stage
+from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import StreamedView
 from dmac.data.digest import digest
 from dmac.data.disk import StreamedArray
@@ -195,10 +195,12 @@ def _interrupt(state, lengths, file):
     where = f"{'training' if phase else 'pre-training'} {done}"
     if file:
         state.write(file)
-        raise KeyboardInterrupt(f"interrupted after {where}: the same call goes on from {file.path}")
+        raise KeyboardInterrupt(
+            f"interrupted after {where}: the same call goes on from {file.path}"
+        )
     warnings.warn(
-        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= can "
-        "go on where it was",
+        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= "
+        "can go on where it was",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -324,7 +326,7 @@ def prepare_views(views, n_clusters, recipe, order, dtype, device):
     prepare = _prepare_blocks if streams and not whole else _prepare_whole
     tensors = []
     for a, (pipeline, x) in enumerate(zip(pipelines, views), 1):
-        stage(f"view {a}")
+        announce(f"view {a}")
         tensors.append(prepare(pipeline, x, order, dtype, device))
     return pipelines, tensors
 

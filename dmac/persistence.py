@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import dmac
+from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.data.levels import LevelPipeline
@@ -62,7 +62,7 @@ def save(estimator, path):
     params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
     model = {
         "format": FORMAT,
-        "version": dmac.__version__,
+        "version": VERSION,
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
@@ -104,8 +104,8 @@ def load(cls, path, device=None):
     try:
         return _restore(cls, model, tensors, device)
     except (AttributeError, KeyError, TypeError, RuntimeError) as error:
-        other = model.get("version", dmac.__version__)
-        hint = f" or of dmac {other}, and this is {dmac.__version__}" * (other != dmac.__version__)
+        other = model.get("version", VERSION)
+        hint = f" or of dmac {other}, and this is {VERSION}" * (other != VERSION)
         raise ValueError(f"{path} is damaged{hint}: {error!r}") from error
 
 
@@ -118,10 +118,12 @@ def _check_format(path, model):
         raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
     by = f" by dmac {model['version']}" if "version" in model else ""
     if isinstance(found, int) and found > FORMAT:
-        advice = f"install that version, or a newer one than {dmac.__version__}"
+        advice = f"install that version, or a newer one than {VERSION}"
     else:
         advice = "fit it again with this version, or load it with the version that saved it"
-    raise ValueError(f"{path} was saved{by} in format {found}, this version reads {FORMAT}: {advice}")
+    raise ValueError(
+        f"{path} was saved{by} in format {found}, this version reads {FORMAT}: {advice}"
+    )
 
 
 def _restore(cls, model, tensors, device):

@@ -12,7 +12,7 @@ from dmac.averaged_graph import AveragedGraph, average, draw_sets
 from dmac.blocks import blocks_of
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
-from dmac.compute.progress_bar import stage
+from dmac.compute.progress_bar import announce
 from dmac.refinement import Targets, refine, soft_assignments
 from dmac.spectral_filter import filtered, n_columns
 from dmac.spectral_model import SpectralModel, Stage, all_features, with_ballot
@@ -90,14 +90,14 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
         return list(sets), factors
 
     weights = [block.weight for block in blocks]
-    stage("graphs")
+    announce("graphs")
     sets, factors = draw(blocks, False)
     graph = first = AveragedGraph(factors, weights)
     m = sets[0].u.shape[1]  # fewer than asked for where many samples lack a view
     features, base, ballots = all_features(views), first.rows, []
     stages, outcomes, u, values, trained = [], [], None, None, None
     for i in range(recipe.vote_rounds + 1):
-        stage(f"votes {i}" if i else "eigenvectors")
+        announce(f"votes {i}" if i else "eigenvectors")
         if i:
             sets, ballots = None, []
             if i == 1 and recipe.refinement != "none":

@@ -3,8 +3,8 @@
     python scripts/check_wheel.py            # `make wheel`
 
 An empty environment outside the repository gets the wheel with its own dependencies alone: first
-in the lowest versions that it allows (lowest.txt), then in the highest that pip finds. In both, mfeat
-is clustered, the model is saved and read, and the commands run. PyTorch keeps the version of
+in the lowest versions that it allows (lowest.txt), then in the highest that pip finds. In both,
+mfeat is clustered, the model is saved and read, and the commands run. PyTorch keeps the version of
 constraints.txt in both: on Linux any other one is several gigabytes, with its CUDA libraries.
 """
 

@@ -40,7 +40,8 @@ def table(path):
 
 
 def test_fit_writes_what_the_estimator_finds(call):
-    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
+    places = ["--out", "labels.csv", "--model", "kept"]
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
     assert code == 0 and "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
     expected = dmac.DMAC(3, random_state=0).fit_predict(VIEWS)
     names, labels = table("labels.csv")

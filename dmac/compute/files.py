@@ -3,8 +3,10 @@
 Saved models, checkpoints and kept pre-trainings are such files. Chapter 12 of the book saves one.
 """
 
+import contextlib
 import json
 import os
+import time
 from pathlib import Path
 
 import torch
@@ -23,19 +25,38 @@ def write_tensors(path, tensors, about):
         Of any shape, on any device.
     about : dict
         Anything that JSON can hold.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, as on a full disk; an earlier one is still there.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A copy each: safetensors refuses tensors that share memory.
     copies = {k: torch.as_tensor(x).detach().cpu().contiguous().clone() for k, x in tensors.items()}
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    _remove_leftovers(path)
     try:
         save_file(copies, temporary, {"about": json.dumps(about)})
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())  # it is on the disk before it takes the name
         os.replace(temporary, path)
+    except (OSError, SafetensorError) as error:
+        kept = "; the one before is still there" if path.exists() else ""
+        raise OSError(
+            f"{path} could not be written ({error}){kept}: free some space, or name another folder"
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _remove_leftovers(path):
+    """What processes that were killed while they wrote have left, once it is an hour old."""
+    for old in path.parent.glob(f".{path.name}.*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - old.stat().st_mtime > 3600:
+                old.unlink()
 
 
 def read_tensors(path):

@@ -10,6 +10,7 @@ from tqdm import tqdm
 from dmac.compute import parallel
 
 _active = None
+_NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
 
 
 class ProgressBar:
@@ -22,8 +23,6 @@ class ProgressBar:
     lengths : dict of str to int
         Epochs of every kind of record, by the name of its class.
     """
-
-    _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
 
     def __init__(self, n_stages, lengths):
         self._lengths, self._kind = lengths, None
@@ -50,7 +49,7 @@ class ProgressBar:
         self._bar.close()
         self._kind = kind
         self._bar = tqdm(
-            total=self._lengths[kind], initial=done, desc=self._NAMES[kind], unit="epoch"
+            total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch"
         )
 
     def close(self, finished):
@@ -91,7 +90,7 @@ def shown(verbose, n_stages, lengths):
         _active = before
 
 
-def stage(text):
+def announce(text):
     """Say which part of a fit begins, where one is shown."""
     if _active is not None:
         _active.stage(text)

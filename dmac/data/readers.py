@@ -189,9 +189,10 @@ def _rows(file):
 def read_csv(file):
     """One view from a table of text: one row per sample, one column per feature.
 
-    A first line is a header if it has a cell that is no number, beyond its first. A first column that
-    holds no numbers, or whose header is empty, ``id``, ``name``, ``sample`` or ``index``, names the
-    samples. Commas, semicolons or tabs separate the cells: whichever the first line has most of.
+    A first line is a header if it has a cell that is no number, beyond its first. A first column
+    that holds no numbers, or whose header is empty, ``id``, ``name``, ``sample`` or ``index``, has
+    the names of the samples. Commas, semicolons or tabs separate the cells: whichever the first
+    line has most of.
 
     Parameters
     ----------

@@ -68,8 +68,8 @@ def lock(file, *, wait=True):
     """
     if fcntl is None:
         raise RuntimeError(
-            "this system has no fcntl, which locks the store of runs: stored runs can be read here; "
-            "make new ones on Linux, on macOS or in WSL"
+            "this system has no fcntl, which locks the store of runs: stored runs can be read, and "
+            "new ones be made on Linux, on macOS or in WSL"
         )
     fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -213,6 +213,11 @@ class Store:
         -------
         str
             The key.
+
+        Raises
+        ------
+        OSError
+            If the line cannot be written, as on a full disk; the store is as it was.
         """
         key = key_of(record)
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
@@ -224,11 +229,13 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                os.lseek(descriptor, _mend(descriptor), os.SEEK_SET)
-                data = line.encode() + b"\n"
-                while data:
-                    data = data[os.write(descriptor, data) :]
-                os.fsync(descriptor)
+                start = _mend(descriptor)
+                _write(descriptor, start, line.encode() + b"\n")
+            except OSError as error:
+                raise OSError(
+                    f"{path} could not be written ({error}); the records before are still there: "
+                    "free some space, and the run is made again"
+                ) from error
             finally:
                 os.close(descriptor)
             self.refresh()
@@ -281,6 +288,18 @@ def _whole(line):
         return isinstance(json.loads(line), dict)
     except ValueError:
         return False
+
+
+def _write(descriptor, start, data):
+    """Write bytes at a place, all of them or none."""
+    try:
+        os.lseek(descriptor, start, os.SEEK_SET)
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, start)
+        raise
 
 
 def _mend(descriptor):

@@ -70,7 +70,11 @@ def test_without_a_checkpoint_the_last_epoch_s_model_is_left(recipe, kind, epoch
 
 @pytest.mark.parametrize(
     "recipe, kind, epoch",
-    [("revised", "EpochRecord", 4), ("released", "EpochRecord", 1), ("released", "PretrainRecord", 2)],
+    [
+        ("revised", "EpochRecord", 4),
+        ("released", "EpochRecord", 1),
+        ("released", "PretrainRecord", 2),
+    ],
 )
 def test_with_a_checkpoint_the_same_call_goes_on(recipe, kind, epoch, tmp_path):
     whole = model(recipe).fit(VIEWS)

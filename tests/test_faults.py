@@ -1,0 +1,141 @@
+"""Processes that are killed, and disks that are full: the last good state stays, and is named."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmac
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.experiments.store import Store
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_nothing_is_lost_by_kills():
+    """A seeded few of the kills of ``make faults``."""
+    command = [sys.executable, ROOT / "scripts" / "faults.py", "--kills", "6", "--seed", "1"]
+    environment = os.environ | {"DMAC_QUIET": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    *parts, last = done.stdout.splitlines()
+    assert last == "6 kills, nothing lost"
+    assert [int(re.search(r": (\d+) kills", part)[1]) for part in parts] == [2, 2, 1, 1]
+
+
+# Writes until the disk is full, or a file as large as it may be: what was said, line by line.
+PROGRAM = """
+import dataclasses, json, resource, sys
+import numpy as np, torch
+import dmac
+from dmac.compute.files import write_tensors
+from dmac.experiments.store import Store
+folder, limit = sys.argv[1], int(sys.argv[2])
+views = list(np.random.default_rng(0).normal(size=(2, 80, 30)))
+
+def model(hidden):
+    recipe = dataclasses.replace(dmac.recipes.RELEASED, pretrain_epochs=3, epochs=3,
+                                 hidden_dim=hidden)
+    return dmac.DMAC(3, recipe, random_state=0, device="cpu")
+
+def full():
+    # The files before were within the limit, or the disk had room for them.
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    else:
+        with open(folder + "/filler", "wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+
+store = Store(folder + "/runs")
+run = dict(dataset="toy", data="0f", method="DMAC", settings={})
+store.append(run | {"seed": 1}, "a")
+write_tensors(folder + "/kept", {"a": torch.ones(100)}, {})
+small = model(8).fit(views)
+small.save(folder + "/model")
+
+def stop(record, embed):
+    if record.epoch == 2:
+        full()
+
+for attempt in (
+    lambda: model(8).fit(views, checkpoint=folder + "/fit", checkpoint_every=1, callback=stop),
+    lambda: store.append(run | {"seed": 2, "filling": "x" * 500_000}, "a"),
+    lambda: write_tensors(folder + "/kept", {"a": torch.zeros(200_000)}, {}),
+    lambda: small.save(folder + "/model"),
+    lambda: small.save(folder + "/another"),
+):
+    try:
+        attempt()
+        print("fine")
+    except OSError as error:
+        print(error)
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+else:
+    import os
+    os.remove(folder + "/filler")
+again = model(8).fit(views, checkpoint=folder + "/fit", checkpoint_every=1)
+whole = model(8).fit(views)
+print(np.array_equal(again.embedding_, whole.embedding_))
+"""
+
+
+def check(folder, limit):
+    """Run the program; everything that was there before the fault must be as it was."""
+    command = [sys.executable, "-c", PROGRAM, folder, str(limit)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    fit, run, kept, model, another, resumed = done.stdout.splitlines()
+    stays = "; the one before is still there: free some space, or name another folder"
+    assert "fit/checkpoint.safetensors could not be written" in fit and stays in fit
+    assert "runs/a.jsonl could not be written" in run and "the run is made again" in run
+    assert "kept could not be written" in kept and stays in kept
+    assert "model/model.safetensors could not be written" in model and stays in model
+    assert "another/model.safetensors could not be written" in another and stays not in another
+    assert resumed == "True"
+    assert read_tensors(folder / "kept")[0]["a"].tolist() == [1] * 100
+    records = Store(folder / "runs").refresh().records()
+    assert [record["seed"] for record in records] == [1]
+    assert (folder / "runs" / "a.jsonl").read_bytes().count(b"\n") == 1
+    assert len(dmac.DMAC.load(folder / "model").labels_) == 80
+    left = [path.name for path in folder.rglob(".*") if path.name not in (".locks", ".gitignore")]
+    assert left == []
+    return fit
+
+
+def test_files_that_may_not_grow(tmp_path):
+    assert "File too large" in check(tmp_path, 4096)
+
+
+def test_a_full_disk(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("no mount command: a full disk cannot be made here")
+    if done.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
+    try:
+        assert "No space left" in check(folder, 0)
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_what_killed_writers_left_is_removed_after_an_hour(tmp_path):
+    path = tmp_path / "x.safetensors"
+    old, fresh = tmp_path / f".{path.name}.1", tmp_path / f".{path.name}.2"
+    for left in (old, fresh):
+        left.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    write_tensors(path, {"a": np.zeros(3)}, {})
+    assert not old.exists() and fresh.exists() and path.exists()
