@@ -2,9 +2,9 @@
 
     python scripts/compare_threads.py [DATASET ...]
 
-writes the rows of ``notebooks/results/threads.csv`` anew, one for every recipe and data set, each as
-soon as it is there. On a machine with other work set OMP_WAIT_POLICY=PASSIVE. Everything is on the CPU. REVISED trains, so it is compared
-on data sets of up to 600 samples.
+writes the rows of ``notebooks/results/threads.csv`` anew, one for every recipe and data set, each
+as soon as it is there. On a machine with other work set OMP_WAIT_POLICY=PASSIVE. Everything is on
+the CPU. REVISED trains, so it is compared on data sets of up to 600 samples.
 """
 
 import sys
