@@ -10,8 +10,8 @@ started again; several of them can work on one store. Each run takes one thread,
 whose names end in "seconds": they time whole fits with two, one after the other, on a machine that
 does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
-folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries" needs
-what `pip install "dmac[libraries]"` brings; runs whose library is not installed are left out.
+folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries"
+needs what `pip install "dmac[libraries]"` brings; runs whose library is not installed are left out.
 """
 
 import argparse
@@ -137,7 +137,8 @@ def main():
         lacking, unmade = {}, experiments.missing(specs, store)
         stages[stage] = possible = [spec for spec in unmade if is_possible(spec)]
         if len(possible) < len(unmade):
-            print(f"{stage:18s} {len(unmade) - len(possible):5d} runs need a library that is not here")
+            absent = len(unmade) - len(possible)
+            print(f"{stage:18s} {absent:5d} runs need a library that is not here")
         for spec in possible:
             lacking[store.key(spec.identity())] = spec
         lacking = {key: spec for key, spec in lacking.items() if key not in planned}

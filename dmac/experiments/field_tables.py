@@ -94,6 +94,8 @@ def read_published(results=records.RESULTS):
     stored = records.index(records.open_store(results).refresh())
     systems = {name: (name, peer_settings(name)) for name in PEERS}
     runs = records.runs(stored, systems, list(field.CLUSTERS), range(1, 11))
-    grids = {d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()}
+    grids = {
+        d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()
+    }
     tried = field.UNIT_ROWS | field.COSINE | field.AGGREGATION
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))

@@ -208,7 +208,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     -------
     dict
         ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` how many ``clusters`` these
-        name, and for DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
+        name, and for DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost
+        and what made it.
         A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
 

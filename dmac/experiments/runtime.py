@@ -95,7 +95,7 @@ def plot_growth(timings):
 
 
 def format_programmes(measured):
-    """LMVSC's programmes at once and one by one, as :mod:`dmac.experiments.bench_simplex` times them.
+    """LMVSC's programmes at once and one by one, by :mod:`dmac.experiments.bench_simplex`.
 
     Parameters
     ----------

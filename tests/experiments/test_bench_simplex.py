@@ -46,7 +46,8 @@ def test_relative_gaps_are_those_of_the_batched_solver():
 def test_a_measurement_says_what_was_timed(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(bench.SHAPES, "ALOI", (60, (5, 7), 4))
     path = tmp_path / "simplex.json"
-    monkeypatch.setattr(sys, "argv", ["bench", "--samples", "6", "--threads", "1", "--save", str(path)])
+    arguments = ["bench", "--samples", "6", "--threads", "1", "--save", str(path)]
+    monkeypatch.setattr(sys, "argv", arguments)
     measure = bench_simplex.measure
     monkeypatch.setattr(bench_simplex, "measure", lambda **given: measure(n_anchors=5, **given))
     bench_simplex.main()

@@ -42,7 +42,7 @@ def test_stored_runs_are_found_by_what_they_are(tmp_path):
         store.append(run | {"scores": scores, "seconds": 1.0}, f"{dataset}/some")
 
     add("PIE", "LMVSC", peer_settings("LMVSC"), 1, 0.4)
-    add("PIE", *list(field.grid(68).values())[0], 1, 0.5)
+    add("PIE", *next(iter(field.grid(68).values())), 1, 0.5)
     add("BBC", *field.UNIT_ROWS["UDBGL, unit rows"], 2, 0.7)
     runs, grids, trials = field_tables.read_published(tmp_path)
     assert runs.acc.tolist() == [40.0] and set(runs.variant.cat.categories) | {"DMAC"} == set(

@@ -31,7 +31,8 @@ def pretend(monkeypatch, fit_predict, name=NAME):
 
     Estimator.fit_predict = fit_predict
     module = types.SimpleNamespace(**{wanted.name: Estimator})
-    monkeypatch.setattr(libraries.importlib, "import_module", {f"{wanted.library}.cluster": module}.get)
+    modules = {f"{wanted.library}.cluster": module}
+    monkeypatch.setattr(libraries.importlib, "import_module", modules.get)
     monkeypatch.setattr(libraries, "installed_version", libraries.VERSIONS.get)
 
 
