@@ -1,7 +1,7 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 11 of the book derives the graph and the Markov stability; a page at the end says how often
-the suggested number is right.
+Chapter 11 of the book derives the graph and the Markov stability, chapter 12 uses this; a page at
+the end says how often the suggested number is right.
 """
 
 import numbers
