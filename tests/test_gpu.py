@@ -415,7 +415,8 @@ def test_nothing_of_an_epoch_leaves_the_device(recipe):
     with OneDevice():
         zs, z = model.embed([torch.empty(n, dim, device="meta") for dim in DIMS])
         u = torch.empty(m, d, device="meta")
-        u = model.anchors(u, torch.empty_like(u), z, normalize=True) if recipe.sigma == "relu" else u
+        if recipe.perturbation:
+            u = model.anchors(u, torch.empty_like(u), z, normalize=True)
         found = scaling.assign(z, u, k + 1, entropy=True)
         graph = closed_form_graph(found.nearest, found.indices, m)
         fs = [convolve(graph, u) for convolve in model.convolutions]
