@@ -77,6 +77,7 @@ class _Memory:
         self.gpu = device.startswith("cuda")
         gc.collect()
         if self.gpu:
+            torch.empty(1, device=device)  # before the first tensor there are no statistics
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         else:

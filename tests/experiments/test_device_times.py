@@ -106,3 +106,13 @@ def test_data_sets_at_hand_need_no_network(monkeypatch, tmp_path):
 def test_systems_are_the_recipes_with_their_own_fields():
     assert device_times.SYSTEMS["RELEASED"] is RELEASED
     assert device_times.SYSTEMS["REVISED"] is REVISED
+
+
+def test_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch):
+    called = []
+    monkeypatch.setattr(device_times.torch, "empty", lambda n, device: called.append(device))
+    for name in ("empty_cache", "reset_peak_memory_stats"):
+        monkeypatch.setattr(device_times.torch.cuda, name, lambda name=name: called.append(name))
+    monkeypatch.setattr(device_times.torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
+    assert device_times._Memory("cuda").gb() == 2.346
+    assert called == ["cuda", "empty_cache", "reset_peak_memory_stats"]

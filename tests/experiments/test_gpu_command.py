@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from toy_jobs import ToyJob
@@ -48,6 +49,22 @@ def test_what_does_not_fit_the_memory_is_reported(monkeypatch):
     monkeypatch.setitem(gpu._MEASURES, "epochs", full)
     found = gpu.Job("epochs", "RELEASED", 100).run("cpu", None)
     assert found["missing"] == "it does not fit the memory" and "failed" not in found
+
+
+def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 580.1\necho 580.1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(gpu.torch.cuda, "get_device_name", lambda device: "A card")
+    card = SimpleNamespace(total_memory=80 * 10**9)
+    monkeypatch.setattr(gpu.torch.cuda, "get_device_properties", lambda device: card)
+    found = gpu.about("cuda")
+    assert (found["card"], found["card_memory_gb"], found["driver"]) == ("A card", 80, "580.1")
+    assert found["versions"]["torch"] == gpu.torch.__version__
+    program.write_text("#!/bin/sh\nexit 9\n")
+    assert gpu.about("cuda")["driver"] is None
+    assert gpu.about("cpu")["card"] is gpu.about("cpu")["driver"] is None
 
 
 def test_the_full_plan_has_every_shape_and_target(monkeypatch):
