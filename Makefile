@@ -30,8 +30,8 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html pdf experiments figures test wheel fuzz fuzz-mat soak bench serve clean $(EXPERIMENTS)
-.PHONY: help book html pdf experiments figures test wheel faults bench serve clean $(EXPERIMENTS)
+.PHONY: help book html pdf experiments figures test wheel faults fuzz fuzz-mat soak bench gpu serve clean \
+    $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
@@ -43,6 +43,7 @@ help:
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
+	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (hours)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
 	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
@@ -129,6 +130,12 @@ bench: $(READY)
 	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
 	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json \
 	    --kernel python3 --log-output --no-progress-bar
+
+# No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It
+# takes as many threads as it likes, unless the user has set their number.
+OUT ?= _build/gpu
+gpu:
+	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) $(PYTHON) scripts/gpu.py --out "$(OUT)"
 
 serve:
 	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }

@@ -1,0 +1,433 @@
+"""Every device that is there: against the dense reference, the processor, and itself in blocks.
+
+`make gpu` runs this file on a machine with a GPU, with pytest and no plug-in; without one the
+processor is the only device. Chapter 10 of the book says what runs where.
+"""
+
+import dataclasses
+import os
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import dmac
+from dmac import diagnostics, reference, scaling
+from dmac.anchor_graph import closed_form_graph
+from dmac.anchors import PerturbationGenerator
+from dmac.compute import distances, parallel
+from dmac.compute.kmeans import WarmAnchors, kmeans_anchors
+from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
+from dmac.consistency import consistency_loss
+from dmac.convolution import AnchorGraphConvolution
+from dmac.distributed import fit_sharded
+from dmac.embedding import ViewDecoder, fuse, fusion_factor, orthonormalize, reconstruction_loss
+from dmac.network import Network
+from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
+from dmac.structure import closed_form_projection, structure_preservation_loss
+from dmac.training import anchor_source, draw_anchors, joint_loss, train
+
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+DIMS, N_CLUSTERS = (7, 5, 9), 3
+JOINT = dataclasses.replace(RELEASED, name="joint", mutual_information="joint")
+
+# What a driver or a compiler warns of is no failure.
+pytestmark = pytest.mark.filterwarnings("default")
+on_every_device = pytest.mark.parametrize("device", DEVICES)
+
+
+def small(recipe, **changes):
+    """A recipe with narrow layers and few epochs."""
+    narrow = dict(hidden_dim=10, agcn_dim=4, pretrain_epochs=min(3, recipe.pretrain_epochs))
+    if recipe.embedding_dim is not None:
+        narrow["embedding_dim"] = 6
+    return dataclasses.replace(recipe, **(narrow | changes))
+
+
+def points(n, m, d, device, seed=0, dtype=torch.float64):
+    """Samples (n, d) and anchors (m, d) with gradient, drawn on the processor."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = [torch.randn(rows, d, generator=generator, dtype=torch.float64) for rows in (n, m)]
+    return [x.to(device, dtype).requires_grad_() for x in drawn]
+
+
+def views(n=90):
+    """Arrays of three views around three centres, and their classes."""
+    rng = np.random.default_rng(3)
+    classes = np.arange(n) % N_CLUSTERS
+    return [
+        4 * rng.normal(size=(N_CLUSTERS, d))[classes] + 0.5 * rng.normal(size=(n, d)) for d in DIMS
+    ], classes
+
+
+def unit_views(device, dtype, n=90):
+    """The same as tensors of unit rows on a device."""
+    tensors = (torch.as_tensor(x, device=device, dtype=torch.float64) for x in views(n)[0])
+    return [torch.nn.functional.normalize(x, dim=1).to(dtype) for x in tensors]
+
+
+def agree(fast, slow, *inputs):
+    """Values and gradients of two functions of the same tensors, on the device of the inputs."""
+    found = []
+    for function in (fast, slow):
+        value = function(*inputs)
+        assert value.device.type == inputs[0].device.type
+        direction = torch.linspace(-1, 2, value.numel(), dtype=value.dtype, device=value.device)
+        total = value.flatten() @ direction
+        gradients = torch.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True)
+        found.append([value.detach(), *gradients])
+    for one, other in zip(*found):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-9)
+
+
+def graph_of(z, u, k):
+    nearest = scaling.assign(z, u, k + 1)
+    return closed_form_graph(nearest.nearest, nearest.indices, len(u))
+
+
+# --- every component against the dense reference, in float64
+
+
+@on_every_device
+def test_fusion_and_perturbation_match_the_reference(device):
+    x, y = points(20, 20, 6, device)
+    agree(lambda x, y: fuse([x, y]), lambda x, y: reference.fuse([x, y]), x, y)
+    layer = PerturbationGenerator(6, generator=torch.Generator().manual_seed(0)).double()
+    layer.to(device)
+
+    def by_hand(u_hat, noise):
+        mu = torch.nn.functional.prelu(layer.mu(u_hat), layer.slope)
+        return reference.perturbed_anchors(u_hat, mu, layer.sigma(u_hat).clamp_min(0), noise)
+
+    agree(layer, by_hand, x, y)
+
+
+@on_every_device
+def test_distances_entropy_and_graph_match_the_reference(device):
+    z, u = points(60, 13, 6, device)
+    agree(distances.squared_distances, reference.squared_distances, z, u)
+    agree(
+        lambda z, u: scaling.assign(z, u, 5, entropy=True).entropy[None],
+        lambda z, u: reference.anchor_learning_loss(z, u)[None],
+        z,
+        u,
+    )
+    agree(lambda z, u: graph_of(z, u, 4).to_dense(), lambda z, u: reference.anchor_graph(z, u, 4),
+          z, u)  # fmt: skip
+
+
+@on_every_device
+@pytest.mark.parametrize("reading", ["per_row", "joint"])
+def test_convolution_and_consistency_match_the_reference(device, reading):
+    z, u = points(60, 13, 6, device)
+    generator = torch.Generator().manual_seed(1)
+    layers = [
+        AnchorGraphConvolution((6, 4, 3), negative_slope=0.01, generator=generator).double()
+        for _ in range(2)
+    ]
+    for layer in layers:
+        layer.to(device)
+    weights = [[one.weight.T for one in layer.layers] for layer in layers]
+
+    def fast(z, u):
+        fs = [layer(graph_of(z, u, k), u) for layer, k in zip(layers, (3, 4))]
+        return torch.cat([fs[0].flatten(), consistency_loss(fs, reading)[None]])
+
+    def slow(z, u):
+        graphs = [reference.anchor_graph(z, u, k) for k in (3, 4)]
+        fs = [reference.agcn(s, u, w) for s, w in zip(graphs, weights)]
+        return torch.cat([fs[0].flatten(), reference.consistency_loss(fs, reading)[None]])
+
+    agree(fast, slow, z, u)
+
+
+@on_every_device
+def test_structure_loss_matches_the_reference(device):
+    z, u = points(60, 13, 6, device)
+    agree(
+        lambda z, u: structure_preservation_loss(z, graph_of(z, u, 4))[None],
+        lambda z, u: reference.structure_preservation_loss_trace(
+            z, reference.anchor_graph(z, u, 4)
+        )[None],
+        z,
+        u,
+    )
+
+
+@on_every_device
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
+def test_joint_loss_matches_the_reference(device, recipe):
+    recipe = small(recipe, cm_weight=3.0, sp_weight=2.0, al_weight=0.7)
+    generator = torch.Generator().manual_seed(0)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device(device, torch.float64)
+    zs, z = model.embed(unit_views(device, torch.float64, 40))
+    u = draw_anchors(model, z, 11, recipe, generator)
+    fast = joint_loss(model, zs, z, u, 4, recipe).total
+    weights = [[layer.weight.T for layer in f.layers] for f in model.convolutions]
+    slow = reference.joint_loss(
+        zs,
+        z,
+        u,
+        4,
+        weights,
+        reading=recipe.mutual_information,
+        sp_form=recipe.sp_form,
+        al_weight=0.7,
+        cm_weight=3.0,
+        sp_weight=2.0,
+    )
+    torch.testing.assert_close(fast, slow, rtol=1e-6, atol=0)
+    used = (model.encoders, model.perturbation, model.convolutions)
+    parameters = [p for module in used for p in module.parameters()]
+    gradients = (torch.autograd.grad(x, parameters, retain_graph=True) for x in (fast, slow))
+    for one, other in zip(*gradients):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-9)
+
+
+@on_every_device
+def test_orthonormal_fusion_keeps_its_constraint(device):
+    z, _ = points(60, 2, 6, device)
+    found = orthonormalize(z)
+    identity = torch.eye(6, dtype=torch.float64, device=device)
+    torch.testing.assert_close(found.T @ found / 60, identity, rtol=0, atol=1e-5)
+
+
+@on_every_device
+def test_sparse_views_match_dense_ones(device):
+    import scipy.sparse
+
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((30, 20)) < 0.2, rng.normal(size=(30, 20)), 0)
+    sparse = SparseView(scipy.sparse.csr_matrix(dense), torch.float64, device)
+    x = torch.as_tensor(dense, device=device)
+    layer = dense_layer(20, 4, torch.Generator().manual_seed(0)).double().to(device)
+    found = []
+    for view in (sparse, x):
+        out = linear(layer, view)
+        (slope,) = torch.autograd.grad(out.square().sum(), layer.weight)
+        found.append((out.detach(), slope))
+    torch.testing.assert_close(*found)
+    generator = torch.Generator().manual_seed(0)
+    decoder = ViewDecoder(20, 8, 4, negative_slope=0.1, generator=generator).double().to(device)
+    z, _ = points(30, 2, 4, device)
+    agree(
+        lambda z: sparse_reconstruction(decoder._last(z), sparse, 0.1)[None],
+        lambda z: reconstruction_loss(decoder(z), x)[None],
+        z,
+    )
+
+
+# --- the device against the processor
+
+
+def training_losses(recipe, device, dtype):
+    generator = torch.Generator().manual_seed(0)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device(device, dtype)
+    tensors = unit_views(device, dtype)
+    source = anchor_source(model, tensors, 20, recipe, generator)
+    return [[r.loss, r.effective_rank] for r in train(model, tensors, N_CLUSTERS, source, recipe)]
+
+
+@on_every_device
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+def test_single_precision_follows_the_processor_in_double(device, recipe):
+    changes = dict(epochs=3, lr=1e-4) | ({"anchor_sets": 3} if recipe is REVISED else {})
+    recipe = small(recipe, **changes)
+    exact = training_losses(recipe, "cpu", torch.float64)
+    np.testing.assert_allclose(training_losses(recipe, device, torch.float32), exact, rtol=1e-3)
+    if device != "cpu":
+        np.testing.assert_allclose(training_losses(recipe, device, torch.float64), exact, rtol=1e-6)
+
+
+@on_every_device
+def test_kmeans_draws_the_anchors_of_the_processor(device):
+    z = torch.cat(unit_views("cpu", torch.float64, 200), 1)
+
+    def anchors(x):
+        warm = WarmAnchors(12, torch.Generator().manual_seed(5))
+        return torch.stack([
+            kmeans_anchors(x, 12, torch.Generator().manual_seed(5)), warm(x), warm(x + 1e-3)
+        ]).cpu()  # fmt: skip
+
+    exact = anchors(z)
+    torch.testing.assert_close(anchors(z.to(device)), exact, rtol=1e-8, atol=1e-10)
+    single = anchors(z.to(device, torch.float32)).double()
+    torch.testing.assert_close(single, exact, rtol=1e-3, atol=1e-4)
+
+
+@on_every_device
+def test_diagnostics_are_those_of_singular_values(device):
+    z, _ = points(300, 2, 8, device)
+    values = torch.linalg.svdvals(z.detach().cpu())
+    p = values / values.sum()
+    assert diagnostics.effective_rank(z) == pytest.approx(float(torch.exp(-(p * p.log()).sum())))
+    unit = torch.nn.functional.normalize(z.detach().cpu(), dim=1)
+    pairs = (float((unit @ unit.T).sum()) - 300) / (300 * 299)
+    assert diagnostics.mean_cosine(z) == pytest.approx(pairs)
+
+
+@on_every_device
+@pytest.mark.parametrize("recipe", [RELEASED, REVISED, CLOSED_FORM], ids=lambda r: r.name)
+def test_whole_fit_finds_the_clusters(device, recipe, tmp_path):
+    data, classes = views()
+    recipe = small(recipe, epochs=min(recipe.epochs, 5), anchor_sets=min(recipe.anchor_sets, 4))
+    model = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
+    exact = dmac.DMAC(N_CLUSTERS, recipe, 0, "cpu", "float64").fit(data)
+    np.testing.assert_array_equal(model.labels_, exact.labels_)
+    if recipe.name != "released":
+        assert dmac.scores(classes, model.labels_)["acc"] == 1
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    model.save(tmp_path)
+    for place in DEVICES:  # a model moves between devices
+        again = dmac.DMAC.load(tmp_path, device=place)
+        np.testing.assert_array_equal(again.predict(data), model.labels_)
+
+
+# --- blocks, the compiled form, checkpoints, processes
+
+
+@on_every_device
+@pytest.mark.parametrize("size", [7, 64])
+def test_blocks_change_nothing_but_rounding(device, size, monkeypatch):
+    z, u = points(61, 13, 6, device)
+    whole = scaling.assign(z, u, 5, entropy=True)
+    near = distances.nearest(z.detach(), u.detach())
+    gradients = torch.autograd.grad(whole.entropy + whole.nearest.sum(), (z, u))
+    monkeypatch.setitem(distances._BLOCK, device, size)
+    assert len(distances.row_blocks(61, 13, z.device)) > 10
+    parts = scaling.assign(z, u, 5, entropy=True)
+    assert torch.equal(parts.indices, whole.indices)
+    assert torch.equal(distances.nearest(z.detach(), u.detach())[1], near[1])
+    torch.testing.assert_close(parts.nearest, whole.nearest)
+    torch.testing.assert_close(parts.entropy, whole.entropy)
+    again = torch.autograd.grad(parts.entropy + parts.nearest.sum(), (z, u))
+    for one, other in zip(again, gradients):
+        torch.testing.assert_close(one, other)
+
+
+@on_every_device
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_compiled_form_gives_the_numbers_of_the_plain_one(device, dtype):
+    if device == "cuda":
+        pytest.importorskip("triton", reason="without Triton the plain form is what runs")
+        compiled = scaling._compile()
+        assert compiled is not scaling._entropies
+    else:  # traced as for a GPU, but not turned into kernels
+        options = dict(dynamic=True, fullgraph=True, backend="eager")
+        compiled = torch.compile(scaling._entropies_functional, **options)
+    generator = torch.Generator().manual_seed(0)
+    log_usage = torch.log_softmax(torch.arange(50), 0, dtype=torch.float64).to(device, dtype)
+    for rows, usage, gradient in ((300, None, True), (90, log_usage, True), (90, None, False)):
+        d2 = 4 * torch.rand(rows, 50, generator=generator, dtype=torch.float64).to(device, dtype)
+        plain = scaling._entropies(d2.clone(), 0.3, usage, gradient)
+        found = compiled(d2, 0.3, usage, gradient)
+        rtol = {torch.float32: 2e-4, torch.float64: 1e-9}[dtype]
+        torch.testing.assert_close(found[0], plain[0], rtol=rtol, atol=rtol)
+        if gradient:
+            torch.testing.assert_close(found[1], plain[1], rtol=rtol, atol=rtol)
+        else:
+            assert found[1] is plain[1] is None
+
+
+class Stopped(Exception):
+    pass
+
+
+@on_every_device
+@pytest.mark.parametrize("recipe", [RELEASED, REVISED], ids=lambda r: r.name)
+def test_fit_goes_on_from_its_checkpoint(device, recipe, tmp_path):
+    data, _ = views()
+    recipe = small(recipe, epochs=4, anchor_sets=min(recipe.anchor_sets, 2))
+    whole = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
+
+    def stop(record, embed):
+        if type(record).__name__ == "EpochRecord" and record.epoch == 3:
+            raise Stopped
+
+    model = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64")
+    with pytest.raises(Stopped):
+        model.fit(data, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
+    seen = []
+    model.fit(data, callback=lambda record, embed: seen.append(record.epoch), checkpoint=tmp_path)
+    assert seen == [4]  # the third was written before it was seen
+    losses = [[r.loss for r in one.history_] for one in (model, whole)]
+    np.testing.assert_allclose(*losses, rtol=1e-6)
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+    assert model.network_.device.type == device
+
+
+@pytest.mark.parametrize("backend", ["gloo", "nccl"])
+def test_a_group_of_one_process_gives_the_fit_without_a_group(backend, monkeypatch):
+    if backend == "nccl" and "cuda" not in DEVICES:
+        pytest.skip("NCCL needs a GPU, and there is none: gloo took its place")
+    if sys.platform == "linux":  # the machine's own name may lead nowhere
+        for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+            monkeypatch.setenv(name, os.environ.get(name, "lo"))
+    device = "cuda" if backend == "nccl" else "cpu"
+    data, _ = views()
+    recipe = small(RELEASED, epochs=3)
+    alone = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
+    backends = parallel.GPU_BACKENDS if backend == "nccl" else "cpu:gloo"
+    dist.init_process_group(backends, store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with parallel.sharded(3):
+            x = torch.arange(3.0, device=device, requires_grad=True)
+            total = parallel.total(x)
+            total.sum().backward()
+            assert total.tolist() == [0, 1, 2] and x.grad.tolist() == [1, 1, 1]
+            assert parallel.gather(x.detach()).device.type == device
+            assert parallel.count(5) == 5 and parallel.everywhere(True)
+        shared = fit_sharded(dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64"), data)
+    finally:
+        dist.destroy_process_group()
+    losses = [[r.loss for r in one.history_] for one in (shared, alone)]
+    np.testing.assert_allclose(*losses, rtol=1e-6)
+    np.testing.assert_array_equal(shared.labels_, alone.labels_)
+
+
+# --- a second device that every machine has: shapes without numbers
+
+
+class OneDevice(TorchDispatchMode):
+    """Refuses an operation on tensors of two devices; single numbers may come from anywhere."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        given, _ = torch.utils._pytree.tree_flatten((args, kwargs))
+        places = {x.device.type for x in given if isinstance(x, torch.Tensor) and x.dim()}
+        if len(places) > 1 and "copy" not in function.__name__:
+            raise AssertionError(f"{function} on {sorted(places)}")
+        return function(*args, **kwargs)
+
+
+def test_the_check_of_devices_can_fail():
+    with OneDevice(), pytest.raises(AssertionError, match="mm.* on .'cpu', 'meta'"):
+        torch.ones(3, 2) @ torch.ones(2, 3, device="meta")
+
+
+@pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, REVISED], ids=lambda r: r.name)
+def test_nothing_of_an_epoch_leaves_the_device(recipe):
+    recipe, n, m, k = small(recipe), 70, 13, 4
+    generator = torch.Generator().manual_seed(0)
+    model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to("meta")
+    d = recipe.embedding_dim or N_CLUSTERS
+    with OneDevice():
+        zs, z = model.embed([torch.empty(n, dim, device="meta") for dim in DIMS])
+        u = torch.empty(m, d, device="meta")
+        if recipe.perturbation:
+            u = model.anchors(u, torch.empty_like(u), z, normalize=True)
+        found = scaling.assign(z, u, k + 1, entropy=True)
+        graph = closed_form_graph(found.nearest, found.indices, m)
+        fs = [convolve(graph, u) for convolve in model.convolutions]
+        loss = found.entropy + structure_preservation_loss(z, graph)
+        loss = loss + consistency_loss(fs, recipe.mutual_information)
+        loss.backward()
+        weight, bias = closed_form_projection(torch.cat(zs, 1).detach(), [graph.detach()], d)
+    assert z.shape == (n, d) and graph.indices.shape == (n, k) and loss.shape == ()
+    assert weight.shape == (len(DIMS) * d, d) and bias.shape == (d,)
+    tensors = [z, graph.weights, loss, weight, *(p.grad for p in model.encoders.parameters())]
+    assert {x.device.type for x in tensors} == {"meta"}
+    assert fusion_factor(z).shape == (d, d)
