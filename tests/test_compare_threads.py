@@ -1,6 +1,5 @@
 """One thread and two: the stored comparison, and that it would see a difference."""
 
-import numpy as np
 import pandas as pd
 from compare_threads import PATH, TRAINED, compare
 
@@ -31,7 +30,8 @@ def test_a_difference_is_seen(monkeypatch, small_views):
 
     def other_each_time(self, given):
         labels = fit(self, given)
-        return np.roll(labels, next(seeds))
+        labels[: 9 * next(seeds)] = 0  # the first time as they are
+        return labels
 
     monkeypatch.setattr(dmac.DMAC, "fit_predict", other_each_time)
     row = compare("small", data, "closed_form")

@@ -5,8 +5,6 @@
 
 import contextlib
 
-from tqdm import tqdm
-
 from dmac.compute import parallel
 
 _active = None
@@ -26,7 +24,7 @@ class ProgressBar:
 
     def __init__(self, n_stages, lengths):
         self._lengths, self._kind = lengths, None
-        self._bar = tqdm(total=n_stages, desc="preparing", unit="stage")
+        self._bar = _bar(total=n_stages, desc="preparing", unit="stage")
         self._running = 0
 
     def stage(self, text):
@@ -48,7 +46,7 @@ class ProgressBar:
             self._bar.update(self._running)
         self._bar.close()
         self._kind = kind
-        self._bar = tqdm(
+        self._bar = _bar(
             total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch"
         )
 
@@ -57,6 +55,12 @@ class ProgressBar:
         if finished and self._kind is None:
             self._bar.update(self._running)
         self._bar.close()
+
+
+def _bar(**given):
+    from tqdm import tqdm  # a fit that shows nothing does without it
+
+    return tqdm(**given)
 
 
 @contextlib.contextmanager

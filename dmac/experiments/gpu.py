@@ -2,7 +2,8 @@
 
     python scripts/gpu.py
 
-is what `make gpu` runs. It takes less than nine minutes, and needs no installation and no network.
+is what ``make gpu`` runs. It takes less than nine minutes, and needs no installation and no
+network.
 The measurements of :mod:`dmac.experiments.device_times` are made one after the other in a process
 of their own, so that one that fails or takes too long leaves the others and the file as they are.
 Without a GPU it does the same on the processor with small sizes. ``notebooks/05_runtime.ipynb``
@@ -266,7 +267,7 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
     budgets = {k: v for k, v in BUDGETS[profile].items() if parts is None or k in parts}
     ends = deadlines(budgets, total or sum(budgets.values()))
     content = {
-        "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "profile": profile,
         **about(device),
         "units": UNITS,

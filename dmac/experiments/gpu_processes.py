@@ -1,4 +1,4 @@
-"""What `make gpu` runs in processes of their own: the tests, and one measurement after the other.
+"""What ``make gpu`` runs in processes of their own: the tests, and one measurement after the other.
 
 A test or a measurement that fails, ends its process or takes too long leaves the rest as it is.
 """

@@ -1,4 +1,4 @@
-"""What `make gpu` stored, as the run-time page shows it beside the processor's run times.
+"""What ``make gpu`` stored, as the run-time page shows it beside the processor's run times.
 
 :mod:`dmac.experiments.gpu` writes the file; this reads it, or does without it.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-#: The page's systems, and their names in the runs of `make bench`.
+#: The page's systems, and their names in the runs of ``make bench``.
 _SYSTEMS = {
     "PUBLISHED": None,
     "RELEASED": "released",
@@ -67,12 +67,13 @@ def epochs_table(found, stored):
     found : dict or None
         From `read`.
     stored : list of dict
-        The runs of `make bench` (:func:`dmac.experiments.bench.measure`).
+        The runs of ``make bench`` (:func:`dmac.experiments.bench.measure`).
 
     Returns
     -------
     pandas.DataFrame of str
-        One row per shape; of every system the seconds on the GPU and, where `make bench` has them,
+        One row per shape; of every system the seconds on the GPU and, where ``make bench`` has
+        them,
         on the processor, and the largest peak in GB. Where there is no number, – stands, or the
         reason if it is the memory.
     """

@@ -19,7 +19,7 @@ TRAINED = dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=4)
 @pytest.fixture(autouse=True)
 def enabled(monkeypatch):
     shown = functools.partial(tqdm, disable=False, mininterval=0)  # `make` sets TQDM_DISABLE
-    monkeypatch.setattr(progress_bar, "tqdm", shown)
+    monkeypatch.setattr(progress_bar, "_bar", shown)
 
 
 def bars(err):
@@ -73,7 +73,7 @@ def test_stages_are_shown_where_there_are_no_epochs(rounds, capsys):
 
 def test_nothing_is_shown_unless_it_is_asked_for(capsys, monkeypatch):
     dmac.DMAC(3, TRAINED, random_state=0, device="cpu").fit(VIEWS)
-    monkeypatch.setattr(progress_bar, "tqdm", functools.partial(tqdm, disable=True))
+    monkeypatch.setattr(progress_bar, "_bar", functools.partial(tqdm, disable=True))
     dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True).fit(VIEWS)
     dmac.DMAC(3, random_state=0, device="cpu", verbose=True).fit(VIEWS)
     assert capsys.readouterr().err == ""

@@ -33,9 +33,9 @@ def test_first_epochs_do_not_count_and_time_is_kept():
 def test_shapes_are_those_of_the_data():
     for name, shape in device_times.SHAPES.items():
         known = DATASETS.get(name)
-        expected = bench.SHAPES.get(name) or known and (known.n_samples, known.dims,
-                                                        known.n_clusters)  # fmt: skip
-        assert expected is None and name == "mfeat" or shape == expected
+        held = known and (known.n_samples, known.dims, known.n_clusters)
+        expected = bench.SHAPES.get(name) or held
+        assert (expected is None and name == "mfeat") or shape == expected
     data = device_times.load("mfeat")
     assert device_times.shape_of("mfeat") == (data.n_samples, data.dims, data.n_clusters)
     assert device_times.shape_of(70) == (70, (64, 64, 64), 10)
