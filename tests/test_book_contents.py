@@ -10,8 +10,11 @@ from test_browser import site  # noqa: F401
 CONTENTS = f"({(Path(__file__).parent / 'contents.js').read_text(encoding='utf-8')})()"
 #: Pages to look something up in.
 REFERENCE = ("book/notation", "book/api", "book/errata", "book/bibliography")
-#: A page that is short itself.
-SHORT = ("book/recipes_in_short",)
+#: Pages that are short themselves, or one table.
+SHORT = (
+    *("book/recipes_in_short", "book/command_line", "book/running_again"),
+    *("book/concordance", "book/inputs", "book/how_many_clusters"),
+)
 PAGES = [name for name in [TOC["root"], *CHAPTERS] if not name.startswith(REFERENCE)]
 
 
