@@ -37,7 +37,8 @@ class AnchorSets:
     scale : torch.Tensor of shape (T, m)
         One over the root of each anchor's degree among the fitted samples, 0 without samples.
     widths : tuple of int
-        Columns of the views of the block, if samples lack some of them; see `draw_sets`.
+        Columns of the views of the block, by which a sample that lacks one is compared in the
+        others; see `draw_sets`.
     """
 
     u: torch.Tensor
@@ -73,8 +74,8 @@ def draw_sets(
     generator : torch.Generator
         On the CPU.
     widths : tuple of int
-        Columns of each view of the block; further columns are a ballot's. Empty if no sample lacks
-        a view.
+        Columns of each view of the block; further columns are a ballot's. Empty where zeros are
+        values.
     adjust : callable, optional
         Anchors (m, r) and the mask (n,) of the samples that have all views, or None -> anchors.
 
@@ -87,20 +88,21 @@ def draw_sets(
     check_neighbors(n_neighbors, n_anchors)
     whole = known(x, widths).all(1)
     n_whole = parallel.count(int(whole.sum()))
-    partial = 2 * (n_neighbors + 1) <= n_whole < parallel.count(len(x))
-    if partial:
-        n_anchors = min(n_anchors, n_whole // 2)
-    else:
+    if n_whole < 2 * (n_neighbors + 1):
+        widths = ()
+    if not widths or n_whole == parallel.count(len(x)):
         whole = None
+    else:
+        n_anchors = min(n_anchors, n_whole // 2)
     anchors, scales, parts = [], [], []
     for _ in range(n_sets):
         u = sample_anchors(x, n_anchors, generator, iterations, whole)
         u = u if adjust is None else adjust(u, whole)
-        graph = _graph(x, u, n_neighbors, widths if partial else ())
+        graph = _graph(x, u, n_neighbors, widths)
         anchors.append(u)
         scales.append(graph.inverse_degrees().sqrt())
         parts.append(graph)
-    sets = AnchorSets(torch.stack(anchors), torch.stack(scales), widths if partial else ())
+    sets = AnchorSets(torch.stack(anchors), torch.stack(scales), widths)
     return sets, _factor(parts, sets.scale)
 
 

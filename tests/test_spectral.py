@@ -205,3 +205,14 @@ def test_a_sample_without_any_view_gets_a_label():
     assert np.isfinite(model.embedding_).all()
     assert acc(labels[3:], model.labels_[3:]) > 0.95
     np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_a_new_sample_that_lacks_a_view_is_found_by_the_others(tmp_path):
+    views, labels = planted(n=240)
+    model = fit([x[:160] for x in views])  # where nothing is lacking
+    new = [x[160:].copy() for x in views]
+    new[0][:] = 0
+    assert acc(labels[160:], model.predict(new)) > 0.95
+    model.save(tmp_path / "model")
+    again = dmac.DMAC.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
