@@ -146,3 +146,11 @@ def test_with_too_few_whole_samples_zeros_are_values(generator):
     sets, factor = draw_sets(x, 2, 8, 1, 3, generator, widths=(2, 2))
     assert sets.widths == () and sets.u.shape[1] == 8
     np.testing.assert_allclose(AveragedGraph([factor], [1]).shares, 1)
+
+
+def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
+    sets, _ = draw_sets(x, 2, M, 1, K, generator, widths=(x.shape[1],))
+    new = x[:3].clone()
+    new[0] = 0
+    rows = rows_on(sets, new, K).toarray()
+    assert (rows[0] == 0).all() and (rows[1:] > 0).any(1).all()
