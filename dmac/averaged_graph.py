@@ -5,6 +5,7 @@ that most of them support. It is never formed: B has k entries a row and set, an
 is one with :math:`B^T` and one with B. Chapter 11 of the book derives it.
 """
 
+import functools
 import warnings
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
-from dmac.compute.kmeans import sample_anchors
+from dmac.compute.kmeans import first_anchors, improved_anchors
+from dmac.compute.threads import blas_alone
 from dmac.scaling import assign
 
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
@@ -85,6 +87,20 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
+    given = n_anchors, iterations, n_neighbors, generator, widths, adjust
+    drawn, widths = set_draws(x, n_sets, *given)
+    return joined_sets([draw() for draw in drawn], widths)
+
+
+def set_draws(
+    x, n_sets, n_anchors, iterations, n_neighbors, generator, widths=(), adjust=None
+):
+    """What `draw_sets` has to do, a function for each set, and the widths that count.
+
+    Without ``adjust`` all that is random is drawn here, so the functions may be called side by
+    side; with it they draw when they are called. Each returns the anchors and the graph of a set,
+    as `joined_sets` takes them.
+    """
     check_neighbors(n_neighbors, n_anchors)
     whole = known(x, widths).all(1)
     n_whole = parallel.count(int(whole.sum()))
@@ -94,16 +110,25 @@ def draw_sets(
         whole = None
     else:
         n_anchors = min(n_anchors, n_whole // 2)
-    anchors, scales, parts = [], [], []
-    for _ in range(n_sets):
-        u = sample_anchors(x, n_anchors, generator, iterations, whole)
+
+    def of_set(start=None):
+        start = first_anchors(x, n_anchors, generator, whole) if start is None else start
+        u = improved_anchors(x, start, iterations, whole)
         u = u if adjust is None else adjust(u, whole)
-        graph = _graph(x, u, n_neighbors, widths)
-        anchors.append(u)
-        scales.append(graph.inverse_degrees().sqrt())
-        parts.append(graph)
+        return u, _graph(x, u, n_neighbors, widths)
+
+    if adjust is not None:
+        return [of_set] * n_sets, widths
+    starts = [first_anchors(x, n_anchors, generator, whole) for _ in range(n_sets)]
+    return [functools.partial(of_set, start) for start in starts], widths
+
+
+def joined_sets(drawn, widths=()):
+    """Anchors and graphs of several sets -> `AnchorSets` and their factor, as of `draw_sets`."""
+    anchors, graphs = zip(*drawn)
+    scales = [graph.inverse_degrees().sqrt() for graph in graphs]
     sets = AnchorSets(torch.stack(anchors), torch.stack(scales), widths)
-    return sets, _factor(parts, sets.scale)
+    return sets, _factor(graphs, sets.scale)
 
 
 def rows_on(sets, x, n_neighbors):
@@ -268,7 +293,8 @@ class AveragedGraph:
 
             operator = LinearOperator((n, n), product, matmat=product, dtype=float)
             start = np.random.default_rng(0).standard_normal(n)
-            found, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
+            with blas_alone():
+                found, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
         if more:
             order = np.argsort(found)[::-1]
             values = np.concatenate([values, found[order]])

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AveragedGraph, average, draw_sets
+from dmac.averaged_graph import AveragedGraph, average, joined_sets, set_draws
 from dmac.blocks import blocks_of
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
+from dmac.compute.threads import side_by_side
 from dmac.refinement import Targets, refine, soft_assignments
 from dmac.spectral_filter import filtered, n_columns
 from dmac.spectral_model import SpectralModel, Stage, all_features, with_ballot
@@ -73,8 +74,8 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     count = n_columns(n, c, recipe)
 
     def draw(blocks, voting, adjust=None):
-        drawn = [
-            draw_sets(
+        planned = [
+            set_draws(
                 block.x,
                 n_sets(block, v, recipe, voting),
                 n_anchors,
@@ -86,6 +87,12 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
             )
             for block in blocks
         ]
+        draws = [one for draws, _ in planned for one in draws]
+        if blocks[0].x.is_cuda or adjust is not None or parallel.shards():
+            found = iter([one() for one in draws])  # in order: they draw, or wait for others
+        else:
+            found = iter(side_by_side(draws))
+        drawn = [joined_sets([next(found) for _ in draws], used) for draws, used in planned]
         sets, factors = zip(*drawn)
         return list(sets), factors
 

@@ -83,10 +83,11 @@ def learned_map(features, graph, c, ridge):
     n = parallel.count(len(f))
     moment = parallel.total(torch.as_tensor(f.T @ (graph.shares[:, None] * f))).numpy() / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
-    smoothed = parallel.total(torch.as_tensor(f.T @ (graph @ f))).numpy() / n
+    carried = graph.to_anchors(f)  # F^T G F is its square
+    smoothed = carried.T @ carried / n
     count = min(c, len(moment))
     last = [len(moment) - count, len(moment) - 1]
-    w = eigh((smoothed + smoothed.T) / 2, moment, subset_by_index=last)[1]
+    w = eigh(smoothed, moment, subset_by_index=last)[1]
     w = w[:, ::-1]
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 

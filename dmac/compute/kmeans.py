@@ -156,14 +156,23 @@ def sample_anchors(x, n_anchors, generator, iterations, among=None):
     torch.Tensor of shape (m, d)
         Without gradient.
     """
-    x = x.detach()
-    mean = parallel.mean(x if among is None else x[among])
-    x = x - mean
+    start = first_anchors(x, n_anchors, generator, among)
+    return improved_anchors(x, start, iterations, among)
+
+
+def first_anchors(x, n_anchors, generator, among=None):
+    """The random samples with which `sample_anchors` begins: (m, d)."""
     start = torch.randperm(parallel.count(len(x)), generator=generator)
     if among is not None:
         start = start[parallel.gather(among.long()).bool().cpu()[start]]
-    anchors = parallel.take(x, start[:n_anchors])
-    return _lloyd(x if among is None else x[among], anchors, iterations, 0.0)[0] + mean
+    return parallel.take(x.detach(), start[:n_anchors])
+
+
+def improved_anchors(x, anchors, iterations, among=None):
+    """Lloyd's iterations of `sample_anchors`, from given anchors: (m, d)."""
+    x = x.detach() if among is None else x.detach()[among]
+    mean = parallel.mean(x)
+    return _lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
 
 
 def representative_centers(centers, labels):

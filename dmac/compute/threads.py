@@ -9,12 +9,18 @@ does nothing else it gains far less. So a fit takes one thread unless an epoch h
 The environment variable ``DMAC_NUM_THREADS`` sets the number for every size. For large fits beside
 other work, ``OMP_WAIT_POLICY=PASSIVE``, set before Python starts, lets waiting threads sleep.
 
+Work that falls into pieces of its own, as the anchor sets of a fit do, needs no such waiting: every
+thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,
+and the result does not depend on the number of threads.
+
 Chapter 10 of the book says what that is worth.
 """
 
 import contextlib
+import contextvars
 import functools
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from threadpoolctl import ThreadpoolController
@@ -26,6 +32,8 @@ VARIABLE = "DMAC_NUM_THREADS"
 LARGE = 5_000_000_000
 
 _fixed = None
+#: Threads that PyTorch had when `threads_for` took them from it.
+_before = contextvars.ContextVar("threads before", default=None)
 
 
 def epoch_work(n_samples, widths, n_anchors, recipe, n_clusters):
@@ -108,10 +116,48 @@ def threads_for(work):
     if number is None:
         yield
         return
+    token = _before.set(before)
     torch.set_num_threads(number)
     try:
         with _libraries().limit(limits=number, user_api="blas"):
             yield
+    finally:
+        torch.set_num_threads(before)
+        _before.reset(token)
+
+
+def blas_alone():
+    """A context in which BLAS takes one thread, for work that goes to and fro with PyTorch.
+
+    The threads of each would wait for the other's without sleeping.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+def side_by_side(functions):
+    """What several functions return, as many of them at a time as there are threads.
+
+    Each is computed by one thread, so the results do not depend on their number.
+
+    Parameters
+    ----------
+    functions : list of callable
+        Without arguments. They must not draw from one generator, nor wait for another process.
+
+    Returns
+    -------
+    list
+        In the order of the functions.
+    """
+    given = _fixed or os.environ.get(VARIABLE, "").strip()
+    number = min(len(functions), int(given or _before.get() or torch.get_num_threads()))
+    if number < 2:
+        return [function() for function in functions]
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # a new thread begins with the number that is set
+    try:
+        with blas_alone(), ThreadPoolExecutor(number) as pool:
+            return list(pool.map(lambda function: function(), functions))
     finally:
         torch.set_num_threads(before)
 

@@ -126,7 +126,7 @@ def settings_of(recipe, **beside):
     recipe : dmac.recipes.Recipe
     **beside
         ``weighting="tf-idf"``: views of counts are weighted by term first. ``held_out``: the share
-        of the samples that is not fitted but predicted. ``threads``: of each operation, where the
+        of the samples that is not fitted but predicted. ``threads``: that a fit may take, where the
         run is timed with more than one. ``retired``: a choice that the code no longer has; such
         runs are found in the store, and cannot be made.
 
@@ -238,8 +238,10 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     keeping = contextlib.nullcontext()
     if pretrained is not None:
         keeping = pretraining.share(pretrained, pretrained_at)
+    # Where threads are the question, a fit chooses among them as a user's does.
+    number = contextlib.nullcontext() if "threads" in spec.settings else exactly(threads)
     try:
-        with threadpool_limits(threads), exactly(threads), keeping:
+        with threadpool_limits(threads), number, keeping:
             fit = _dmac if spec.method == "DMAC" else _labels
             outcome = fit(data, spec, device)
     except libraries.LibraryError as error:

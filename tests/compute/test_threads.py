@@ -1,6 +1,8 @@
 """How many threads a fit takes, by its size, by the variable and by the experiments."""
 
 import dataclasses
+import functools
+import threading
 
 import numpy as np
 import pytest
@@ -84,3 +86,32 @@ def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
     assert fit("") == [1, 1, 1]
     assert fit("2") == [2, 2, 2]
     assert torch.get_num_threads() == 2
+
+
+def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monkeypatch):
+    both = threading.Barrier(2, timeout=30)  # passed only if two are on their way at once
+
+    def piece(i):
+        both.wait()
+        return i, torch.get_num_threads()
+
+    with threads.threads_for(0):  # small work has one thread in an operation, and two for pieces
+        found = threads.side_by_side([functools.partial(piece, i) for i in range(4)])
+    assert found == [(i, 1) for i in range(4)]
+    assert torch.get_num_threads() == 2
+    monkeypatch.setenv(threads.VARIABLE, "1")
+    caller = threading.get_ident()
+    assert threads.side_by_side([threading.get_ident] * 2) == [caller] * 2
+    with threads.exactly(2), pytest.raises(ZeroDivisionError):
+        threads.side_by_side([lambda: 1 / 0] * 2)
+
+
+def test_anchor_sets_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
+    fits = []
+    for number in (1, 2):
+        with threads.exactly(number):
+            fits.append(dmac.DMAC(3, random_state=0, device="cpu").fit(views).network_.stages[0])
+    for one, two in zip(fits[0].base, fits[1].base):
+        torch.testing.assert_close(one.u, two.u)
