@@ -1,7 +1,8 @@
 """One thread and two: the stored comparison, and that it would see a difference."""
 
+import numpy as np
 import pandas as pd
-from compare_threads import PATH, TRAINED, compare
+from compare_threads import PATH, TRAINED, compare, ties
 
 import dmac
 from dmac.experiments.generalise import SIXTEEN
@@ -13,6 +14,7 @@ def test_stored_rows_are_of_known_data_sets_and_hang_together():
     assert set(table.dataset) <= {*SIXTEEN, "mfeat"}
     assert (table.samples[table.recipe == "revised"] <= TRAINED).all()
     assert ((table.ari == 1) >= (table.other_labels == 0)).all()
+    assert (table.tied.notna() == (table.recipe == "closed_form")).all()
 
 
 def test_labels_of_both_numbers_of_threads(small_views):
@@ -20,6 +22,13 @@ def test_labels_of_both_numbers_of_threads(small_views):
     data = dmac.MultiViewData("small", views, classes, 3)
     row = compare("small", data, "closed_form")
     assert row["other_labels"] == 0 and row["ari"] == 1 and row["samples"] == 90
+    assert row["tied"] < 0.1
+
+
+def test_ties_are_seen():
+    views = [np.repeat(np.eye(12), 10, 0)] * 2  # an anchor is equal, or all are as far
+    model = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
+    assert ties(model, views) > 0.9
 
 
 def test_a_difference_is_seen(monkeypatch, small_views):
