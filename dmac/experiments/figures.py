@@ -114,6 +114,77 @@ def _draw_spread(axis, values, place, **style):
         axis.errorbar(values.mean(), place, xerr=sd, markersize=5, **style)
 
 
+def plot_beside(means, spread, other, baselines, line):
+    """Two methods on every data set, and several baselines as ticks.
+
+    Parameters
+    ----------
+    means, spread : pandas.Series
+        Of the method in question, by data set: the mean over seeds and the standard deviation.
+    other : pandas.Series
+        Means of another method; its name is the label.
+    baselines : pandas.Series
+        Means, one level of whose index is ``dataset``.
+    line : int
+        A dotted line stands below so many data sets.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = means.index[::-1]
+    figure, axis = plt.subplots(figsize=(6.4, 1 + 0.2 * len(names)))
+    for y, name in enumerate(names):
+        points = baselines.xs(name, level="dataset")
+        axis.plot(points, [y] * len(points), "|", color="grey", markersize=9)
+    places = range(len(names))
+    axis.plot(other[names], places, "D", mfc="white", markersize=5, label=other.name)
+    style = dict(fmt="o", capsize=2, markersize=5, label=means.name)
+    axis.errorbar(means[names], places, xerr=spread[names], **style)
+    axis.plot([], [], "|", color="grey", markersize=9, label="shallow pipelines")
+    axis.axhline(len(names) - line - 0.5, color="black", linewidth=0.8, linestyle=":")
+    axis.set_yticks(places, names)
+    axis.set(xlabel="ACC in %", xlim=(0, 102))
+    axis.legend(loc="lower left")
+    return figure
+
+
+def plot_groups(values, groups, order, label, title):
+    """Bars of data sets, sorted within groups, with the names beside the line of 0.
+
+    Parameters
+    ----------
+    values, groups : pandas.Series
+        By data set: a difference, and the name of its group.
+    order : list of str
+        The groups, from below.
+    label : str
+        Of the horizontal axis.
+    title : str
+        Of the legend.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axis = plt.subplots(figsize=(6.4, 0.4 + 0.17 * (len(values) + len(order))))
+    place = 0
+    for number, name in enumerate(order):
+        part = values[groups == name].sort_values()
+        rows = range(place, place + len(part))
+        axis.barh(rows, part, color=f"C{number}", label=name)
+        for row, dataset in zip(rows, part.index):
+            left = part[dataset] > 0
+            style = dict(textcoords="offset points", va="center", fontsize=8)
+            side = dict(ha="right" if left else "left")
+            axis.annotate(dataset, (0, row), (-4 if left else 4, 0), **style, **side)
+        place += len(part) + 1
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.set(xlabel=label, yticks=[])
+    axis.legend(loc="lower left", fontsize=8, title=title)
+    return figure
+
+
 def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", columns=2):
     """Mean differences with their intervals: one panel per comparison, one row per data set.
 

@@ -147,6 +147,6 @@ GROUPS = {
     "closed form, bad views": _group(_BAD, 3, ("PIE", "BBC", "HandWritten")),
     "closed form, parts": _group(_runs_of(PARTS), 1),
     "closed form, trained": _group(_runs_of(TRAINED), 3),
-    "closed form, ideas": _group(_runs_of(IDEAS), 3),
+    "closed form, ideas": _group(_runs_of(IDEAS), 10),
     "closed form, constants": _group(_runs_of(CONSTANTS), 1),
 }

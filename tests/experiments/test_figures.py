@@ -218,3 +218,31 @@ def test_changes_have_their_interval_over_the_data_sets():
     low, high = axis.collections[0].get_segments()[1][:, 0]
     half = comparisons.interval([2.0, 4.0])[1]
     assert (low, high) == (pytest.approx(3 - half), pytest.approx(3 + half))
+
+
+def test_methods_stand_beside_baselines():
+    names = ["first", "second", "third"]
+    means = pd.Series([50.0, 60.0, 70.0], names, name="ours")
+    grid = pd.MultiIndex.from_product([["a", "b"], names], names=["pipeline", "dataset"])
+    baselines = pd.Series(range(6), grid)
+    figure = figures.plot_beside(means, means / 10, (means - 5).rename("other"), baselines, 2)
+    (axis,) = figure.axes
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == names[::-1]
+    ticks, other = axis.lines[:3], axis.lines[3]
+    assert [sorted(one.get_xdata()) for one in ticks] == [[2, 5], [1, 4], [0, 3]]
+    assert list(other.get_xdata()) == [65, 55, 45]
+    assert axis.lines[-1].get_ydata()[0] == 0.5  # the third lies below the line
+    labels = axis.get_legend_handles_labels()[1]
+    assert labels == ["other", "shallow pipelines", "ours"]
+
+
+def test_groups_are_sorted_bars_with_names_on_the_free_side():
+    values = pd.Series({"a": 1.0, "b": -2.0, "c": 3.0, "d": -4.0})
+    groups = pd.Series({"a": "x", "b": "x", "c": "y", "d": "y"})
+    figure = figures.plot_groups(values, groups, ["x", "y"], "points", "for whom")
+    (axis,) = figure.axes
+    assert [bar.get_width() for bars in axis.containers for bar in bars] == [-2, 1, -4, 3]
+    names = {text.get_text(): text for text in axis.texts}
+    assert list(names) == ["b", "a", "d", "c"]
+    assert names["a"].get_ha() == "right" and names["b"].get_ha() == "left"
+    assert axis.get_legend().get_title().get_text() == "for whom"
