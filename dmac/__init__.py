@@ -50,5 +50,5 @@ __getattr__ = on_demand(
 )
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
