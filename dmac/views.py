@@ -19,6 +19,7 @@ from dmac.data.matfiles import read_mat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from dmac._types import Integers, Matrix
 
@@ -100,7 +101,7 @@ def load(
     source: str | Path = "mfeat",
     *,
     views_key: str | Sequence[str] | None = None,
-    labels_key: str | bool | None = None,
+    labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
 ) -> MultiViewData:
     """Load multi-view data by name or from a file.

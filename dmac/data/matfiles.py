@@ -18,7 +18,7 @@ from dmac.data.safe_hdf5 import open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from dmac._types import Array, Integers, Matrix, PathLike
 
@@ -168,7 +168,9 @@ def _label_vector(value: Any) -> Array | None:
     return value.ravel() if value.size == max(value.shape, default=1) else None
 
 
-def _find_labels(variables: dict[str, Any], labels_key: str | bool | None) -> Integers | None:
+def _find_labels(
+    variables: dict[str, Any], labels_key: str | Literal[False] | None
+) -> Integers | None:
     """Labels as int64 from 0, or None if no variable has a known name for them."""
     if labels_key is False:
         return None
@@ -219,7 +221,7 @@ def _is_transposed(shapes: list[tuple[int, int]], n_labels: int | None) -> bool:
 def read_mat(
     path: PathLike,
     views_key: str | Sequence[str] | None = None,
-    labels_key: str | bool | None = None,
+    labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
 ) -> tuple[list[Matrix], Integers | None]:
     """Read views and labels from a ``.mat`` (MATLAB 5 or 7.3) or ``.npz`` file.

@@ -22,7 +22,7 @@ from dmac.data.safe_hdf5 import open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from dmac._types import Floats, Integers, Matrix, PathLike
 
@@ -68,7 +68,7 @@ def read_views(
     paths: Iterable[PathLike],
     *,
     views_key: Sequence[str] | None = None,
-    labels_key: str | bool | None = None,
+    labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
 ) -> NamedViews:
     """Read views from one file that holds them all, from a file each, or from a folder of those.
@@ -142,7 +142,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 def _read(
     file: Path,
     views_key: Sequence[str] | None,
-    labels_key: str | bool | None,
+    labels_key: str | Literal[False] | None,
     transposed: bool | None,
 ) -> NamedViews:
     ending = file.suffix.lower()
@@ -281,7 +281,7 @@ def _read_labels(file: Path) -> Integers:
 
 
 def _read_hdf5(
-    path: Path, views_key: Sequence[str] | None, labels_key: str | bool | None
+    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
 ) -> NamedViews:
     file, found = open_hdf5(path), {}
     file.visititems(lambda name, item: found.update({name: item}))
@@ -311,7 +311,7 @@ def _read_hdf5(
 
 
 def _read_cells(
-    path: Path, views_key: Sequence[str] | None, labels_key: str | bool | None
+    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
 ) -> NamedViews:
     """AnnData and MuData files, through their own packages: the optional extra."""
     package = "anndata" if path.suffix.lower() == ".h5ad" else "mudata"
