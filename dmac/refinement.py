@@ -181,7 +181,7 @@ def _loss(
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)
-    if second is not None:
+    if form == "noise by agreement" and second is not None:
         other = predict(x[a], y[a], x[b], second, k)
         between = predicted.var(0).sum() + other.var(0).sum()
         return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
