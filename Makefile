@@ -142,7 +142,7 @@ serve:
 	$(PYTHON) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 clean:
-	rm -rf _build book/experiments book/_static/mathjax .pytest_cache .hypothesis
+	rm -rf _build book/experiments book/_static/mathjax .pytest_cache .hypothesis .mypy_cache
 	find dmac tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt

@@ -21,8 +21,42 @@ from typing import TYPE_CHECKING
 from dmac._lazy import on_demand
 from dmac._version import VERSION
 
-if TYPE_CHECKING:
-    from dmac import peers, recipes
+if TYPE_CHECKING:  # what on_demand finds, for those who read a program without running it
+    from dmac import (  # noqa: I001  # one list, not a line for each
+        anchor_graph as anchor_graph,
+        anchors as anchors,
+        averaged_graph as averaged_graph,
+        baselines as baselines,
+        blocks as blocks,
+        command_line as command_line,
+        compute as compute,
+        consistency as consistency,
+        convolution as convolution,
+        data as data,
+        diagnostics as diagnostics,
+        distributed as distributed,
+        embedding as embedding,
+        estimator as estimator,
+        fitting as fitting,
+        metrics as metrics,
+        model_selection as model_selection,
+        network as network,
+        peers as peers,
+        persistence as persistence,
+        recipes as recipes,
+        reference as reference,
+        refinement as refinement,
+        sampling as sampling,
+        scaling as scaling,
+        spectral as spectral,
+        spectral_filter as spectral_filter,
+        spectral_model as spectral_model,
+        structure as structure,
+        trained_map as trained_map,
+        training as training,
+        views as views,
+        votes as votes,
+    )
     from dmac.estimator import DMAC
     from dmac.metrics import scores
     from dmac.model_selection import suggest_n_clusters
@@ -39,16 +73,17 @@ __all__ = [
     "scores",
     "suggest_n_clusters",
 ]
-__getattr__ = on_demand(
-    __name__,
-    {
-        "DMAC": "dmac.estimator",
-        "scores": "dmac.metrics",
-        "suggest_n_clusters": "dmac.model_selection",
-        **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),
-    },
-)
+if not TYPE_CHECKING:  # or every name that is spelt wrongly would be one
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "DMAC": "dmac.estimator",
+            "scores": "dmac.metrics",
+            "suggest_n_clusters": "dmac.model_selection",
+            **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),
+        },
+    )
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

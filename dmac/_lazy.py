@@ -1,11 +1,18 @@
 """Modules that are imported when they are first asked for, since PyTorch alone takes seconds."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 
-def on_demand(package, defined=()):
+def on_demand(package: str, defined: Mapping[str, str] | tuple[()] = ()) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package (PEP 562) that imports its modules on demand.
 
     Parameters
@@ -21,7 +28,7 @@ def on_demand(package, defined=()):
     """
     defined = dict(defined)
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         if name in defined:
             value = getattr(importlib.import_module(defined[name]), name)
             setattr(sys.modules[package], name, value)  # found without this function from now on

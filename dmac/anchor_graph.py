@@ -3,23 +3,31 @@
 Chapter 4 of the book derives the closed form from the Lagrangian of the row problem.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 
 from dmac.compute.parallel import total
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
 
 
-def rows_in_cache(n):
+def rows_in_cache(n: int) -> list[slice]:
     """Slices of n rows, so short that a temporary of theirs stays in the processor's cache."""
     return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
 
 
-def row_sums(indices, weights, f):
+def row_sums(indices: Tensor, weights: Tensor, f: Tensor) -> Tensor:
     r"""S f without forming S: row i is :math:`\sum_h w_{ih} f_{j(i,h)}`.
 
     Parameters
@@ -37,7 +45,7 @@ def row_sums(indices, weights, f):
     return F.embedding_bag(indices, f, per_sample_weights=weights, mode="sum")
 
 
-def column_sums(indices, weights, x, n_anchors):
+def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> Tensor:
     r"""S^T x without forming S: row j sums :math:`w_{ih} x_i` over the entries in column j.
 
     Parameters
@@ -61,7 +69,7 @@ def column_sums(indices, weights, x, n_anchors):
     return out
 
 
-def sampled_products(indices, x, f):
+def sampled_products(indices: Tensor, x: Tensor, f: Tensor) -> Tensor:
     """The inner products x_i . f_j at the stored entries (i, j) alone: -> (n, k)."""
     out = x.new_empty(indices.shape)
     for rows in rows_in_cache(len(x)):
@@ -74,12 +82,12 @@ class _AnchorsToSamples(torch.autograd.Function):
     """S f, differentiable in the weights and in f, with n d instead of n k d kept in between."""
 
     @staticmethod
-    def forward(ctx, indices, weights, f):
+    def forward(ctx: Any, indices: Tensor, weights: Tensor, f: Tensor) -> Tensor:
         ctx.save_for_backward(indices, weights, f)
         return row_sums(indices, weights, f)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         indices, weights, f = ctx.saved_tensors
         grad = grad.contiguous()
         d_weights = sampled_products(indices, grad, f) if ctx.needs_input_grad[1] else None
@@ -91,12 +99,12 @@ class _SamplesToAnchors(torch.autograd.Function):
     """S^T x, differentiable in the weights and in x."""
 
     @staticmethod
-    def forward(ctx, indices, weights, x, n_anchors):
+    def forward(ctx: Any, indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> Tensor:
         ctx.save_for_backward(indices, weights, x)
         return column_sums(indices, weights, x, n_anchors)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         indices, weights, x = ctx.saved_tensors
         grad = grad.contiguous()
         d_weights = sampled_products(indices, x, grad) if ctx.needs_input_grad[1] else None
@@ -125,24 +133,24 @@ class AnchorGraph:
     weights: torch.Tensor
     n_anchors: int
 
-    def detach(self):
+    def detach(self) -> AnchorGraph:
         """Return the same graph as a constant."""
         return AnchorGraph(self.indices, self.weights.detach(), self.n_anchors)
 
-    def to_samples(self, f):
+    def to_samples(self, f: Tensor) -> Tensor:
         """S f: a table of the anchors (m, d) -> the samples' weighted means of it (n, d)."""
         return _AnchorsToSamples.apply(self.indices, self.weights, f)
 
-    def to_anchors(self, x):
+    def to_anchors(self, x: Tensor) -> Tensor:
         """S^T x: a table of the samples (n, d) -> the anchors' weighted sums of it (m, d)."""
         return total(_SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors))
 
-    def degrees(self):
+    def degrees(self) -> Tensor:
         r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
         out = self.weights.new_zeros(self.n_anchors)
         return total(out.index_add(0, self.indices.flatten(), self.weights.flatten()))
 
-    def inverse_degrees(self):
+    def inverse_degrees(self) -> Tensor:
         """1 / d_j, and 0 for an anchor without samples: (m,).
 
         An anchor with no samples has a zero column, so whatever stands there is multiplied by 0;
@@ -153,7 +161,7 @@ class AnchorGraph:
         occupied = degrees > 1e-12
         return torch.where(occupied, 1 / torch.where(occupied, degrees, 1.0), 0.0)
 
-    def smooth(self, f):
+    def smooth(self, f: Tensor) -> Tensor:
         r"""The average over anchors that share samples, :math:`D^{-1} S^T (S f)`: (m, d) -> (m, d).
 
         Taken in the order of :eq:`eq:association`, so the m x m matrix is never formed. An anchor
@@ -161,13 +169,13 @@ class AnchorGraph:
         """
         return self.inverse_degrees()[:, None] * self.to_anchors(self.to_samples(f))
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         """S as an (n, m) tensor, for small examples and tests."""
         dense = self.weights.new_zeros(len(self.indices), self.n_anchors)
         return dense.scatter(1, self.indices, self.weights)
 
 
-def check_neighbors(n_neighbors, n_anchors):
+def check_neighbors(n_neighbors: int, n_anchors: int) -> None:
     """Refuse a number of neighbours for which there is no closed form.
 
     Parameters
@@ -191,7 +199,7 @@ def check_neighbors(n_neighbors, n_anchors):
         )
 
 
-def anchor_graph(d2, n_neighbors):
+def anchor_graph(d2: Tensor, n_neighbors: int) -> AnchorGraph:
     r"""The closed-form anchor graph :eq:`eq:anchor-graph`.
 
     For every sample the row problem :eq:`eq:row-problem`,
@@ -233,7 +241,7 @@ def anchor_graph(d2, n_neighbors):
     return closed_form_graph(nearest, indices, m)
 
 
-def closed_form_graph(nearest, indices, n_anchors):
+def closed_form_graph(nearest: Tensor, indices: Tensor, n_anchors: int) -> AnchorGraph:
     """The graph of :func:`anchor_graph`, :eq:`eq:anchor-graph`, from the k + 1 smallest distances.
 
     Parameters

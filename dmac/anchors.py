@@ -5,7 +5,10 @@
 Chapter 3 of the book derives the reparameterisation and the bounds of the entropy.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -15,8 +18,13 @@ from dmac.compute.distances import nearest
 from dmac.compute.layers import dense_layer
 from dmac.compute.parallel import gather, total
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def n_anchors_for(n_samples, n_clusters, factor=1.0, share=1.0):
+    from torch import Tensor
+
+
+def n_anchors_for(n_samples: int, n_clusters: int, factor: float = 1.0, share: float = 1.0) -> int:
     r"""Number of anchors, :math:`m = \lfloor \min(f \sqrt{n c},\ s\,n) \rfloor`.
 
     With the factor f = 1 and the share s = 1 it is the paper's :math:`\lfloor \sqrt{n c} \rfloor`
@@ -56,14 +64,17 @@ class PerturbationGenerator(nn.Module):
         Draws the initial weights.
     """
 
-    def __init__(self, embedding_dim, sigma="relu", *, generator):
+    def __init__(
+        self, embedding_dim: int, sigma: str = "relu", *, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.mu = dense_layer(embedding_dim, embedding_dim, generator)
         self.sigma = dense_layer(embedding_dim, embedding_dim, generator)
         self.slope = nn.Parameter(torch.full((embedding_dim,), 0.25))
-        self.sigma_activation = {"relu": F.relu, "softplus": F.softplus}[sigma]
+        kinds: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "softplus": F.softplus}
+        self.sigma_activation = kinds[sigma]
 
-    def forward(self, u_hat, noise):
+    def forward(self, u_hat: Tensor, noise: Tensor) -> Tensor:
         """(m, d) initial anchors and (m, d) standard normal noise -> (m, d) anchors."""
         mu = F.prelu(self.mu(u_hat), self.slope)
         return u_hat + mu + self.sigma_activation(self.sigma(u_hat)) * noise
@@ -82,11 +93,11 @@ class SpreadPerturbation(nn.Module):
         :math:`e^\theta` at the start.
     """
 
-    def __init__(self, scale=0.5):
+    def __init__(self, scale: float = 0.5) -> None:
         super().__init__()
         self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
 
-    def forward(self, u_hat, noise, x):
+    def forward(self, u_hat: Tensor, noise: Tensor, x: Tensor) -> Tensor:
         """(m, d) anchors, (m, d) standard normal noise, (n, d) samples -> (m, d) anchors."""
         d2, cell = nearest(x.detach(), u_hat.detach())
         counts = total(torch.bincount(cell, minlength=len(u_hat))).clamp_min(1)
@@ -95,7 +106,9 @@ class SpreadPerturbation(nn.Module):
         return u_hat + self.log_scale.exp() * spread[:, None] * noise
 
 
-def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
+def anchor_learning_loss(
+    d2: Tensor, bandwidth: float | Tensor = 1.0, *, balanced: bool = False
+) -> Tensor:
     r"""The anchor learning loss :eq:`eq:anchor-learning`, the mean entropy of the assignment.
 
     The assignment is that of the Student-t kernel, :eq:`eq:similarity`. With
@@ -134,7 +147,7 @@ def anchor_learning_loss(d2, bandwidth=1.0, *, balanced=False):
     return entropy + torch.special.xlogy(usage, usage).sum()
 
 
-def neighbor_bandwidth(d2, n_neighbors):
+def neighbor_bandwidth(d2: Tensor, n_neighbors: int) -> Tensor:
     r"""A bandwidth from the data: the median squared distance to the (k+1)-th nearest anchor.
 
     Parameters

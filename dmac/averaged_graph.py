@@ -5,9 +5,12 @@ that most of them support. It is never formed: B has k entries a row and set, an
 is one with :math:`B^T` and one with B. Chapter 11 of the book derives it.
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -20,6 +23,19 @@ from dmac.compute import parallel
 from dmac.compute.kmeans import first_anchors, improved_anchors
 from dmac.compute.threads import blas_alone
 from dmac.scaling import assign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
+
+    from torch import Tensor
+
+    from dmac._types import Array, Matrix
+
+    #: Anchors of a set and the mask of the samples that have all views -> anchors.
+    Adjust: TypeAlias = Callable[[Tensor, Tensor | None], Tensor]
+    #: The anchors and the graph of a set.
+    DrawnSet: TypeAlias = tuple[Tensor, AnchorGraph]
 
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
@@ -45,12 +61,19 @@ class AnchorSets:
 
     u: torch.Tensor
     scale: torch.Tensor
-    widths: tuple = ()
+    widths: tuple[int, ...] = ()
 
 
 def draw_sets(
-    x, n_sets, n_anchors, iterations, n_neighbors, generator, widths=(), adjust=None
-):
+    x: Tensor,
+    n_sets: int,
+    n_anchors: int,
+    iterations: int,
+    n_neighbors: int,
+    generator: torch.Generator,
+    widths: tuple[int, ...] = (),
+    adjust: Adjust | None = None,
+) -> tuple[AnchorSets, Matrix]:
     r"""Draw anchor sets of one block, and the rows of its factor.
 
     The graph of the block is :math:`\frac1T \sum_t S_t D_t^{-1} S_t^T`, with :math:`S_t` by
@@ -93,8 +116,15 @@ def draw_sets(
 
 
 def set_draws(
-    x, n_sets, n_anchors, iterations, n_neighbors, generator, widths=(), adjust=None
-):
+    x: Tensor,
+    n_sets: int,
+    n_anchors: int,
+    iterations: int,
+    n_neighbors: int,
+    generator: torch.Generator,
+    widths: tuple[int, ...] = (),
+    adjust: Adjust | None = None,
+) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
     """What `draw_sets` has to do, a function for each set, and the widths that count.
 
     Without ``adjust`` all that is random is drawn here, so the functions may be called side by
@@ -111,7 +141,7 @@ def set_draws(
     else:
         n_anchors = min(n_anchors, n_whole // 2)
 
-    def of_set(start=None):
+    def of_set(start: Tensor | None = None) -> DrawnSet:
         start = first_anchors(x, n_anchors, generator, whole) if start is None else start
         u = improved_anchors(x, start, iterations, whole)
         u = u if adjust is None else adjust(u, whole)
@@ -123,7 +153,9 @@ def set_draws(
     return [functools.partial(of_set, start) for start in starts], widths
 
 
-def joined_sets(drawn, widths=()):
+def joined_sets(
+    drawn: Iterable[DrawnSet], widths: tuple[int, ...] = ()
+) -> tuple[AnchorSets, Matrix]:
     """Anchors and graphs of several sets -> `AnchorSets` and their factor, as of `draw_sets`."""
     anchors, graphs = zip(*drawn)
     scales = [graph.inverse_degrees().sqrt() for graph in graphs]
@@ -131,12 +163,12 @@ def joined_sets(drawn, widths=()):
     return sets, _factor(graphs, sets.scale)
 
 
-def rows_on(sets, x, n_neighbors):
+def rows_on(sets: AnchorSets, x: Tensor, n_neighbors: int) -> Matrix:
     """The factor's rows of samples (n_new, r) on anchor sets that are there: (n_new, T m)."""
     return _factor([_graph(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
 
 
-def known(x, widths):
+def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
     """Which views a sample has: (n, r) -> (n, number of widths), bool; a row of zeros is none."""
     if not widths:
         return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
@@ -144,7 +176,7 @@ def known(x, widths):
     return torch.stack([(part != 0).any(1) for part in parts], 1)
 
 
-def _graph(x, u, n_neighbors, widths):
+def _graph(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
     """Nearest anchors by those views that a sample has, and no weight without any."""
     views = known(x, widths)
     if views.all():
@@ -163,7 +195,7 @@ def _graph(x, u, n_neighbors, widths):
     return AnchorGraph(indices, weights, len(u))
 
 
-def _factor(graphs, scales):
+def _factor(graphs: Sequence[AnchorGraph], scales: Tensor) -> Matrix:
     t, m = scales.shape
     indices = torch.stack([graph.indices for graph in graphs], 1)  # (n, T, k)
     weights = torch.stack([graph.weights for graph in graphs], 1).double()
@@ -178,7 +210,7 @@ def _factor(graphs, scales):
     )
 
 
-def average(factors, weights):
+def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     """The factor of an average: factors side by side, times the roots of their shares.
 
     Weights that are all 0, as of plain levels in which all rows are the same, count as equal.
@@ -216,7 +248,7 @@ class AveragedGraph:
         :math:`r_i`, of this process's samples.
     """
 
-    def __init__(self, factors, weights):
+    def __init__(self, factors: Sequence[Matrix], weights: Sequence[float]) -> None:
         self.rows = average(factors, weights)
         self._columns = self.rows.T.tocsr()
         # PyTorch takes all its threads for a product, SciPy one.
@@ -224,15 +256,15 @@ class AveragedGraph:
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
-    def to_anchors(self, x):
+    def to_anchors(self, x: Array) -> Array:
         """B^T x: (n, d) -> (M, d), of the samples of all processes."""
         return parallel.total(self._products[1] @ torch.as_tensor(x)).numpy()
 
-    def __matmul__(self, x):
+    def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
         return (self._products[0] @ torch.as_tensor(self.to_anchors(x))).numpy()
 
-    def parts(self, most):
+    def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
 
         Each, times the roots of the shares, is an eigenvector with the eigenvalue 1, and together
@@ -257,7 +289,7 @@ class AveragedGraph:
         names = names[np.argsort(-sizes, kind="stable")][:most]
         return (samples[:, None] == names).astype(float)
 
-    def eigenpairs(self, count):
+    def eigenpairs(self, count: int) -> tuple[Array, Array]:
         """The largest eigenvalues of G and their eigenvectors, the constant one first.
 
         Parameters
@@ -287,7 +319,7 @@ class AveragedGraph:
             found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:
 
-            def product(x):
+            def product(x: Array) -> Array:
                 x = x.reshape(n, -1)
                 return inverse * _gather(self @ (inverse * x)[mine]) - known @ (known.T @ x)
 
@@ -306,12 +338,12 @@ class AveragedGraph:
         return values.clip(0, 1), lift
 
 
-def _tensor(matrix):
+def _tensor(matrix: Matrix) -> Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are young
-        parts = (torch.as_tensor(x) for x in (matrix.indptr, matrix.indices, matrix.data))
-        return torch.sparse_csr_tensor(*parts, matrix.shape)
+        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
+        return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
 
 
-def _gather(x):
+def _gather(x: Array) -> Array:
     return parallel.gather(torch.as_tensor(x)).numpy() if parallel.shards() else x

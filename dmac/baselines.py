@@ -4,6 +4,10 @@ Chapter 1 of the book introduces them, chapter 12 uses them on a reader's own da
 views, the number of clusters and a seed, and returns labels; one setting serves all data.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 import torch
@@ -15,8 +19,14 @@ from dmac.compute.kmeans import kmeans, kmeans_anchors
 from dmac.data.checks import check_views
 from dmac.data.whitening import RowNormalizer, Whitening
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def concatenate_views(views):
+    from dmac._types import Array, Integers, Matrix, Views
+    from dmac.anchor_graph import AnchorGraph
+
+
+def concatenate_views(views: Views) -> Matrix:
     """Rows of every view scaled to unit length, views side by side.
 
     Squared distances then add up over the views (:eq:`eq:sum-of-views`).
@@ -47,7 +57,7 @@ def concatenate_views(views):
     return np.hstack([x.toarray() if scipy.sparse.issparse(x) else x for x in views])
 
 
-def whiten_views(views, n_clusters):
+def whiten_views(views: Views, n_clusters: int) -> Array:
     """Per view: unit rows, centred, whitened (:eq:`eq:whitening`), unit rows; then side by side.
 
     Parameters
@@ -81,7 +91,7 @@ def whiten_views(views, n_clusters):
     return np.hstack(parts)
 
 
-def raw_kmeans(views, n_clusters, seed):
+def raw_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
     """K-means (10 starts) on :func:`concatenate_views` views.
 
     Parameters
@@ -111,7 +121,7 @@ def raw_kmeans(views, n_clusters, seed):
     return kmeans(concatenate_views(views), n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
-def whitened_kmeans(views, n_clusters, seed):
+def whitened_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
     """K-means (10 starts) on :func:`whiten_views` views.
 
     Parameters
@@ -142,7 +152,7 @@ def whitened_kmeans(views, n_clusters, seed):
     return kmeans(h, n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
-def closed_form(views, n_clusters, seed, n_neighbors=5):
+def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) -> Integers:
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
     :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whiten_views` views, their
@@ -189,7 +199,7 @@ def closed_form(views, n_clusters, seed, n_neighbors=5):
     return kmeans(rows, n_clusters, seed, n_init=10).labels_.astype(np.int64)
 
 
-def spectral_embedding(graph, n_components):
+def spectral_embedding(graph: AnchorGraph, n_components: int) -> Tensor:
     r"""Top left singular vectors of :math:`S D_S^{-1/2}`, through the m x m Gram matrix.
 
     Parameters

@@ -3,10 +3,20 @@
 Chapter 11 of the book says why an average over kinds of features is safer than a choice of one.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from dmac.recipes import Recipe
 
 
 @dataclass(frozen=True)
@@ -30,16 +40,21 @@ class Block:
     x: torch.Tensor
     weight: float
     joint: bool
-    widths: tuple
+    widths: tuple[int, ...]
 
 
 
-def level_names(recipe):
+def level_names(recipe: Recipe) -> tuple[str, ...]:
     """The levels of a recipe, in the order of their columns."""
     return ("whitened", "plain") if recipe.levels == "both" else (recipe.levels,)
 
 
-def blocks_of(views, widths, spreads, recipe):
+def blocks_of(
+    views: Sequence[Tensor],
+    widths: Sequence[Sequence[int]],
+    spreads: Sequence[float],
+    recipe: Recipe,
+) -> list[Block]:
     r"""The blocks of v prepared views, with the weights of their graphs.
 
     Views side by side are divided by :math:`\sqrt v`, so that a squared distance is the mean of the

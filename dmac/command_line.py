@@ -9,16 +9,26 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 70 a fault of the program itself.
 """
 
+from __future__ import annotations
+
 import csv
 import os
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import dmac
 from dmac.data.readers import ENDINGS, read_views
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TextIO
+
+    from dmac._types import Array
+    from dmac.data.readers import NamedViews
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -41,7 +51,7 @@ _out = click.option(
 )
 
 
-def _reading(command):
+def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how to read the data."""
     for option in (
         click.option(
@@ -63,7 +73,7 @@ def _reading(command):
 @click.version_option(dmac.__version__, prog_name="dmac")
 @click.option("--debug", is_flag=True, help="Show where in the program an error arose.")
 @click.pass_context
-def cli(context, debug):
+def cli(context: click.Context, debug: bool) -> None:
     """Group samples that are described in several ways.
 
     Each description of the samples is a view: a table with one row per sample. The groups that all
@@ -94,7 +104,18 @@ def cli(context, debug):
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_reading
-def fit(data, clusters, out, model, recipe, seed, device, checkpoint, quiet, **reading):
+def fit(
+    data: tuple[str, ...],
+    clusters: int,
+    out: str | None,
+    model: str | None,
+    recipe: str,
+    seed: int,
+    device: str,
+    checkpoint: str | None,
+    quiet: bool,
+    **reading: Any,
+) -> int | None:
     """Find the groups in DATA.
 
     \b
@@ -113,6 +134,7 @@ def fit(data, clusters, out, model, recipe, seed, device, checkpoint, quiet, **r
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     if len(estimator.history_) < estimator.recipe_.epochs:  # what there is was kept
         return INTERRUPTED
+    return None
 
 
 @cli.command(epilog=_EPILOG)
@@ -121,7 +143,9 @@ def fit(data, clusters, out, model, recipe, seed, device, checkpoint, quiet, **r
 @_out
 @click.option("--device", help="cpu or cuda, instead of that of the fit.")
 @_reading
-def predict(model, data, out, device, **reading):
+def predict(
+    model: str, data: tuple[str, ...], out: str | None, device: str | None, **reading: Any
+) -> None:
     """Put the samples of DATA into the groups of MODEL, a folder that fit has written.
 
     DATA must have the views of the fit: as many, in the same order, with the same columns.
@@ -138,7 +162,7 @@ def predict(model, data, out, device, **reading):
 @cli.command(epilog=_EPILOG)
 @click.argument("data", nargs=-1, required=True, type=click.Path())
 @_reading
-def info(data, **reading):
+def info(data: tuple[str, ...], **reading: Any) -> None:
     """Say what is in DATA, or in a MODEL folder that fit has written.
 
     \b
@@ -156,7 +180,7 @@ def info(data, **reading):
         click.echo(f"{found.labels.max() + 1} known classes (never used for clustering)")
 
 
-def _is_model(path):
+def _is_model(path: str) -> bool:
     if not Path(path).is_dir():
         return False
     from dmac.persistence import NAME
@@ -164,7 +188,7 @@ def _is_model(path):
     return (Path(path) / NAME).is_file()
 
 
-def _describe_model(path):
+def _describe_model(path: str) -> None:
     model = dmac.DMAC.load(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
@@ -176,7 +200,7 @@ def _describe_model(path):
         click.echo(f"  view {a}: {width} columns{text}")
 
 
-def _read(paths, reading):
+def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
     from dmac.data.checks import check_views
 
     found = read_views(paths, **(reading | {"views_key": list(reading["views_key"]) or None}))
@@ -187,7 +211,7 @@ def _read(paths, reading):
     return found
 
 
-def _check_places(out, model):
+def _check_places(out: str | None, model: str | None) -> None:
     """Refuse before a long fit what could not be written after it."""
     for place in (out, model):
         folder = Path(place or ".").expanduser().absolute().parent
@@ -197,7 +221,7 @@ def _check_places(out, model):
             raise ValueError(f"{place}: the folder {folder} cannot be written to")
 
 
-def _keep(labels, found, out):
+def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
     """Write the clusters, and say what they are."""
     import numpy as np
 
@@ -225,7 +249,7 @@ def _keep(labels, found, out):
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> None:
     """Entry point of ``python -m dmac`` and of the command ``dmac``.
 
     Parameters
@@ -258,10 +282,17 @@ def main(arguments=None):
     sys.exit(code or 0)
 
 
-def _fail(message, code):
+def _fail(message: str, code: int) -> int:
     click.echo(f"Error: {message}", err=True)
     return code
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     click.echo(f"Warning: {message}", err=True)

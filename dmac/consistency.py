@@ -3,12 +3,20 @@
 Chapter 6 of the book proves that the per-row reading is identically zero.
 """
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 import torch
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def mutual_information_per_row(f_a, f_b):
+    from torch import Tensor
+
+
+def mutual_information_per_row(f_a: Tensor, f_b: Tensor) -> Tensor:
     r"""The paper's formula read literally: one number per anchor, and that number is 0.
 
     For anchor i the paper takes x from :math:`F_i^{(a)}` and y from :math:`F_i^{(b)}`, so
@@ -36,7 +44,7 @@ def mutual_information_per_row(f_a, f_b):
     return -torch.special.xlogy(mass, mass)
 
 
-def mutual_information_joint(f_a, f_b):
+def mutual_information_joint(f_a: Tensor, f_b: Tensor) -> Tensor:
     r"""Mutual information of two views' cluster labels over anchors (Ji et al. 2019).
 
     The joint distribution is estimated over the anchors, :eq:`eq:joint-over-anchors`,
@@ -74,7 +82,7 @@ def mutual_information_joint(f_a, f_b):
     return (p * log_ratio).sum()
 
 
-def consistency_loss(fs, reading="joint"):
+def consistency_loss(fs: Sequence[Tensor], reading: str = "joint") -> Tensor:
     r"""Consistency maximisation loss, summed over the views.
 
     :eq:`eq:consistency-loss`, from Eq. 12 of the paper,

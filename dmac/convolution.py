@@ -3,10 +3,23 @@
 Chapter 5 of the book shows what the m x m operator behind it is, and is not.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.layers import dense_layer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
+    from dmac.anchor_graph import AnchorGraph
 
 
 class AnchorGraphConvolution(nn.Module):
@@ -28,7 +41,11 @@ class AnchorGraphConvolution(nn.Module):
         Draws the initial weights.
     """
 
-    def __init__(self, widths, *, negative_slope, generator):
+    layers: Any  # a ModuleList, of nn.Linear
+
+    def __init__(
+        self, widths: Sequence[int], *, negative_slope: float, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
             dense_layer(n_in, n_out, generator, bias=False)
@@ -36,7 +53,7 @@ class AnchorGraphConvolution(nn.Module):
         )
         self.negative_slope = negative_slope
 
-    def forward(self, graph, u):
+    def forward(self, graph: AnchorGraph, u: Tensor) -> Tensor:
         """The anchors' distributions over the clusters.
 
         Parameters

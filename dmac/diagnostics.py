@@ -3,19 +3,30 @@
 Chapter 9 of the book follows them over training, and tells how to read them for a fit of one's own.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from dmac.compute.parallel import count, largest, total
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+    from dmac._types import Array
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192
 
 
-def _as_float64(z):
+def _as_float64(z: Tensor | Array) -> Tensor:
     return torch.as_tensor(z).detach().to(torch.float64)
 
 
-def mean_cosine(z):
+def mean_cosine(z: Tensor | Array) -> float:
     r"""Mean cosine between the rows of an embedding.
 
     :math:`\frac{1}{n(n-1)} \sum_{i \ne j} \cos(z_i, z_j)`, from
@@ -42,6 +53,8 @@ def mean_cosine(z):
     n = count(z.shape[0])
     if n < 2:
         raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
+    sums: Any
+    squares: Any
     sums = squares = 0
     for part in z.split(_ROWS):
         unit = torch.nn.functional.normalize(_as_float64(part), dim=1)
@@ -49,7 +62,7 @@ def mean_cosine(z):
     return float((total(sums).square().sum() - total(squares)) / (n * (n - 1)))
 
 
-def singular_values(z, *, centred=True):
+def singular_values(z: Tensor | Array, *, centred: bool = True) -> Tensor:
     """Singular values of an embedding, largest first.
 
     Centred, they show the shape of what is left in a collapsed embedding; their squares sum to the
@@ -69,7 +82,7 @@ def singular_values(z, *, centred=True):
     return torch.linalg.svdvals(z - z.mean(0) if centred else z)
 
 
-def effective_rank(z):
+def effective_rank(z: Tensor | Array) -> float:
     r"""Effective rank of an embedding, mean row included (Roy and Vetterli 2007).
 
     :math:`\exp(-\sum_i p_i \log p_i)` with :math:`p_i = \sigma_i / \sum_j \sigma_j` over the
@@ -88,6 +101,7 @@ def effective_rank(z):
     scale = largest(torch.stack([part.abs().max() for part in z.split(_ROWS)]).max().double())
     if scale == 0:
         return 0.0
+    gram: Any
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
     # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
     gram = 0
@@ -100,7 +114,7 @@ def effective_rank(z):
     return float(torch.exp(-torch.special.xlogy(p, p).sum()))
 
 
-def empty_anchors(degrees):
+def empty_anchors(degrees: Tensor | Array) -> int:
     r"""Number of anchors that no sample is connected to.
 
     Parameters

@@ -15,10 +15,13 @@ otherwise.
 Chapter 10 of the book derives why the gradient is the same.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -29,8 +32,14 @@ from dmac.data.checks import check_views
 from dmac.data.safe_hdf5 import open_hdf5
 from dmac.estimator import DMAC
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-def open_view(path):
+    from dmac._types import Views
+
+
+def open_view(path: str) -> Any:
     """Open a view on disk without reading it.
 
     Parameters
@@ -56,7 +65,7 @@ def open_view(path):
     raise ValueError(f"{path} is no view on disk: pass name.npy or name.h5:key")
 
 
-def fit_sharded(model, views, **options):
+def fit_sharded(model: DMAC, views: Views, **options: Any) -> DMAC:
     """Fit an estimator within a process group that is already initialised.
 
     With GPUs the group has two backends, ``init_process_group("cpu:gloo,cuda:nccl")``.
@@ -88,7 +97,7 @@ def fit_sharded(model, views, **options):
         return model.fit([getattr(x, "source", x) for x in views], **options)
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``python -m dmac.distributed``, one process of a torchrun."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("views", nargs="+", help="name.npy or name.h5:key, one a view")

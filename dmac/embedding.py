@@ -3,9 +3,12 @@
 Chapter 2 of the book derives them.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +18,14 @@ from dmac.compute.checkpoint import Progress
 from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
 from dmac.compute.parallel import count, sum_gradients, total
 from dmac.compute.streaming import block_slices, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from torch import Tensor
+
+    from dmac.compute.streaming import PreparedView
 
 
 class ViewEncoder(nn.Module):
@@ -37,15 +48,22 @@ class ViewEncoder(nn.Module):
     """
 
     def __init__(
-        self, n_features, hidden_dim, embedding_dim, *, negative_slope, normalize, generator
-    ):
+        self,
+        n_features: int,
+        hidden_dim: int,
+        embedding_dim: int,
+        *,
+        negative_slope: float,
+        normalize: bool,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         self.first = dense_layer(n_features, hidden_dim, generator)
         self.second = dense_layer(hidden_dim, embedding_dim, generator)
         self.negative_slope = negative_slope
         self.normalize = normalize
 
-    def forward(self, x):
+    def forward(self, x: Tensor | SparseView) -> Tensor:
         """(n, d_a) dense tensor or `dmac.compute.layers.SparseView` -> (n, d)."""
         h = F.leaky_relu(linear(self.first, x), self.negative_slope)
         z = F.leaky_relu(self.second(h), self.negative_slope)
@@ -76,15 +94,15 @@ class ResidualEncoder(nn.Module):
 
     def __init__(
         self,
-        n_features,
-        hidden_dim,
-        embedding_dim,
+        n_features: int,
+        hidden_dim: int,
+        embedding_dim: int,
         *,
-        negative_slope,
-        normalize,
-        generator,
-        correction=True,
-    ):
+        negative_slope: float,
+        normalize: bool,
+        generator: torch.Generator,
+        correction: bool = True,
+    ) -> None:
         super().__init__()
         self.linear = dense_layer(n_features, embedding_dim, generator)
         self.first = self.second = None
@@ -96,10 +114,10 @@ class ResidualEncoder(nn.Module):
         self.negative_slope = negative_slope
         self.normalize = normalize
 
-    def forward(self, x):
+    def forward(self, x: Tensor | SparseView) -> Tensor:
         """(n, n_features) dense tensor or `dmac.compute.layers.SparseView` -> (n, d)."""
         z = linear(self.linear, x)
-        if self.first is not None:
+        if self.first is not None and self.second is not None:
             z = z + self.second(F.leaky_relu(linear(self.first, x), self.negative_slope))
         return F.normalize(z, dim=1) if self.normalize else z
 
@@ -120,27 +138,35 @@ class ViewDecoder(nn.Module):
         Draws the initial weights.
     """
 
-    def __init__(self, n_features, hidden_dim, embedding_dim, *, negative_slope, generator):
+    def __init__(
+        self,
+        n_features: int,
+        hidden_dim: int,
+        embedding_dim: int,
+        *,
+        negative_slope: float,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         self.first = dense_layer(embedding_dim, hidden_dim, generator)
         self.second = dense_layer(hidden_dim, n_features, generator)
         self.negative_slope = negative_slope
 
-    def forward(self, z):
+    def forward(self, z: Tensor) -> Tensor:
         """(n, d) -> (n, d_a)."""
         return F.normalize(F.leaky_relu(self._last(z), self.negative_slope), dim=1)
 
-    def _last(self, z):
+    def _last(self, z: Tensor) -> Tensor:
         return self.second(F.leaky_relu(self.first(z), self.negative_slope))
 
-    def loss(self, z, x):
+    def loss(self, z: Tensor, x: Tensor | SparseView) -> Tensor:
         """`reconstruction_loss` of the decoded z, in fewer passes for a sparse view."""
         if isinstance(x, SparseView):
             return sparse_reconstruction(self._last(z), x, self.negative_slope)
         return reconstruction_loss(self(z), x)
 
 
-def fuse(zs, *, normalize=False):
+def fuse(zs: Sequence[Tensor], *, normalize: bool = False) -> Tensor:
     r"""Fused embedding :math:`Z = \frac1v \sum_a Z^{(a)}`, :eq:`eq:fusion`.
 
     If the rows of the :math:`Z^{(a)}` have unit length, the squared length of a row of Z is the
@@ -156,11 +182,12 @@ def fuse(zs, *, normalize=False):
     -------
     torch.Tensor of shape (n, d)
     """
+    z: Any  # a sum begins with an integer, which mypy cannot forget
     z = sum(zs) / len(zs)
     return F.normalize(z, dim=1) if normalize else z
 
 
-def fusion_factor(z, ridge=1e-6):
+def fusion_factor(z: Tensor, ridge: float = 1e-6) -> Tensor:
     r"""Cholesky factor of the second moment, :math:`L L^T = Z^T Z / n + \varepsilon I`.
 
     Parameters
@@ -182,7 +209,7 @@ def fusion_factor(z, ridge=1e-6):
     return torch.linalg.cholesky(moment + shift * torch.eye(len(moment)).to(moment))
 
 
-def orthonormalize(z, factor=None):
+def orthonormalize(z: Tensor, factor: Tensor | None = None) -> Tensor:
     r"""Fusion with an orthonormality constraint, :math:`Z \leftarrow Z L^{-T}`.
 
     With the factor of the same Z, :math:`Z^T Z = n I` holds up to the ridge at every step, so
@@ -206,7 +233,7 @@ def orthonormalize(z, factor=None):
     return (z.double() @ inverse.T).to(z.dtype)
 
 
-def reconstruction_loss(x_hat, x):
+def reconstruction_loss(x_hat: Tensor, x: Tensor | SparseView) -> Tensor:
     r"""Mean squared error :math:`\frac{1}{n d_a} \|\hat X - X\|_F^2` of :eq:`eq:reconstruction`.
 
     Between unit rows it is :math:`2 / d_a` times one minus their mean cosine. For a sparse view it
@@ -237,7 +264,16 @@ class PretrainRecord:
     seconds: float
 
 
-def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None):
+def pretrain(
+    encoders: Iterable[nn.Module],
+    decoders: Iterable[ViewDecoder],
+    views: Sequence[PreparedView],
+    *,
+    epochs: int,
+    lr: float,
+    normalize: bool,
+    progress: Progress | None = None,
+) -> Iterator[PretrainRecord]:
     r"""Train the autoencoders on :math:`\sum_a \mathrm{MSE}(\mathrm{Decoder}_a(Z), X^{(a)})`.
 
     This is :eq:`eq:reconstruction`. Full batch, RMSprop (smoothing 0.99, eps 1e-8). Source: the
@@ -270,6 +306,7 @@ def pretrain(encoders, decoders, views, *, epochs, lr, normalize, progress=None)
     progress = progress or Progress()
     progress.begin(optimiser)
     slices, n = block_slices(views), count(views[0].shape[0])
+    loss: Any
     for epoch in range(progress.epoch + 1, epochs + 1):
         start = time.perf_counter()
         optimiser.zero_grad()

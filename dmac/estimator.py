@@ -3,7 +3,10 @@
 Chapter 12 of the book uses it on a reader's own data.
 """
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -33,6 +36,15 @@ from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.training import neighbors_at
 from dmac.votes import markov_stability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+    from dmac._types import Array, Floats, Integers, PathLike, Views
+    from dmac.compute.progress_bar import ProgressBar
+    from dmac.fitting import Callback
+    from dmac.recipes import Recipe
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -130,13 +142,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def __init__(
         self,
-        n_clusters,
-        recipe="closed_form",
-        random_state=None,
-        device="auto",
-        dtype="float32",
-        verbose=False,
-    ):
+        n_clusters: int,
+        recipe: str | Recipe = "closed_form",
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        verbose: bool = False,
+    ) -> None:
         self.n_clusters = n_clusters
         self.recipe = recipe
         self.random_state = random_state
@@ -144,7 +156,15 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
+    def fit(
+        self,
+        views: Views,
+        y: object = None,
+        *,
+        callback: Callback | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:
         """Embed the samples as the recipe says, and cluster the embedding.
 
         A trained recipe pre-trains, trains on the joint loss (:eq:`eq:joint-loss`) and takes the
@@ -220,7 +240,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_ = recipe, m
         self.n_features_ = tuple(x.shape[1] for x in views)
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
         self.pretrain_history_, self.history_ = fitted.pretrain_history, fitted.history
@@ -229,21 +249,25 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.cluster_centers_, self.labels_ = fitted.centers, fitted.labels
         return self
 
-    def fit_predict(self, views, y=None, *, callback=None):
+    def fit_predict(
+        self, views: Views, y: object = None, *, callback: Callback | None = None
+    ) -> Integers:
         """Fit, and return the labels of the samples: (n,), int64.
 
         Parameters and errors are those of `fit`.
         """
         return self.fit(views, y, callback=callback).labels_
 
-    def fit_transform(self, views, y=None, *, callback=None):
+    def fit_transform(
+        self, views: Views, y: object = None, *, callback: Callback | None = None
+    ) -> Floats:
         """Fit, and return the fused embedding of the samples: (n, d).
 
         Parameters and errors are those of `fit`.
         """
         return self.fit(views, y, callback=callback).embedding_
 
-    def transform(self, views):
+    def transform(self, views: Views) -> Floats:
         """Embed samples, the fitted ones or new ones.
 
         Parameters
@@ -270,14 +294,14 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         parts = []
         with torch.no_grad(), threads_for(work):
             for rows in block_slices(views):
-                tensors = [
+                tensors: list[Any] = [
                     view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
                     for pipeline, x in zip(self.pipelines_, views)
                 ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
 
-    def score(self, views, y=None):
+    def score(self, views: Views, y: object = None) -> float:
         r"""How well the predicted labels fit the samples' own graph, without classes.
 
         It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
@@ -313,25 +337,25 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         return sum(self.n_features_)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # it is that of the parameter ``dtype``
         return tags
 
     @property
-    def view_agreement_(self):
+    def view_agreement_(self) -> Array | None:
         check_is_fitted(self, "network_")
         return getattr(self.network_, "agreement", None)
 
-    def predict(self, views):
+    def predict(self, views: Views) -> Integers:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -350,7 +374,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
         return representative_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Write the fitted estimator into the folder ``path`` (made if missing).
 
         One file, ``model.safetensors``, holds the tensors and, as JSON, everything else; no pickle.
@@ -369,7 +393,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         persistence.save(self, path)
 
     @classmethod
-    def load(cls, path, device=None):
+    def load(cls, path: PathLike, device: str | None = None) -> Self:
         """Read what `save` wrote.
 
         Parameters
@@ -391,12 +415,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return persistence.load(cls, path, device)
 
 
-def _both(bar, callback):
+def _both(bar: ProgressBar | None, callback: Callback | None) -> Callback | None:
     """The callback of a fit that also moves its bar."""
     if bar is None:
         return callback
 
-    def both(record, embed):
+    def both(record: Any, embed: Callable[[], Array]) -> None:
         bar.epoch(record)
         if callback is not None:
             callback(record, embed)
@@ -404,7 +428,7 @@ def _both(bar, callback):
     return both
 
 
-def _check_sizes(n, c, recipe):
+def _check_sizes(n: int, c: int, recipe: Recipe) -> int:
     """Check c, d, m and k against n samples; return m."""
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
         raise ValueError(f"n_clusters is {c!r}, it must be an integer")

@@ -3,10 +3,13 @@
 Chapter 8 of the book walks through its steps.
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -29,22 +32,43 @@ from dmac.network import Network
 from dmac.spectral import fit_spectral
 from dmac.training import EpochRecord, anchor_source, train
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, TypeAlias
+
+    from torch import Tensor
+
+    from dmac._types import Array, Floats, Integers, Matrix, PathLike
+    from dmac.compute.streaming import PreparedView
+    from dmac.recipes import Recipe
+    from dmac.sampling import AnchorSource
+    from dmac.spectral_model import SpectralModel
+
+    Callback: TypeAlias = Callable[[Any, Callable[[], Array]], object]
+    Pretraining: TypeAlias = Callable[..., Iterator[PretrainRecord]]
+
 
 @dataclass(frozen=True)
 class Fitted:
     """What a fit leaves; labels (n,) and embedding (n, d) are in the caller's order."""
 
-    pipelines: list
-    network: Network
-    labels: np.ndarray
-    embedding: np.ndarray
-    anchors: np.ndarray
-    centers: np.ndarray
-    pretrain_history: list
-    history: list
+    pipelines: list[Any]
+    network: Network | SpectralModel
+    labels: Integers
+    embedding: Floats
+    anchors: Floats
+    centers: Floats
+    pretrain_history: list[PretrainRecord]
+    history: list[EpochRecord]
 
 
-def pretrain_network(network, views, recipe, progress, log):
+def pretrain_network(
+    network: Network,
+    views: Sequence[PreparedView],
+    recipe: Recipe,
+    progress: Progress,
+    log: list[PretrainRecord],
+) -> Iterator[PretrainRecord]:
     """`dmac.embedding.pretrain` of a network under a recipe.
 
     Parameters
@@ -77,7 +101,7 @@ _pretraining = pretrain_network
 
 
 @contextlib.contextmanager
-def pretrain_with(function):
+def pretrain_with(function: Pretraining) -> Iterator[None]:
     """Within it, fits of this process pre-train by another function of the same arguments.
 
     The experiments use it to share one pre-training among many fits.
@@ -96,8 +120,17 @@ def pretrain_with(function):
 
 
 def fit_network(
-    views, n_clusters, recipe, *, n_anchors, seed, device, dtype, callback=None, checkpoint=None
-):
+    views: Sequence[Matrix],
+    n_clusters: int,
+    recipe: Recipe,
+    *,
+    n_anchors: int,
+    seed: int,
+    device: torch.device,
+    dtype: torch.dtype,
+    callback: Callback | None = None,
+    checkpoint: tuple[PathLike, int] | None = None,
+) -> Fitted:
     """Shuffle, prepare the views, pre-train, train and cluster; see :meth:`dmac.DMAC.fit`.
 
     The samples are shuffled here and put back here: nothing outside sees the fit's own order.
@@ -147,7 +180,7 @@ def fit_network(
     network.store_for(tensors)
     source = anchor_source(network, tensors, n_anchors, recipe, generator)
 
-    def embed():
+    def embed() -> Array:
         with torch.no_grad():
             return parallel.gather(network.embed(tensors)[1]).cpu().numpy()
 
@@ -188,7 +221,7 @@ def fit_network(
     )
 
 
-def _interrupt(state, lengths, file):
+def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None) -> None:
     """Ctrl-C was pressed: keep the state and stop, or say that the fit ends here."""
     phase = state.phase
     done = f"epoch {state.progress[phase].epoch} of {lengths[phase]}"
@@ -206,7 +239,16 @@ def _interrupt(state, lengths, file):
     )
 
 
-def _without_network(pipelines, tensors, n_clusters, recipe, n_anchors, generator, back, dtype):
+def _without_network(
+    pipelines: list[LevelPipeline],
+    tensors: list[Tensor],
+    n_clusters: int,
+    recipe: Recipe,
+    n_anchors: int,
+    generator: torch.Generator,
+    back: Array,
+    dtype: torch.dtype,
+) -> Fitted:
     """The spectral recipe; it has no epochs, so there is nothing to call back or to resume."""
     found = fit_spectral(
         tensors,
@@ -230,13 +272,15 @@ def _without_network(pipelines, tensors, n_clusters, recipe, n_anchors, generato
     )
 
 
-def final_rows(z, recipe):
+def final_rows(z: Array, recipe: Recipe) -> Floats:
     """What the final k-means sees of an embedding (n, d): float64, of unit length if asked for."""
     z = z.astype(np.float64)
     return RowNormalizer.with_floor(1e-9).transform(z) if recipe.final_unit_rows else z
 
 
-def _identity(views, n_clusters, recipe, seed, dtype):
+def _identity(
+    views: Sequence[Matrix], n_clusters: int, recipe: Recipe, seed: int, dtype: torch.dtype
+) -> dict[str, Any]:
     """What a fit that goes on from a checkpoint must have in common with the one that wrote it."""
     return {
         "recipe": dataclasses.asdict(recipe),
@@ -254,12 +298,13 @@ class _State:
     There are two phases, pre-training and training, each with its records and its progress.
     """
 
-    def __init__(self, network, source, generator):
+    def __init__(self, network: Network, source: AnchorSource, generator: torch.Generator) -> None:
         self.network, self.source, self.generator = network, source, generator
-        self.histories, self.progress = ([], []), [Progress(), Progress()]
+        self.histories: tuple[list[Any], list[Any]] = ([], [])
+        self.progress = [Progress(), Progress()]
         self.phase = 0
 
-    def resume(self, stored, recipe):
+    def resume(self, stored: dict[str, Any] | None, recipe: Recipe) -> None:
         """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
         if stored is None:
             return
@@ -275,7 +320,12 @@ class _State:
         if stored["phase"] == 1:
             self.progress[0] = Progress(recipe.pretrain_epochs)
 
-    def run(self, phases, lengths, file=None):
+    def run(
+        self,
+        phases: tuple[Iterable[Any], Iterable[Any]],
+        lengths: tuple[int, int],
+        file: Checkpoint | None = None,
+    ) -> Iterator[Any]:
         """Run both phases, keep and yield their records, and write checkpoints on the way."""
         for phase, (records, history) in enumerate(zip(phases, self.histories)):
             for record in records:
@@ -285,18 +335,25 @@ class _State:
                     self.write(file)
                 yield record
 
-    def write(self, file):
+    def write(self, file: Checkpoint) -> None:
         """Write a checkpoint of the last epoch that was done."""
         parts = self.network, self.generator, self.source, self.histories
         file.save(self.phase, self.progress[self.phase], *parts)
 
-    def is_done(self, lengths):
+    def is_done(self, lengths: tuple[int, int]) -> bool:
         """Whether the last epoch of all was done."""
         last = max((phase for phase in (0, 1) if lengths[phase]), default=0)
         return self.phase == last and self.progress[last].epoch >= lengths[last]
 
 
-def prepare_views(views, n_clusters, recipe, order, dtype, device):
+def prepare_views(
+    views: Sequence[Matrix],
+    n_clusters: int,
+    recipe: Recipe,
+    order: Array,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> tuple[list[Any], list[Any]]:
     """Fit the views' pipelines; what they give goes to the device, in the fit's order.
 
     Parameters
@@ -316,6 +373,7 @@ def prepare_views(views, n_clusters, recipe, order, dtype, device):
         Of this process's samples.
     """
     width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
+    pipelines: list[Any]
     if recipe.solver == "spectral":
         given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
         pipelines = [LevelPipeline(*given) for _ in views]
@@ -331,7 +389,13 @@ def prepare_views(views, n_clusters, recipe, order, dtype, device):
     return pipelines, tensors
 
 
-def _prepare_whole(pipeline, x, order, dtype, device):
+def _prepare_whole(
+    pipeline: ViewPipeline | LevelPipeline,
+    x: Matrix,
+    order: Array,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> PreparedView:
     """Fit a view's pipeline and move this process's samples, in the fit's order, to the device.
 
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
@@ -353,7 +417,13 @@ def _prepare_whole(pipeline, x, order, dtype, device):
     return out.to(device)
 
 
-def _prepare_blocks(pipeline, x, order, dtype, device):
+def _prepare_blocks(
+    pipeline: ViewPipeline | LevelPipeline,
+    x: Matrix,
+    order: Array,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> PreparedView:
     """The same in blocks in the order of the disk, for all views as soon as one is there."""
     if isinstance(x, StreamedArray):
         pipeline.fit_streamed(x)

@@ -4,14 +4,23 @@ Labels enter here and nowhere else: nothing in the package fits, stops or select
 Chapter 1 of the book introduces the measures.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from dmac.data.checks import check_labels
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-def contingency(true, predicted):
+    from dmac._types import Integers
+
+
+def contingency(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
     """Count the samples of every class in every cluster.
 
     Parameters
@@ -45,7 +54,7 @@ def contingency(true, predicted):
     return table
 
 
-def scores(true, predicted):
+def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     r"""Score a clustering against known classes.
 
     Parameters

@@ -4,8 +4,11 @@ Chapter 11 of the book derives the graph and the Markov stability, chapter 12 us
 the end says how often the suggested number is right.
 """
 
+from __future__ import annotations
+
 import numbers
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -23,13 +26,21 @@ from dmac.recipes import CLOSED_FORM
 from dmac.spectral import n_sets
 from dmac.spectral_filter import unit_rows
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dmac._types import Array, Floats, Matrix, Views
+    from dmac.blocks import Block
+
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
 
-def averaged_graph(views, n_clusters, *, n_anchors, seed):
+def averaged_graph(
+    views: Sequence[Matrix], n_clusters: int, *, n_anchors: int, seed: int
+) -> AveragedGraph:
     """The averaged graph of some views, :eq:`eq:averaged-graph`, with CLOSED_FORM's constants.
 
     Parameters
@@ -52,7 +63,7 @@ def averaged_graph(views, n_clusters, *, n_anchors, seed):
     return AveragedGraph(factors, [block.weight for block in blocks])
 
 
-def _blocks(views, n_clusters):
+def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
     """The blocks of checked views, in the order of the samples."""
     order = np.arange(views[0].shape[0])
     given = n_clusters, CLOSED_FORM, order, torch.float32, torch.device("cpu")
@@ -62,7 +73,7 @@ def _blocks(views, n_clusters):
     return blocks_of(tensors, widths, spreads, CLOSED_FORM)
 
 
-def _draw(blocks, n_views, n_anchors, seed):
+def _draw(blocks: list[Block], n_views: int, n_anchors: int, seed: int) -> list[Matrix]:
     """Factors of the graphs of all blocks."""
     recipe, generator = CLOSED_FORM, torch.Generator().manual_seed(seed)
     rest = n_anchors, recipe.anchor_iterations, recipe.n_neighbors, generator
@@ -84,10 +95,10 @@ class Suggestion:
     """
 
     n_clusters: int
-    candidates: tuple
-    scores: dict
+    candidates: tuple[int, ...]
+    scores: dict[str, Floats]
 
-    def best(self, criterion):
+    def best(self, criterion: str) -> int:
         """The candidate with the highest score of one criterion; of equals the smallest.
 
         Parameters
@@ -105,7 +116,13 @@ class Suggestion:
 CRITERIA = ("gap", "log gap", "reproducible", "stability", "reproducible gap")
 
 
-def suggest_n_clusters(views, candidates=range(2, 21), *, criterion="stability", random_state=0):
+def suggest_n_clusters(
+    views: Views,
+    candidates: Iterable[int] = range(2, 21),
+    *,
+    criterion: str = "stability",
+    random_state: int | np.random.RandomState | None = 0,
+) -> Suggestion:
     r"""Suggest a number of clusters, without labels. It is a hint: read the page on it first.
 
     The averaged graph G of the views (:eq:`eq:averaged-graph`) is drawn twice, from disjoint anchor
@@ -185,7 +202,7 @@ def suggest_n_clusters(views, candidates=range(2, 21), *, criterion="stability",
     return Suggestion(candidates[int(np.argmax(scores[criterion]))], candidates, scores)
 
 
-def _checked(candidates, n):
+def _checked(candidates: Iterable[int], n: int) -> tuple[int, ...]:
     """The candidates in rising order, each once."""
     found = list(candidates)
     for c in found:
@@ -199,7 +216,9 @@ def _checked(candidates, n):
     return tuple(sorted({int(c) for c in found}))
 
 
-def _scores(candidates, values, u, labels):
+def _scores(
+    candidates: tuple[int, ...], values: Array, u: Array, labels: list[list[Array]]
+) -> dict[str, Floats]:
     """The criteria of all candidates, from the spectrum and the labels on both halves and all."""
     places = np.array(candidates) - 1
     after = np.minimum(places + 1, len(values) - 1)
@@ -211,7 +230,7 @@ def _scores(candidates, values, u, labels):
     return dict(zip(CRITERIA, (gap, log_gap, finest, walk, same * log_gap)))
 
 
-def _stability(values, u, labels):
+def _stability(values: Array, u: Array, labels: Array) -> float:
     """Markov stability from the leading eigenpairs: after some steps the others are forgotten."""
     indicator = np.eye(labels.max() + 1)[labels]
     squares = ((u.T @ indicator) ** 2).sum(1) / len(u)

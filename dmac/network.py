@@ -3,6 +3,10 @@
 Chapter 8 of the book walks through the algorithm that trains them.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -19,6 +23,15 @@ from dmac.embedding import (
     fusion_factor,
     orthonormalize,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
+
+    from torch import Tensor
+
+    from dmac.compute.streaming import PreparedView
+    from dmac.recipes import Recipe
 
 
 class Network(nn.Module):
@@ -38,20 +51,26 @@ class Network(nn.Module):
         On the CPU; draws every initial weight.
     """
 
-    def __init__(self, dims, n_clusters, recipe, *, generator):
+    encoders: Any  # a ModuleList, as are the decoders
+    decoders: Any
+    factor: Tensor
+
+    def __init__(
+        self, dims: Sequence[int], n_clusters: int, recipe: Recipe, *, generator: torch.Generator
+    ) -> None:
         super().__init__()
         d = n_clusters if recipe.embedding_dim is None else recipe.embedding_dim
         hidden = recipe.hidden_dim
-        shared = dict(negative_slope=recipe.negative_slope, generator=generator)
+        shared: dict[str, Any] = dict(negative_slope=recipe.negative_slope, generator=generator)
         self.normalize = recipe.normalize_embedding
         self.orthonormal = recipe.orthonormal
         encoder = ViewEncoder if recipe.encoder == "mlp" else ResidualEncoder
-        more = {"correction": False} if recipe.encoder == "linear" else {}
+        more: dict[str, Any] = {"correction": False} if recipe.encoder == "linear" else {}
         self.encoders = nn.ModuleList(
             encoder(dim, hidden, d, normalize=self.normalize, **more, **shared) for dim in dims
         )
         self.decoders = nn.ModuleList(ViewDecoder(dim, hidden, d, **shared) for dim in dims)
-        self.perturbation = None
+        self.perturbation: PerturbationGenerator | SpreadPerturbation | None = None
         if recipe.perturbation and recipe.sigma == "spread":
             self.perturbation = SpreadPerturbation()
         elif recipe.perturbation:
@@ -64,23 +83,23 @@ class Network(nn.Module):
             self.register_buffer("factor", torch.eye(d, dtype=torch.float64))
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
         """Of the weights."""
         return next(self.parameters()).device
 
     @property
-    def dtype(self):
+    def dtype(self) -> torch.dtype:
         """Of the weights."""
         return next(self.parameters()).dtype
 
-    def to_device(self, device, dtype):
+    def to_device(self, device: torch.device, dtype: torch.dtype) -> Self:
         """Move to a device and a type; the factor of the fusion stays in float64. Returns self."""
         self.to(device, dtype)
         if self.orthonormal:
             self.factor = self.factor.double()
         return self
 
-    def store_for(self, views):
+    def store_for(self, views: Sequence[PreparedView]) -> Self:
         """Lay out the weights that meet sparse views as their products need them. Returns self."""
         for encoder, x in zip(self.encoders, views):
             if isinstance(x, SparseView):
@@ -89,11 +108,11 @@ class Network(nn.Module):
                         store_by_columns(layer)
         return self
 
-    def embed_views(self, views):
+    def embed_views(self, views: Sequence[PreparedView]) -> list[Tensor]:
         """v views -> the list of v view embeddings (n, d)."""
         return [encode(encoder, x) for encoder, x in zip(self.encoders, views)]
 
-    def embed(self, views):
+    def embed(self, views: Sequence[PreparedView]) -> tuple[list[Tensor], Tensor]:
         """v views -> the list of v view embeddings (n, d), and their fusion (n, d).
 
         For all training samples at once: under the orthonormality constraint it is their own
@@ -106,18 +125,18 @@ class Network(nn.Module):
             zs = [orthonormalize(z, factor) for z in zs]
         return zs, fuse(zs, normalize=self.normalize and not self.orthonormal)
 
-    def store_factor(self, views):
+    def store_factor(self, views: Sequence[PreparedView]) -> None:
         """Keep the fusion's factor of the training samples, for `embed_new`."""
         if self.orthonormal:
             with torch.no_grad():
                 self.factor = fusion_factor(fuse(self.embed_views(views)))
 
-    def embed_new(self, views):
+    def embed_new(self, views: Sequence[PreparedView]) -> Tensor:
         """v views of any number of samples -> their fusion (n, d), each sample by itself."""
         z = fuse(self.embed_views(views), normalize=self.normalize and not self.orthonormal)
         return orthonormalize(z, self.factor) if self.orthonormal else z
 
-    def perturb(self, u_hat, noise, x):
+    def perturb(self, u_hat: Tensor, noise: Tensor, x: Tensor) -> Tensor:
         """(m, d) initial anchors, (m, d) noise, (n, d) samples -> (m, d) anchors."""
         if self.perturbation is None:
             return u_hat
@@ -125,7 +144,7 @@ class Network(nn.Module):
             return self.perturbation(u_hat, noise, x)
         return self.perturbation(u_hat, noise)
 
-    def anchors(self, u_hat, noise, x, *, normalize):
+    def anchors(self, u_hat: Tensor, noise: Tensor, x: Tensor, *, normalize: bool) -> Tensor:
         """The same, with rows of unit length if asked for."""
         u = self.perturb(u_hat, noise, x)
         return F.normalize(u, dim=1) if normalize else u

@@ -4,8 +4,11 @@ Chapter 12 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
 :meth:`dmac.DMAC.load`.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,13 +24,23 @@ from dmac.recipes import Recipe
 from dmac.spectral_model import SpectralModel
 from dmac.training import EpochRecord
 
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from torch import Tensor
+
+    from dmac._types import PathLike
+    from dmac.estimator import DMAC
+
+    _Model = TypeVar("_Model", bound=DMAC)
+
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
 FORMAT = 3
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
-def save(estimator, path):
+def save(estimator: DMAC, path: PathLike) -> None:
     """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`.
 
     Parameters
@@ -74,7 +87,7 @@ def save(estimator, path):
     write_tensors(path / NAME, tensors, model)
 
 
-def load(cls, path, device=None):
+def load(cls: type[_Model], path: PathLike, device: str | None = None) -> _Model:
     """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`.
 
     Parameters
@@ -109,7 +122,7 @@ def load(cls, path, device=None):
         raise ValueError(f"{path} is damaged{hint}: {error!r}") from error
 
 
-def _check_format(path, model):
+def _check_format(path: Path, model: dict[str, Any]) -> None:
     """Refuse a model that this version cannot read, and say what to do."""
     found = model.get("format")
     if found == FORMAT:
@@ -126,7 +139,9 @@ def _check_format(path, model):
     )
 
 
-def _restore(cls, model, tensors, device):
+def _restore(
+    cls: type[_Model], model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
+) -> _Model:
     params = dict(model["params"], recipe=Recipe(**model["params"]["recipe"]))
     if device is not None:
         params["device"] = device

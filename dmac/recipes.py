@@ -11,8 +11,11 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
+
+_Class = TypeVar("_Class", bound=type)
 
 
 @dataclass(frozen=True)
@@ -23,19 +26,19 @@ class _Range:
     holds: Callable[[object], bool]
 
 
-def _is_number(value):
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _at_least(least, or_none=False):
-    def holds(value):
+def _at_least(least: int, or_none: bool = False) -> _Range:
+    def holds(value: object) -> bool:
         whole = isinstance(value, int) and _is_number(value) and value >= least
         return whole or (or_none and value is None)
 
     return _Range(f"an integer of at least {least}", holds)
 
 
-def _one_of(*choices):
+def _one_of(*choices: str) -> _Range:
     return _Range(f"one of {choices}", lambda value: value in choices)
 
 
@@ -46,19 +49,19 @@ _NON_NEGATIVE = _Range("a number of at least 0", lambda v: _is_number(v) and 0 <
 _SHARE = _Range("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
 
 
-def _field(default, allowed, doc):
+def _field(default: object, allowed: _Range, doc: str) -> Any:
     """A field of a recipe: its default, its range, and what stands of it in the docstring."""
     return dataclasses.field(default=default, metadata={"range": allowed, "doc": doc})
 
 
-def _document(cls):
+def _document(cls: _Class) -> _Class:
     """Append the fields to a recipe's docstring, as numpydoc lists them."""
     lines = ["Attributes", "----------"]
     for field in dataclasses.fields(cls):
         or_none = ", or None" if field.metadata["range"].holds(None) else ""
         lines.append(f"{field.name} : {field.metadata['range'].text}{or_none}")
         lines += [f"    {line}" for line in inspect.cleandoc(field.metadata["doc"]).splitlines()]
-    cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__), "", *lines, ""])
+    cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", *lines, ""])
     return cls
 
 _VOTERS = ("flat", "filtered", "learned", "both", "trained")
@@ -241,7 +244,7 @@ class Recipe:
         Scale the rows of Z to unit length before the final k-means.""")
     final_n_init: int = _field(10, _at_least(1), "Starts of the k-means that turns Z into labels.")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value, allowed = getattr(self, field.name), field.metadata["range"]
             if isinstance(value, np.generic):  # plain numbers compare, print and save alike
@@ -382,7 +385,7 @@ RECIPES = {
 }
 
 
-def get_recipe(recipe):
+def get_recipe(recipe: str | Recipe) -> Recipe:
     """Return a `Recipe` from a name (any case) or from itself.
 
     Parameters

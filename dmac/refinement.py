@@ -7,14 +7,20 @@ split in two: anchors get their values from one half, and are judged on the othe
 book derives every form, chapter 15 measures them.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
-from dmac.anchor_graph import closed_form_graph
+from dmac.anchor_graph import AnchorGraph, closed_form_graph
 from dmac.compute import parallel
 from dmac.scaling import assign, assignment_entropy
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: What `refine` can minimise, by the idea of the paper that it belongs to.
 FORMS = {
@@ -51,7 +57,7 @@ class Targets:
     others: torch.Tensor
 
 
-def soft_assignments(rows, centers):
+def soft_assignments(rows: Tensor, centers: Tensor) -> Tensor:
     r"""Soft assignments :math:`q_{ik} \propto \exp(-\|z_i - \mu_k\|^2 / \tau)`.
 
     Parameters
@@ -69,7 +75,15 @@ def soft_assignments(rows, centers):
     return torch.softmax(-d2 / width, 1)
 
 
-def refine(x, u, n_neighbors, form, targets, steps, generator):
+def refine(
+    x: Tensor,
+    u: Tensor,
+    n_neighbors: int,
+    form: str,
+    targets: Targets,
+    steps: int,
+    generator: torch.Generator,
+) -> Tensor:
     r"""Train the anchors of one set, or the noise on them, by one of `FORMS`.
 
     With a half A of the samples of a step, the value of anchor j is the weighted mean
@@ -123,7 +137,7 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
     start = math.log(_NOISE) if noisy else 0.0
     weight = torch.full(shape, start, dtype=u.dtype, device=u.device, requires_grad=True)
 
-    def anchors(base):
+    def anchors(base: Tensor) -> Tensor:
         if not noisy:
             return base + spread * weight
         noise = torch.randn(base.shape, generator=generator, dtype=base.dtype).to(base)
@@ -151,7 +165,15 @@ def refine(x, u, n_neighbors, form, targets, steps, generator):
     return trained
 
 
-def _loss(form, x, u, second, halves, targets, k):
+def _loss(
+    form: str,
+    x: Tensor,
+    u: Tensor,
+    second: Tensor | None,
+    halves: tuple[Tensor, Tensor],
+    targets: Targets,
+    k: int,
+) -> Tensor:
     a, b = halves
     if form == "balanced entropy":
         batch = x[torch.cat(halves)]
@@ -159,7 +181,7 @@ def _loss(form, x, u, second, halves, targets, k):
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)
-    if form == "noise by agreement":
+    if form == "noise by agreement" and second is not None:
         other = predict(x[a], y[a], x[b], second, k)
         between = predicted.var(0).sum() + other.var(0).sum()
         return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
@@ -172,7 +194,7 @@ def _loss(form, x, u, second, halves, targets, k):
     return (predicted - y[b]).square().sum(1).mean()
 
 
-def predict(x_known, y_known, x, u, n_neighbors):
+def predict(x_known: Tensor, y_known: Tensor, x: Tensor, u: Tensor, n_neighbors: int) -> Tensor:
     """What anchors carry of the values (a, q) of some samples to others: -> (b, q).
 
     Differentiable in the anchors; anchors without a known sample say nothing.
@@ -185,6 +207,6 @@ def predict(x_known, y_known, x, u, n_neighbors):
     return carried[:, :-1] / carried[:, -1:].clamp_min(_FLOOR)
 
 
-def _graph(x, u, n_neighbors):
+def _graph(x: Tensor, u: Tensor, n_neighbors: int) -> AnchorGraph:
     nearest = assign(x, u, n_neighbors + 1)
     return closed_form_graph(nearest.nearest, nearest.indices, len(u))

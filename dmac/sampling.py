@@ -4,9 +4,11 @@
 anchors in the views, drawn many times. Chapter 14 of the book says why.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -17,17 +19,32 @@ from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.parallel import my_rows
 from dmac.scaling import assign, assignment_entropy
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from torch import Tensor
+
+    from dmac.compute.streaming import PreparedView
+    from dmac.network import Network
+    from dmac.recipes import Recipe
+
+    AnchorSource: TypeAlias = "EmbeddingAnchors | ViewAnchors"
+
 
 class Draw(Protocol):
     """One set of anchors with its graphs: one per view, or one for all views together."""
 
-    graphs: list
-    share: float
+    @property
+    def graphs(self) -> list[AnchorGraph]: ...
 
-    def anchor_learning(self, z, recipe):
+    @property
+    def share(self) -> float: ...
+
+    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
 
-    def convolution_inputs(self, zs):
+    def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """Per view a graph, and what its convolution starts from, (m, d)."""
 
 
@@ -35,19 +52,19 @@ class Draw(Protocol):
 class EmbeddingDraw:
     """Anchors U (m, d) in the embedding; they are what is assigned to and convolved."""
 
-    graphs: list
-    pairs: list
-    entropies: list
+    graphs: list[AnchorGraph]
+    pairs: list[tuple[Tensor, Tensor]]
+    entropies: list[Tensor]
     u: torch.Tensor
     share: float = 1.0
 
-    def anchor_learning(self, z, recipe):
+    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """From the distances that gave the graphs."""
         if self.entropies:
             return self.entropies
         return [_measured(x, u, recipe) for x, u in self.pairs]
 
-    def convolution_inputs(self, zs):
+    def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """U for every view."""
         return _per_view(self.graphs, zs), [self.u] * len(zs)
 
@@ -56,16 +73,16 @@ class EmbeddingDraw:
 class ViewDraw:
     """Anchors in the views. In the embedding an anchor is the mean of its samples, D^-1 S^T Z."""
 
-    graphs: list
+    graphs: list[AnchorGraph]
     share: float
 
-    def anchor_learning(self, z, recipe):
+    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """Between unit rows of Z and unit rows of the anchors' means, held constant."""
         unit = F.normalize(z, dim=1)
         means = [F.normalize(anchor_means(graph, z.detach()), dim=1) for graph in self.graphs]
         return [_measured(unit, u, recipe) for u in means]
 
-    def convolution_inputs(self, zs):
+    def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """The anchors' means of every view's embedding."""
         graphs = _per_view(self.graphs, zs)
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
@@ -75,7 +92,7 @@ class ViewDraw:
 _MEASURED_ROWS = 512
 
 
-def _measured(x, u, recipe):
+def _measured(x: Tensor, u: Tensor, recipe: Recipe) -> Tensor:
     """The anchor learning loss of one graph in the recipe's form."""
     if recipe.al_weight == 0:
         few = max(0, _MEASURED_ROWS - my_rows(len(x)).start)
@@ -87,16 +104,18 @@ def _measured(x, u, recipe):
     return assignment_entropy(x, u, bandwidth, balanced=True)
 
 
-def _per_view(graphs, zs):
+def _per_view(graphs: list[AnchorGraph], zs: Sequence[Tensor]) -> list[AnchorGraph]:
     return graphs * len(zs) if len(graphs) == 1 else graphs
 
 
-def anchor_means(graph, z):
+def anchor_means(graph: AnchorGraph, z: Tensor) -> Tensor:
     """Mean of the samples of every anchor, :math:`D_S^{-1} S^T Z`: (n, d) -> (m, d)."""
     return graph.inverse_degrees()[:, None] * graph.to_anchors(z)
 
 
-def embedding_draw(zs, u, n_neighbors, recipe):
+def embedding_draw(
+    zs: Sequence[Tensor], u: Tensor, n_neighbors: int, recipe: Recipe
+) -> EmbeddingDraw:
     """Graphs of v view embeddings (n, d) on anchors U (m, d)."""
     pairs = [(z, u) for z in zs]
     if recipe.joint_graph:  # the mean of the views' squared distances
@@ -106,7 +125,8 @@ def embedding_draw(zs, u, n_neighbors, recipe):
     fused = recipe.al_weight > 0 and recipe.al_form == "entropy"
     found = [assign(x, y, n_neighbors + 1, entropy=fused) for x, y in pairs]
     graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in found]
-    return EmbeddingDraw(graphs, pairs, [a.entropy for a in found] if fused else [], u)
+    entropies = [a.entropy for a in found if a.entropy is not None]
+    return EmbeddingDraw(graphs, pairs, entropies, u)
 
 
 class EmbeddingAnchors:
@@ -121,12 +141,14 @@ class EmbeddingAnchors:
         On the CPU; draws the start of the anchors and the noise of the perturbation.
     """
 
-    def __init__(self, network, n_anchors, recipe, generator):
+    def __init__(
+        self, network: Network, n_anchors: int, recipe: Recipe, generator: torch.Generator
+    ) -> None:
         self.network, self.n_anchors = network, n_anchors
         self.recipe, self.generator = recipe, generator
         self._warm = WarmAnchors(n_anchors, generator) if recipe.anchor_start == "warm" else None
 
-    def anchors(self, z):
+    def anchors(self, z: Tensor) -> Tensor:
         """U (m, d): k-means or sampled anchors of Z (n, d), then the perturbation."""
         recipe = self.recipe
         if self._warm is not None:
@@ -136,31 +158,33 @@ class EmbeddingAnchors:
         noise = _noise(u_hat, self.generator)
         return self.network.anchors(u_hat, noise, z, normalize=recipe.normalize_anchors)
 
-    def draws(self, zs, z, n_neighbors):
+    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
         """The draws of an epoch."""
         return [embedding_draw(zs, self.anchors(z), n_neighbors, self.recipe)]
 
-    def state(self):
+    def state(self) -> dict[str, Tensor]:
         """What `restore` needs to go on from here: a dict of tensors."""
         return {} if self._warm is None else self._warm.state()
 
-    def restore(self, state):
+    def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a `state`."""
-        if state:
+        if state and self._warm is not None:
             self._warm.restore(state)
 
-    def graphs(self):
+    def graphs(self) -> list[AnchorGraph]:
         """Graphs for the closed-form start: there are none before there is an embedding."""
         raise ValueError("recipe field closed_form_start needs anchor_space='views'")
 
 
-def _initial_anchors(x, n_anchors, recipe, generator):
+def _initial_anchors(
+    x: Tensor, n_anchors: int, recipe: Recipe, generator: torch.Generator
+) -> Tensor:
     if recipe.anchor_start in ("kmeans", "warm"):
         return kmeans_anchors(x, n_anchors, generator)
     return sample_anchors(x, n_anchors, generator, recipe.anchor_iterations)
 
 
-def _noise(like, generator):
+def _noise(like: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(like.shape, generator=generator, dtype=torch.float64).to(like)
 
 
@@ -186,40 +210,48 @@ class ViewAnchors:
         If a view is sparse.
     """
 
-    def __init__(self, network, views, n_anchors, recipe, generator):
-        if not all(isinstance(x, torch.Tensor) for x in views):
+    def __init__(
+        self,
+        network: Network,
+        views: Sequence[PreparedView],
+        n_anchors: int,
+        recipe: Recipe,
+        generator: torch.Generator,
+    ) -> None:
+        dense = [x for x in views if isinstance(x, torch.Tensor)]
+        if len(dense) < len(views):
             raise ValueError(
                 "recipe field anchor_space='views' needs dense views: set components above 0"
             )
         self.network, self.n_anchors = network, n_anchors
         self.recipe, self.generator = recipe, generator
-        self.widths = [x.shape[1] for x in views]
-        self.x = torch.cat(list(views), 1) / math.sqrt(len(views))
+        self.widths = [x.shape[1] for x in dense]
+        self.x = torch.cat(dense, 1) / math.sqrt(len(dense))
         self.sets = [
             _initial_anchors(self.x, n_anchors, recipe, generator)
             for _ in range(recipe.anchor_sets)
         ]
-        self._graphs = {}
+        self._graphs: dict[tuple[int, int, bool], list[AnchorGraph]] = {}
         self._visits = 0
 
-    def state(self):
+    def state(self) -> dict[str, Tensor]:
         """What `restore` needs to go on from here: a dict of tensors."""
         return {"visits": torch.tensor(self._visits)}
 
-    def restore(self, state):
+    def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a `state`; the anchor sets are those of the same seed."""
         self._visits = int(state["visits"])
 
-    def graphs(self):
+    def graphs(self) -> list[AnchorGraph]:
         """The graph of every anchor set, unperturbed, all views joint."""
         k = self.recipe.n_neighbors
         return [self._graph(i, k, joint=True)[0] for i in range(len(self.sets))]
 
-    def draws(self, zs, z, n_neighbors):
+    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
         """The draws of an epoch: the next anchor set, then one in the views and Z."""
         recipe = self.recipe
         share = recipe.vote_share if recipe.vote_weight else 0.0
-        draws = []
+        draws: list[Draw] = []
         if share < 1:
             at = self._visits % len(self.sets)
             self._visits += 1
@@ -234,7 +266,7 @@ class ViewAnchors:
             draws.append(ViewDraw(self.vote_graphs(z, n_neighbors), share))
         return draws
 
-    def vote_graphs(self, z, n_neighbors):
+    def vote_graphs(self, z: Tensor, n_neighbors: int) -> list[AnchorGraph]:
         """Graphs on fresh samples of the views with the unit rows of Z beside: :eq:`eq:vote-graph`.
 
         (n, d) -> one graph, or one a view. Samples as they are: no step of Lloyd's moves them.
@@ -247,18 +279,18 @@ class ViewAnchors:
             u = self.network.perturb(u, _noise(u, self.generator), x)
         return self._graphs_of(x, u, n_neighbors, recipe.joint_graph)
 
-    def anchors(self, z):
+    def anchors(self, z: Tensor) -> Tensor:
         """Anchors in the embedding, for a fitted model: means of a fresh draw's samples, (m, d)."""
         graphs = self.vote_graphs(z, self.recipe.n_neighbors)
         return torch.stack([anchor_means(graph, z) for graph in graphs]).mean(0)
 
-    def _graph(self, i, n_neighbors, joint):
+    def _graph(self, i: int, n_neighbors: int, joint: bool) -> list[AnchorGraph]:
         key = i, n_neighbors, joint
         if key not in self._graphs:
             self._graphs[key] = self._graphs_of(self.x, self.sets[i], n_neighbors, joint)
         return self._graphs[key]
 
-    def _graphs_of(self, x, u, n_neighbors, joint) -> list[AnchorGraph]:
+    def _graphs_of(self, x: Tensor, u: Tensor, n_neighbors: int, joint: bool) -> list[AnchorGraph]:
         if joint:
             return [_graph_on(x, u, n_neighbors)]
         # A view's own squared distances, at the scale of that view; Z goes with each of them.
@@ -272,7 +304,7 @@ class ViewAnchors:
         return graphs
 
 
-def _graph_on(x, u, n_neighbors):
+def _graph_on(x: Tensor, u: Tensor, n_neighbors: int) -> AnchorGraph:
     check_neighbors(n_neighbors, len(u))
     found = assign(x, u, n_neighbors + 1)
     return closed_form_graph(found.nearest, found.indices, len(u))

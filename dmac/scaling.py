@@ -9,14 +9,25 @@ same on whole n x m tensors; the tests hold the two against each other.
 Chapter 10 of the book counts what is saved.
 """
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
 from dmac.compute.distances import block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, n_processes, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    from torch import Tensor
+
+    _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Assignment:
     entropy: torch.Tensor | None
 
 
-def assign(z, u, n_nearest, *, entropy=False):
+def assign(z: Tensor, u: Tensor, n_nearest: int, *, entropy: bool = False) -> Assignment:
     r"""Each sample's nearest anchors, and with the same distances :eq:`eq:anchor-learning`.
 
     Parameters
@@ -58,7 +69,9 @@ def assign(z, u, n_nearest, *, entropy=False):
     return Assignment(nearest, indices, total(loss) if entropy else None)
 
 
-def assignment_entropy(z, u, bandwidth=1.0, *, balanced=False):
+def assignment_entropy(
+    z: Tensor, u: Tensor, bandwidth: float | Tensor = 1.0, *, balanced: bool = False
+) -> Tensor:
     r"""The loss :eq:`eq:anchor-learning` alone: see :func:`dmac.anchors.anchor_learning_loss`.
 
     Parameters
@@ -80,7 +93,15 @@ class _Assign(torch.autograd.Function):
     """The pass. The loss is one number: its gradient is taken with it, while a block is there."""
 
     @staticmethod
-    def forward(ctx, z, u, n_nearest, entropy, bandwidth, balanced):
+    def forward(
+        ctx: Any,
+        z: Tensor,
+        u: Tensor,
+        n_nearest: int,
+        entropy: bool,
+        bandwidth: float | Tensor,
+        balanced: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
         # Moving both by the same vector changes no distance and keeps the digits.
         centre = u.mean(0)
         y = u - centre
@@ -96,7 +117,9 @@ class _Assign(torch.autograd.Function):
         return nearest, indices, loss
 
     @staticmethod
-    def backward(ctx, d_nearest, _, d_loss):
+    def backward(
+        ctx: Any, d_nearest: Tensor | None, _: None, d_loss: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
         z, centre, y, indices, *grads = ctx.saved_tensors
         if d_loss is not None and grads:
             dz, du = (d_loss * g for g in grads)
@@ -113,12 +136,22 @@ class _Assign(torch.autograd.Function):
         return dz, du, None, None, None, None
 
 
-def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
+def _sweep(
+    z: Tensor,
+    centre: Tensor,
+    y: Tensor,
+    n_nearest: int,
+    entropy: bool,
+    bandwidth: float | Tensor,
+    usage: Tensor | None,
+    gradient: bool,
+) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
     n, m, n_all = len(z), len(y), count(len(z))
     nearest = z.new_empty(n, n_nearest)
     indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
     loss = z.new_zeros((), dtype=torch.float64)
-    dz, dy = (torch.empty_like(z), torch.zeros_like(y)) if gradient else (None, None)
+    dz = torch.empty_like(z) if gradient else None
+    dy = torch.zeros_like(y) if gradient else None
     norms = y.square().sum(1)
     log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
     for rows in row_blocks(n, m, z.device):
@@ -130,16 +163,16 @@ def _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient):
             continue
         h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
         loss += h.sum(dtype=torch.float64)
-        if gradient:
+        if g is not None and dz is not None and dy is not None:
             g *= 2 / n_all
             dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
             dy.addmm_(g.T, x, alpha=-1)
             dy.addcmul_(g.sum(0)[:, None], y)
-    grads = (dz, dy) if gradient else ()
+    grads = () if dz is None or dy is None else (dz, dy)
     return nearest, indices, (loss / n_all).to(z.dtype), grads
 
 
-def _usage(z, centre, y, bandwidth):
+def _usage(z: Tensor, centre: Tensor, y: Tensor, bandwidth: float | Tensor) -> Tensor:
     """The mean assignment to every anchor: (m,)."""
     norms = y.square().sum(1)
     usage = torch.zeros_like(norms)
@@ -149,7 +182,9 @@ def _usage(z, centre, y, bandwidth):
     return total(usage) / count(len(z))
 
 
-def _entropies(d2, bandwidth, log_usage, gradient):
+def _entropies(
+    d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
+) -> tuple[Tensor, Tensor | None]:
     r"""Entropy of every row of q, and its derivative by the distances; d2 is overwritten.
 
     With :math:`l_{ij} = \log(1 + d_{ij}/\tau)`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
@@ -174,7 +209,9 @@ def _entropies(d2, bandwidth, log_usage, gradient):
     return entropies, slope.mul_(w).mul_(w).div_(mass * bandwidth)
 
 
-def _entropies_functional(d2, bandwidth, log_usage, gradient):
+def _entropies_functional(
+    d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
+) -> tuple[Tensor, Tensor | None]:
     """The same without writing in place, which a compiler fuses into two kernels."""
     logs = torch.log1p(d2 / bandwidth)
     w = torch.exp(-logs)
@@ -190,7 +227,7 @@ def _entropies_functional(d2, bandwidth, log_usage, gradient):
 
 
 @functools.cache
-def _compile():
+def _compile() -> _Pointwise:
     """The functional form through torch.compile, or the plain one where that is not to be had."""
     try:
         import triton  # noqa: F401
@@ -199,5 +236,5 @@ def _compile():
     return torch.compile(_entropies_functional, dynamic=True)
 
 
-def _pointwise(device):
+def _pointwise(device: torch.device) -> _Pointwise:
     return _compile() if device.type == "cuda" else _entropies

@@ -3,7 +3,10 @@
 Chapter 11 of the book derives the recipe, chapter 15 measures it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,6 +23,20 @@ from dmac.spectral_model import SpectralModel, Stage, all_features, with_ballot
 from dmac.trained_map import trained_map
 from dmac.votes import ballot, learned_map, markov_stability, voters
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from sklearn.cluster import KMeans
+    from torch import Tensor
+
+    from dmac._types import Array, Matrix
+    from dmac.averaged_graph import Adjust, AnchorSets
+    from dmac.blocks import Block
+    from dmac.recipes import Recipe
+    from dmac.spectral_model import Learned
+    from dmac.trained_map import TrainedMap
+
 
 @dataclass(frozen=True)
 class SpectralFit:
@@ -32,13 +49,22 @@ class SpectralFit:
     anchors: np.ndarray
 
 
-def n_sets(block, n_views, recipe, voting):
+def n_sets(block: Block, n_views: int, recipe: Recipe, voting: bool) -> int:
     """Anchor sets of a block: T for all views together, T / v for one; half of them in a vote."""
     t = max(1, recipe.anchor_sets // 2) if voting else recipe.anchor_sets
     return t if block.joint else max(1 if voting else min(2, t), t // n_views)
 
 
-def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, generator):
+def fit_spectral(
+    views: Sequence[Tensor],
+    widths: Sequence[Sequence[int]],
+    spreads: Sequence[float],
+    n_clusters: int,
+    recipe: Recipe,
+    *,
+    n_anchors: int,
+    generator: torch.Generator,
+) -> SpectralFit:
     r"""Cluster prepared views by the eigenvectors of their averaged graph.
 
     1. Anchor sets in every block, and the averaged graph G (:mod:`dmac.averaged_graph`).
@@ -73,7 +99,9 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     blocks = blocks_of(views, widths, spreads, recipe)
     count = n_columns(n, c, recipe)
 
-    def draw(blocks, voting, adjust=None):
+    def draw(
+        blocks: Sequence[Block], voting: bool, adjust: Callable[[Block], Adjust] | None = None
+    ) -> tuple[list[AnchorSets], Sequence[Matrix]]:
         planned = [
             set_draws(
                 block.x,
@@ -101,8 +129,13 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     sets, factors = draw(blocks, False)
     graph = first = AveragedGraph(factors, weights)
     m = sets[0].u.shape[1]  # fewer than asked for where many samples lack a view
-    features, base, ballots = all_features(views), first.rows, []
-    stages, outcomes, u, values, trained = [], [], None, None, None
+    features, base = all_features(views), first.rows
+    stages: list[Stage] = []
+    ballots: list[tuple[list[AnchorSets], Learned]] = []
+    outcomes: list[tuple[Array, KMeans]] = []
+    u: Any = None  # there are eigenvectors before anything votes with them
+    values: Any = None
+    trained: tuple[TrainedMap, Array] | None = None
     for i in range(recipe.vote_rounds + 1):
         announce(f"votes {i}" if i else "eigenvectors")
         if i:
@@ -151,7 +184,13 @@ def fit_spectral(views, widths, spreads, n_clusters, recipe, *, n_anchors, gener
     return SpectralFit(model, z, clusters.labels_, clusters.cluster_centers_, anchors)
 
 
-def _refinement(outcome, factors, blocks, recipe, generator):
+def _refinement(
+    outcome: tuple[Array, KMeans],
+    factors: Sequence[Matrix],
+    blocks: Sequence[Block],
+    recipe: Recipe,
+    generator: torch.Generator,
+) -> Callable[[Block], Adjust]:
     """What trains the anchors of a block by the outcome without votes."""
     if parallel.shards():
         raise ValueError(
@@ -166,14 +205,14 @@ def _refinement(outcome, factors, blocks, recipe, generator):
         for block, factor in zip(blocks, factors)
     ]
 
-    def adjust(block):
+    def adjust(block: Block) -> Adjust:
         others = [
             part for other, part in zip(blocks, carried) if len(blocks) == 1 or _apart(block, other)
         ]
-        others = sum(others).to(like)
+        others = sum(others, start=others[0].new_zeros(())).to(like)
         targets = Targets(rows, shares, others / others.sum(1, keepdim=True).clamp_min(1e-12))
 
-        def of_set(u, whole):
+        def of_set(u: Tensor, whole: Tensor | None) -> Tensor:
             at = slice(None) if whole is None else whole
             own = Targets(*(part[at] for part in vars(targets).values()))
             given = recipe.n_neighbors, recipe.refinement, own, recipe.refinement_steps, generator
@@ -184,14 +223,14 @@ def _refinement(outcome, factors, blocks, recipe, generator):
     return adjust
 
 
-def _apart(block, other):
+def _apart(block: Block, other: Block) -> bool:
     """Whether no view is in both, or else both hold all of them."""
     if block.joint:
         return True
     return not other.joint and block.name.split()[1] != other.name.split()[1]
 
 
-def _anchor_means(graph, z, m):
+def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:
     """Means of the samples of the first anchor set: (n, K) -> (m, K)."""
     columns = graph.rows[:, :m].T
     sums = columns @ np.column_stack([z, np.ones(len(z))])
@@ -199,16 +238,18 @@ def _anchor_means(graph, z, m):
     return sums[:, :-1] / np.maximum(sums[:, -1:], np.finfo(float).tiny)
 
 
-def _cluster(z, c, recipe, generator):
+def _cluster(z: Array, c: int, recipe: Recipe, generator: torch.Generator) -> KMeans:
     seed = int(torch.randint(2**31 - 1, (), generator=generator))
     return kmeans(z, c, seed, n_init=recipe.final_n_init)
 
 
-def _gather(x):
+def _gather(x: Array) -> Array:
     return parallel.gather(torch.as_tensor(x)).numpy()
 
 
-def _agreement(u, graph, factors, blocks, n_views):
+def _agreement(
+    u: Array, graph: AveragedGraph, factors: Sequence[Matrix], blocks: Sequence[Block], n_views: int
+) -> Array:
     """Of every view with the leading eigenvectors; nan without blocks of its own.
 
     ``u`` (n, q) are the eigenvectors times the roots of the shares; a view answers for the samples

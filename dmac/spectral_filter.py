@@ -5,19 +5,27 @@ of nearly equal eigenvalue, of which one separates two clusters, decide by their
 of the book shows it on data.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dmac.data.whitening import RowNormalizer
 
+if TYPE_CHECKING:
+    from dmac._types import Array
+    from dmac.recipes import Recipe
 
-def n_columns(n, c, recipe):
+
+def n_columns(n: int, c: int, recipe: Recipe) -> int:
     """How many eigenvectors are computed: c for the cut, min(f c, c + e, n - 2) for the filter."""
     if recipe.filter == "cut":
         return min(c, n - 2)
     return max(2, min(round(recipe.filter_factor * c), c + recipe.filter_extra, n - 2))
 
 
-def column_weights(values, c, recipe):
+def column_weights(values: Array, c: int, recipe: Recipe) -> Array:
     r"""Weights of eigenvectors by their eigenvalues, :eq:`eq:spectral-filter`.
 
     With :math:`\lambda_1 \ge \lambda_2 \ge \dots`,
@@ -49,11 +57,11 @@ def column_weights(values, c, recipe):
     return weights / weights.max()
 
 
-def unit_rows(u):
+def unit_rows(u: Array) -> Array:
     """Rows of unit length; a row of zeros stays one."""
     return RowNormalizer.with_floor(1e-9).transform(u)
 
 
-def filtered(u, values, c, recipe):
+def filtered(u: Array, values: Array, c: int, recipe: Recipe) -> Array:
     """Unit rows of weighed eigenvectors: (n, K) -> (n, K)."""
     return unit_rows(u * (np.sqrt(u.shape[0]) * column_weights(values, c, recipe)))

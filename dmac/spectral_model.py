@@ -3,8 +3,11 @@
 Chapter 11 of the book derives it; :mod:`dmac.spectral` fits it.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +17,20 @@ from dmac.blocks import blocks_of
 from dmac.spectral_filter import filtered
 from dmac.trained_map import TrainedMap
 from dmac.votes import ballot, beside, voters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Self, TypeAlias
+
+    import numpy.typing as npt
+    from torch import Tensor
+
+    from dmac._types import Array, Matrix
+    from dmac.blocks import Block
+    from dmac.recipes import Recipe
+
+    #: What a voter has learned.
+    Learned: TypeAlias = Array | TrainedMap | None
 
 
 @dataclass(frozen=True)
@@ -34,10 +51,10 @@ class Stage:
         (:meth:`dmac.averaged_graph.AveragedGraph.eigenpairs`).
     """
 
-    base: list | None
-    ballots: list
-    values: np.ndarray
-    lift: np.ndarray
+    base: list[AnchorSets] | None
+    ballots: list[tuple[list[AnchorSets], Learned]]
+    values: Array
+    lift: Array
 
 
 class SpectralModel:
@@ -62,32 +79,42 @@ class SpectralModel:
     """
 
     def __init__(
-        self, recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement
-    ):
+        self,
+        recipe: Recipe,
+        n_clusters: int,
+        widths: Sequence[Sequence[int]],
+        spreads: Sequence[float],
+        stages: list[Stage],
+        trained: tuple[TrainedMap, Array] | None,
+        stabilities: Sequence[float],
+        agreement: npt.ArrayLike,
+    ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
         self.stages, self.trained = stages, trained
         self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
         """Of the anchors."""
-        return self.stages[0].base[0].u.device
+        return (self.stages[0].base or [])[0].u.device
 
     @property
-    def dtype(self):
+    def dtype(self) -> torch.dtype:
         """Of the anchors."""
-        return self.stages[0].base[0].u.dtype
+        return (self.stages[0].base or [])[0].u.dtype
 
-    def embed_new(self, views):
+    def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
         features = all_features(views)
         if self.trained is not None:
-            mapping, values = self.trained
-            return torch.as_tensor(filtered(mapping(features), values, c, recipe))
+            mapping, ritz = self.trained
+            return torch.as_tensor(filtered(mapping(features), ritz, c, recipe))
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
-        base = u = values = None
+        base: Any = None  # there is one after the first stage, and so are the next two
+        u: Any = None
+        values: Any = None
         for stage in self.stages:
             if stage.base is not None:
                 base = _rows(blocks, stage.base, recipe)
@@ -98,9 +125,10 @@ class SpectralModel:
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         return torch.as_tensor(filtered(u, values, c, recipe))
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
-        out = {"agreement": self.agreement, "stabilities": np.asarray(self.stabilities)}
+        out: dict[str, Any] = {"agreement": self.agreement}
+        out["stabilities"] = np.asarray(self.stabilities)
         for i, stage in enumerate(self.stages):
             out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
             out |= _sets_state(f"{i}.base", stage.base or [])
@@ -112,20 +140,30 @@ class SpectralModel:
         return {name: torch.as_tensor(np.ascontiguousarray(value)) for name, value in out.items()}
 
     @classmethod
-    def restore(cls, state, recipe, n_clusters, widths, spreads, device, dtype):
+    def restore(
+        cls,
+        state: dict[str, Tensor],
+        recipe: Recipe,
+        n_clusters: int,
+        widths: Sequence[Sequence[int]],
+        spreads: Sequence[float],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> Self:
         """Rebuild a model from its `state_dict`."""
 
-        def numbered(start, end):
+        def numbered(start: str, end: str) -> Iterator[int]:
             found = 0
             while f"{start}{found}{end}" in state:
                 yield found
                 found += 1
 
-        def sets(start):
+        def sets(start: str) -> Iterator[AnchorSets]:
             for b in numbered(f"{start}.", ".u"):
-                tensors = (state[f"{start}.{b}.{n}"].to(device, dtype) for n in ("u", "scale"))
+                u = state[f"{start}.{b}.u"].to(device, dtype)
+                scale = state[f"{start}.{b}.scale"].to(device, dtype)
                 of_views = state.get(f"{start}.{b}.widths", torch.empty(0))
-                yield AnchorSets(*tensors, tuple(of_views.tolist()))
+                yield AnchorSets(u, scale, tuple(of_views.tolist()))
 
         stages = []
         for i in numbered("", ".values"):
@@ -142,23 +180,23 @@ class SpectralModel:
         return cls(recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement)
 
 
-def all_features(views):
+def all_features(views: Sequence[Tensor]) -> Array:
     """Prepared views side by side, divided by the root of their number: float64, (n, r)."""
     return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
 
 
-def with_ballot(blocks, rows):
+def with_ballot(blocks: Sequence[Block], rows: Array) -> list[Block]:
     """The blocks with the rows (n, q) of a ballot beside each."""
     return [dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks]
 
 
-def _rows(blocks, sets, recipe):
+def _rows(blocks: Sequence[Block], sets: Sequence[AnchorSets], recipe: Recipe) -> Matrix:
     factors = [rows_on(s, block.x, recipe.n_neighbors) for s, block in zip(sets, blocks)]
     return average(factors, [block.weight for block in blocks])
 
 
-def _sets_state(name, sets):
-    out = {}
+def _sets_state(name: str, sets: Sequence[AnchorSets]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
     for b, one in enumerate(sets):
         out |= {f"{name}.{b}.u": one.u.cpu(), f"{name}.{b}.scale": one.scale.cpu()}
         if one.widths:
@@ -166,7 +204,7 @@ def _sets_state(name, sets):
     return out
 
 
-def _weight_state(name, weight):
+def _weight_state(name: str, weight: Learned) -> dict[str, Array]:
     if weight is None:
         return {}
     if isinstance(weight, TrainedMap):
@@ -174,7 +212,7 @@ def _weight_state(name, weight):
     return {f"{name}.weight": weight}
 
 
-def _restore_weight(name, state):
+def _restore_weight(name: str, state: dict[str, Tensor]) -> Any:
     parts = [f.name for f in dataclasses.fields(TrainedMap)]
     if f"{name}.{parts[0]}" in state:
         return TrainedMap(*(state[f"{name}.{part}"].numpy() for part in parts))

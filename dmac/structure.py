@@ -4,13 +4,23 @@ Chapter 7 of the book derives the trace form, its factor 2, and why the graph is
 Chapter 14 minimises it in closed form under a constraint.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from dmac.anchor_graph import AnchorGraph, column_sums, row_sums, rows_in_cache, sampled_products
 from dmac.compute.parallel import count, mean, total
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-def structure_preservation_loss(z, graph):
+    from torch import Tensor
+
+
+def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:
     r"""Smoothness of an embedding on the sample graph :math:`G = S D_S^{-1} S^T`.
 
     The trace form :eq:`eq:trace-form`,
@@ -51,7 +61,9 @@ class _CentredSums(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, z, centre, indices, weights, n_anchors):
+    def forward(
+        ctx: Any, z: Tensor, centre: Tensor, indices: Tensor, weights: Tensor, n_anchors: int
+    ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(z, centre, indices, weights)
         squares, sums = z.new_zeros(()), z.new_zeros(n_anchors, z.shape[1])
         for rows in rows_in_cache(len(z)):
@@ -61,7 +73,7 @@ class _CentredSums(torch.autograd.Function):
         return squares, sums
 
     @staticmethod
-    def backward(ctx, d_squares, d_sums):
+    def backward(ctx: Any, d_squares: Tensor, d_sums: Tensor) -> tuple[Tensor | None, ...]:
         z, centre, indices, weights = ctx.saved_tensors
         dz, d_weights = torch.empty_like(z), None
         if ctx.needs_input_grad[3]:
@@ -74,7 +86,9 @@ class _CentredSums(torch.autograd.Function):
         return dz, None, None, d_weights, None
 
 
-def closed_form_projection(h, graphs, n_components, ridge=1e-6):
+def closed_form_projection(
+    h: Tensor, graphs: Sequence[AnchorGraph], n_components: int, ridge: float = 1e-6
+) -> tuple[Tensor, Tensor]:
     r"""The linear embedding that minimises the structure loss under orthonormality.
 
     With :math:`F = [H, 1]` and :math:`G` the average of the sample graphs

@@ -6,8 +6,11 @@ loss under the orthonormal fusion. As a ballot it stands in place of the linear 
 the book derives it, chapter 15 measures both.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +18,15 @@ import torch
 from dmac.compute import parallel
 from dmac.embedding import fusion_factor
 from dmac.votes import learned_map
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
+    from dmac._types import Array
+    from dmac.averaged_graph import AveragedGraph
 
 _HIDDEN = 256
 _STEP = 5e-3
@@ -35,12 +47,12 @@ class TrainedMap:
     hidden: np.ndarray
     out: np.ndarray
 
-    def __call__(self, features):
+    def __call__(self, features: Array) -> Array:
         """(n, r) -> (n, q)."""
         f = np.column_stack([features, np.ones(len(features))])
         return f @ self.linear + np.maximum(f @ self.hidden, 0) @ self.out
 
-    def rotate(self, matrix):
+    def rotate(self, matrix: Array) -> TrainedMap:
         """The map followed by a product with a matrix (q, p)."""
         return TrainedMap(self.linear @ matrix, self.hidden, self.out @ matrix)
 
@@ -49,18 +61,25 @@ class _Smooth(torch.autograd.Function):
     """Tr(Z^T G Z) of a symmetric G that is a product and no matrix."""
 
     @staticmethod
-    def forward(ctx, z, graph):
+    def forward(ctx: Any, z: Tensor, graph: AveragedGraph) -> Tensor:
         image = torch.as_tensor(graph @ z.detach().double().numpy())
         ctx.save_for_backward(image.to(z.dtype))
         return parallel.total((z.detach().double() * image).sum()).to(z.dtype)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (image,) = ctx.saved_tensors
         return 2 * grad * image, None
 
 
-def trained_map(features, graph, n_functions, ridge, epochs, generator):
+def trained_map(
+    features: Array,
+    graph: AveragedGraph,
+    n_functions: int,
+    ridge: float,
+    epochs: int,
+    generator: torch.Generator,
+) -> tuple[TrainedMap, Array]:
     r"""Functions of all views' features, smooth on the averaged graph, by gradient steps.
 
     .. math:: \min \; q - \tfrac1n \mathrm{Tr}(Z^T G Z) \quad \text{with} \quad
@@ -122,12 +141,12 @@ def trained_map(features, graph, n_functions, ridge, epochs, generator):
     return TrainedMap(*arrays).rotate(inverse.T.numpy() @ turn), values[::-1].clip(0, 1)
 
 
-def _embed(f, parameters):
+def _embed(f: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     linear, hidden, out = parameters
     return f @ linear + torch.relu(f @ hidden) @ out
 
 
-def _inverse(z, shares):
+def _inverse(z: Tensor, shares: Tensor) -> Tensor:
     """L^-1 of the orthonormal fusion, with samples weighed by their shares of the graph."""
     factor = fusion_factor(z * shares.sqrt())
     return torch.linalg.solve_triangular(factor, torch.eye(len(factor)).to(factor), upper=False)

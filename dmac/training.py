@@ -4,9 +4,12 @@ Chapter 8 of the book walks through the algorithm and through RMSprop, and measu
 which part of the network.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,6 +19,18 @@ from dmac.compute.parallel import count, n_processes, sum_gradients
 from dmac.consistency import consistency_loss
 from dmac.sampling import EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from torch import Tensor
+    from torch.optim.lr_scheduler import LRScheduler
+
+    from dmac.compute.streaming import PreparedView
+    from dmac.network import Network
+    from dmac.recipes import Recipe
+    from dmac.sampling import AnchorSource, Draw
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,9 @@ class Losses:
     empty_anchors: float
 
 
-def joint_loss(network, zs, z, u, n_neighbors, recipe):
+def joint_loss(
+    network: Network, zs: Sequence[Tensor], z: Tensor, u: Tensor, n_neighbors: int, recipe: Recipe
+) -> Losses:
     r"""The joint loss :eq:`eq:joint-loss`, with a weight for each of the three terms.
 
     .. math:: L = \sum_a \big( w_{AL} L_{AL}^{(a)} + w_{CM} L_{CM}^{(a)} + w_{SP} L_{SP}^{(a)} \big)
@@ -72,7 +89,15 @@ def joint_loss(network, zs, z, u, n_neighbors, recipe):
     return losses_on(network, zs, z, [embedding_draw(zs, u, n_neighbors, recipe)], recipe)
 
 
-def losses_on(network, zs, z, draws, recipe, *, idle=True):
+def losses_on(
+    network: Network,
+    zs: Sequence[Tensor],
+    z: Tensor,
+    draws: Sequence[Draw],
+    recipe: Recipe,
+    *,
+    idle: bool = True,
+) -> Losses:
     """`joint_loss` on given draws of anchors and their graphs.
 
     Parameters
@@ -111,6 +136,7 @@ def losses_on(network, zs, z, draws, recipe, *, idle=True):
                 for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
             ]
             cm = consistency_loss(fs, recipe.mutual_information)
+    total: Any
     weighed = (recipe.al_weight, al), (recipe.cm_weight, cm)
     pulling = [(w, term) for w, term in weighed if w > 0]
     total = sum(w * term for w, term in [*pulling, (recipe.sp_weight, sp)])
@@ -122,7 +148,7 @@ def losses_on(network, zs, z, draws, recipe, *, idle=True):
 _NEIGHBOR_STEP = 5
 
 
-def neighbors_at(epoch, recipe, n_anchors, n_clusters):
+def neighbors_at(epoch: int, recipe: Recipe, n_anchors: int, n_clusters: int) -> int:
     """Return k in a given epoch (counted from 1) under the recipe's schedule.
 
     After the first ``neighbor_delay`` epochs, and then after every ``neighbor_period``, k becomes
@@ -176,7 +202,9 @@ class EpochRecord:
     seconds: float
 
 
-def draw_anchors(network, z, n_anchors, recipe, generator):
+def draw_anchors(
+    network: Network, z: Tensor, n_anchors: int, recipe: Recipe, generator: torch.Generator
+) -> Tensor:
     """Anchors of an embedding: k-means, then the perturbation with fresh noise.
 
     The noise and the draws of k-means++ come from ``generator`` (on the CPU), so that the same seed
@@ -185,17 +213,23 @@ def draw_anchors(network, z, n_anchors, recipe, generator):
     return EmbeddingAnchors(network, n_anchors, recipe, generator).anchors(z)
 
 
-def anchor_source(network, views, n_anchors, recipe, generator):
+def anchor_source(
+    network: Network,
+    views: Sequence[PreparedView],
+    n_anchors: int,
+    recipe: Recipe,
+    generator: torch.Generator,
+) -> AnchorSource:
     """What draws the anchors and graphs of an epoch under a recipe: see :mod:`dmac.sampling`."""
     if recipe.anchor_space == "embedding":
         return EmbeddingAnchors(network, n_anchors, recipe, generator)
     return ViewAnchors(network, views, n_anchors, recipe, generator)
 
 
-def _start_in_closed_form(network, views, source):
+def _start_in_closed_form(network: Network, views: Sequence[Any], source: AnchorSource) -> None:
     """Set the linear part of every encoder to the closed form on the concatenated views."""
-    linears = [getattr(encoder, "linear", None) for encoder in network.encoders]
-    if None in linears:
+    linears = [encoder.linear for encoder in network.encoders if hasattr(encoder, "linear")]
+    if len(linears) < len(network.encoders):
         return
     d = linears[0].out_features
     weight, bias = closed_form_projection(torch.cat(list(views), 1), source.graphs(), d)
@@ -206,7 +240,7 @@ def _start_in_closed_form(network, views, source):
             linear.bias.copy_(bias)
 
 
-def _optimiser(network, recipe):
+def _optimiser(network: Network, recipe: Recipe) -> tuple[torch.optim.Optimizer, LRScheduler]:
     used = [network.encoders, network.convolutions, network.perturbation]
     parameters = [p for module in used if module is not None for p in module.parameters()]
     kind = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}[recipe.optimizer]
@@ -223,7 +257,15 @@ def _optimiser(network, recipe):
 _MEASURE_EVERY = 10
 
 
-def train(network, views, n_clusters, source, recipe, progress=None, history=()):
+def train(
+    network: Network,
+    views: Sequence[PreparedView],
+    n_clusters: int,
+    source: AnchorSource,
+    recipe: Recipe,
+    progress: Progress | None = None,
+    history: Sequence[EpochRecord] = (),
+) -> Iterator[EpochRecord]:
     """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
 
     With ``optimizer="rmsprop"`` the step is that of :eq:`eq:rmsprop`: no parameter moves by more
@@ -268,7 +310,17 @@ def train(network, views, n_clusters, source, recipe, progress=None, history=())
         yield record
 
 
-def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
+def _epoch(
+    epoch: int,
+    k: int,
+    network: Network,
+    views: Sequence[PreparedView],
+    source: AnchorSource,
+    recipe: Recipe,
+    optimiser: torch.optim.Optimizer,
+    schedule: LRScheduler,
+    last: EpochRecord | None,
+) -> EpochRecord:
     """One step; a function of its own so that nothing of an epoch outlives it.
 
     ``last`` is the record from which terms of weight 0 are taken, or None to measure them.
@@ -285,11 +337,12 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
     value = losses.total.item()
     if not math.isfinite(value):
         raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
+    known = (None, None) if last is None else (last.anchor_learning, last.consistency)
     return EpochRecord(
         epoch,
         value,
-        _term_value(losses.anchor_learning, recipe.al_weight, last and last.anchor_learning),
-        _term_value(losses.consistency, recipe.cm_weight, last and last.consistency),
+        _term_value(losses.anchor_learning, recipe.al_weight, known[0]),
+        _term_value(losses.consistency, recipe.cm_weight, known[1]),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),
@@ -299,5 +352,5 @@ def _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last):
     )
 
 
-def _term_value(term, weight, last):
+def _term_value(term: Tensor, weight: float, last: float | None) -> float:
     return last if weight == 0 and last is not None else term.item()

@@ -3,17 +3,26 @@
 Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one scale.
 """
 
+from __future__ import annotations
+
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 import scipy.sparse
 
 from dmac.data import registry
 from dmac.data.checks import check_labels, check_views
 from dmac.data.datasets import DATASETS
 from dmac.data.matfiles import read_mat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from dmac._types import Integers, Matrix
+
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
 _EMBEDDED_ABOUT = "UCI Multiple Features: 2000 handwritten numerals, six feature sets (CC BY 4.0)"
@@ -46,33 +55,33 @@ class MultiViewData:
     """
 
     name: str
-    views: list
-    labels: np.ndarray | None = None
+    views: list[Matrix]
+    labels: Integers | None = None
     n_clusters: int | None = None
     description: str = ""
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """The number of samples n."""
         return self.views[0].shape[0]
 
     @property
-    def n_views(self):
+    def n_views(self) -> int:
         """The number of views v."""
         return len(self.views)
 
     @property
-    def dims(self):
+    def dims(self) -> tuple[int, ...]:
         """The number of features of each view, ``(d_1, ..., d_v)``."""
         return tuple(x.shape[1] for x in self.views)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sparse = ", sparse" if any(scipy.sparse.issparse(x) for x in self.views) else ""
         sizes = f"n={self.n_samples}, dims={self.dims}, c={self.n_clusters}"
         return f"MultiViewData({self.name!r}, {sizes}{sparse})"
 
 
-def available():
+def available() -> list[str]:
     """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets.
 
     Returns
@@ -88,7 +97,13 @@ def available():
     return ["mfeat", *DATASETS]
 
 
-def load(source="mfeat", *, views_key=None, labels_key=None, transposed=None):
+def load(
+    source: str | Path = "mfeat",
+    *,
+    views_key: str | Sequence[str] | None = None,
+    labels_key: str | Literal[False] | None = None,
+    transposed: bool | None = None,
+) -> MultiViewData:
     """Load multi-view data by name or from a file.
 
     Parameters

@@ -6,6 +6,10 @@ small, and can merge two of them where they are few; the guard compares both out
 without votes. Chapter 11 of the book shows both.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from scipy.linalg import eigh
@@ -13,14 +17,31 @@ from scipy.linalg import eigh
 from dmac.compute import parallel
 from dmac.spectral_filter import filtered, unit_rows
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def voters(recipe):
+    from torch import Tensor
+
+    from dmac._types import Array
+    from dmac.averaged_graph import AveragedGraph
+    from dmac.recipes import Recipe
+
+
+def voters(recipe: Recipe) -> tuple[str, ...]:
     """The ballots of a round, each of which gets a graph of its own."""
     together = {"both": ("filtered", "learned"), "trained": ("filtered", "trained")}
     return together.get(recipe.vote_form, (recipe.vote_form,))
 
 
-def ballot(voter, u, values, features, weight, c, recipe):
+def ballot(
+    voter: str,
+    u: Array,
+    values: Array,
+    features: Array,
+    weight: Any,
+    c: int,
+    recipe: Recipe,
+) -> Array:
     """What a voter adds to every block, of length ``vote_weight`` a row: -> (n, q).
 
     Parameters
@@ -52,7 +73,7 @@ def ballot(voter, u, values, features, weight, c, recipe):
     return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
 
 
-def learned_map(features, graph, c, ridge):
+def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> Array:
     r"""Linear functions of all views' features, smooth on the averaged graph: :eq:`eq:learned-map`.
 
     With :math:`F = [H, 1]` the c leading solutions of
@@ -92,12 +113,12 @@ def learned_map(features, graph, c, ridge):
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 
 
-def beside(x, rows):
+def beside(x: Tensor, rows: Array) -> Tensor:
     """A block (n, r) with the rows of a ballot (n, q) beside it: (n, r + q)."""
     return torch.cat([x, torch.as_tensor(rows, dtype=x.dtype, device=x.device)], 1)
 
 
-def markov_stability(graph, labels, time):
+def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     r"""How much longer than by chance a random walk on G stays: :eq:`eq:markov-stability`.
 
     .. math:: r_t(q) = \frac1n \sum_k 1_k^T G^t 1_k - \sum_k (n_k / n)^2,

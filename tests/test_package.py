@@ -198,7 +198,8 @@ def test_wheel_holds_every_file_of_the_module(tmp_path):
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert held == names - {""} and {"dmac/data/mfeat.npz", "dmac/data/README.md"} <= held
+    shown = {"dmac/data/mfeat.npz", "dmac/data/README.md", "dmac/py.typed"}
+    assert held == names - {""} and shown <= held
 
 
 def test_sdist_holds_the_repository(tmp_path):

@@ -7,6 +7,23 @@ over processes, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compu
 a fit go on where it was interrupted.
 """
 
+from typing import TYPE_CHECKING
+
 from dmac._lazy import on_demand
 
-__getattr__ = on_demand(__name__)
+if TYPE_CHECKING:
+    from dmac.compute import (  # noqa: I001  # one list, not a line for each
+        checkpoint as checkpoint,
+        device as device,
+        distances as distances,
+        files as files,
+        interruption as interruption,
+        kmeans as kmeans,
+        layers as layers,
+        parallel as parallel,
+        progress_bar as progress_bar,
+        streaming as streaming,
+        threads as threads,
+    )
+else:
+    __getattr__ = on_demand(__name__)

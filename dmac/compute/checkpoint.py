@@ -3,14 +3,26 @@
 Chapter 10 of the book says when it is needed; :meth:`dmac.DMAC.fit` takes the folder.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from dmac.compute import parallel
 from dmac.compute.files import read_tensors, write_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+    from torch.optim.lr_scheduler import LRScheduler
+
+    from dmac._types import PathLike
 
 NAME = "checkpoint.safetensors"
 
@@ -26,26 +38,32 @@ class Progress:
         Their states, for a phase that goes on.
     """
 
-    def __init__(self, epoch=0, optimiser=None, schedule=None):
+    def __init__(
+        self,
+        epoch: int = 0,
+        optimiser: dict[str, Any] | None = None,
+        schedule: dict[str, Any] | None = None,
+    ) -> None:
         self.epoch = epoch
         self._stored = optimiser, schedule
-        self.optimiser = self.schedule = None
+        self.optimiser: torch.optim.Optimizer | None = None
+        self.schedule: LRScheduler | None = None
 
-    def restore(self, epoch, optimiser):
+    def restore(self, epoch: int, optimiser: dict[str, Any] | None) -> None:
         """Go on after so many epochs, with the optimiser's state of then."""
         self.epoch, self._stored = epoch, (optimiser, None)
 
-    def begin(self, optimiser, schedule=None):
+    def begin(self, optimiser: torch.optim.Optimizer, schedule: LRScheduler | None = None) -> None:
         """Take the loop's optimiser and schedule, and put them where the stored ones were."""
         self.optimiser, self.schedule = optimiser, schedule
         stored, of_schedule = self._stored
         if stored is not None:
             optimiser.load_state_dict(stored)
-        if of_schedule is not None:
+        if schedule is not None and of_schedule is not None:
             schedule.load_state_dict(of_schedule)
 
 
-def optimiser_tensors(optimiser):
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
     return {
         f"optimiser.{i}.{name}": torch.as_tensor(value)
@@ -54,9 +72,9 @@ def optimiser_tensors(optimiser):
     }
 
 
-def optimiser_state(tensors, groups):
+def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
     """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
-    state = {}
+    state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         part, _, rest = key.partition(".")
         if part == "optimiser":
@@ -78,14 +96,22 @@ class Checkpoint:
         What identifies the fit; a checkpoint of another one is refused.
     """
 
-    def __init__(self, folder, every, about):
+    def __init__(self, folder: PathLike, every: int, about: dict[str, Any]) -> None:
         self.path = Path(folder).expanduser() / NAME
         self.every = every
         self.about = json.loads(json.dumps(about))
         if every < 1:
             raise ValueError(f"checkpoint_every is {every}, it must be at least 1")
 
-    def save(self, phase, progress, network, generator, source, histories):
+    def save(
+        self,
+        phase: int,
+        progress: Progress,
+        network: torch.nn.Module,
+        generator: torch.Generator,
+        source: Any,
+        histories: Sequence[Sequence[Any]],
+    ) -> None:
         """Write the state after an epoch. Every process calls it, the first one writes."""
         tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
         tensors |= {f"source.{k}": v for k, v in source.state().items()}
@@ -103,7 +129,7 @@ class Checkpoint:
         if shards is None or shards.rank == 0:
             write_tensors(self.path, tensors, numbers)
 
-    def load(self):
+    def load(self) -> dict[str, Any] | None:
         """Read what `save` wrote: a dict, or None if there is nothing yet.
 
         Raises
@@ -124,7 +150,7 @@ class Checkpoint:
                     f"{self.path} belongs to another fit: its {key} is {about.get(key)}, here it "
                     f"is {value}; name another folder, or remove it to start anew"
                 )
-        parts = {"network": {}, "source": {}}
+        parts: dict[str, dict[str, Tensor]] = {"network": {}, "source": {}}
         for key, value in tensors.items():
             part, _, name = key.partition(".")
             if part in parts:

@@ -1,9 +1,11 @@
 """Where tensors live and how wide their numbers are, by name."""
 
+from __future__ import annotations
+
 import torch
 
 
-def resolve_device(device):
+def resolve_device(device: str) -> torch.device:
     """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -15,7 +17,7 @@ def resolve_device(device):
     return resolved
 
 
-def resolve_dtype(dtype):
+def resolve_dtype(dtype: str) -> torch.dtype:
     """Return the type of "float32" or "float64"; ValueError for anything else."""
     types = {"float32": torch.float32, "float64": torch.float64}
     if not isinstance(dtype, str) or dtype not in types:

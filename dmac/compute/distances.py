@@ -3,14 +3,21 @@
 Chapter 4 of the book shows what they are for and how they keep their digits.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
 
 
-def squared_distances(z, u):
+def squared_distances(z: Tensor, u: Tensor) -> Tensor:
     r"""The squared distances :math:`d_{ij} = \|z_i - u_j\|^2` of :eq:`eq:row-problem`.
 
     By the Gram identity :math:`\|z_i\|^2 - 2 z_i^T u_j + \|u_j\|^2`, a matrix product.
@@ -37,7 +44,7 @@ def squared_distances(z, u):
     return d2.add_(norms).clamp_min_(0)  # two passes over n x m less
 
 
-def row_blocks(n, m, device):
+def row_blocks(n: int, m: int, device: torch.device) -> list[slice]:
     """Slices of n rows, such that a block of distances with m columns stays small.
 
     Parameters
@@ -54,7 +61,7 @@ def row_blocks(n, m, device):
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def block_distances(x, y, norms):
+def block_distances(x: Tensor, y: Tensor, norms: Tensor) -> Tensor:
     """Squared distances of a block of rows, without the shift that keeps the digits.
 
     Parameters
@@ -73,7 +80,7 @@ def block_distances(x, y, norms):
     return d2.add_(x.square().sum(1, keepdim=True)).clamp_min_(0)
 
 
-def smallest(d2, k):
+def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k smallest entries of every row, ascending, and where they are.
 
     Parameters
@@ -96,7 +103,7 @@ def smallest(d2, k):
     return closest.values, closest.indices
 
 
-def nearest(x, y):
+def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Each row's nearest row of another set, with a block of distances at a time.
 
     Parameters

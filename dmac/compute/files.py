@@ -3,18 +3,31 @@
 Saved models, checkpoints and kept pre-trainings are such files. Chapter 12 of the book saves one.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
-def write_tensors(path, tensors, about):
+    from torch import Tensor
+
+    from dmac._types import Array, PathLike
+
+
+def write_tensors(
+    path: PathLike, tensors: Mapping[str, Tensor | Array], about: dict[str, Any]
+) -> None:
     """Write a file whole or not at all: an interruption leaves an earlier one as it was.
 
     Parameters
@@ -51,7 +64,7 @@ def write_tensors(path, tensors, about):
         temporary.unlink(missing_ok=True)
 
 
-def _remove_leftovers(path):
+def _remove_leftovers(path: Path) -> None:
     """What processes that were killed while they wrote have left, once it is an hour old."""
     for old in path.parent.glob(f".{path.name}.*"):
         with contextlib.suppress(FileNotFoundError):
@@ -59,7 +72,7 @@ def _remove_leftovers(path):
                 old.unlink()
 
 
-def read_tensors(path):
+def read_tensors(path: PathLike) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `write_tensors` wrote.
 
     Parameters

@@ -3,12 +3,19 @@
 :meth:`dmac.DMAC.fit` says what is left then.
 """
 
+from __future__ import annotations
+
 import contextlib
 import signal
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dmac.compute import parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 
 @dataclass
@@ -24,7 +31,7 @@ class Request:
 
 
 @contextlib.contextmanager
-def deferred():
+def deferred() -> Iterator[Request]:
     """Within it the first Ctrl-C only makes a request, and a second one stops at once.
 
     That is so where Python's own handler would raise ``KeyboardInterrupt``: in the main thread, if
@@ -41,7 +48,7 @@ def deferred():
         yield request
         return
 
-    def note(number, frame):
+    def note(number: int, frame: FrameType | None) -> None:
         if request.made:
             signal.default_int_handler(number, frame)
         request.made = True

@@ -3,9 +3,12 @@
 Chapter 3 of the book begins with the anchors that it finds.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +18,13 @@ from threadpoolctl import ThreadpoolController
 
 from dmac.compute import parallel
 from dmac.compute.distances import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+    from dmac._types import Array, Integers
 
 # With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
 # a few passes over all: anchors have to represent the samples, and hundreds of passes would not
@@ -26,11 +36,11 @@ _WARM_PASSES = 2
 
 
 @functools.cache
-def _threads():
+def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def kmeans(x, n_clusters, seed, n_init=1):
+def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     """Lloyd's k-means from k-means++ starts, the same result for the same seed.
 
     Parameters
@@ -55,7 +65,9 @@ def kmeans(x, n_clusters, seed, n_init=1):
         return model.fit(x)
 
 
-def kmeans_anchors(z, n_anchors, generator, *, max_iter=300, tol=1e-4):
+def kmeans_anchors(
+    z: Tensor, n_anchors: int, generator: torch.Generator, *, max_iter: int = 300, tol: float = 1e-4
+) -> Tensor:
     r"""Initial anchors :math:`\hat U`: the k-means centres of the fused embedding.
 
     Greedy k-means++ seeding (Arthur and Vassilvitskii 2007), then Lloyd's iterations until no
@@ -101,16 +113,17 @@ class WarmAnchors:
         On the CPU.
     """
 
-    def __init__(self, n_anchors, generator):
+    def __init__(self, n_anchors: int, generator: torch.Generator) -> None:
         self.n_anchors, self.generator = n_anchors, generator
-        self.assigned = self.centres = None
+        self.assigned: Tensor | None = None
+        self.centres: Tensor | None = None
 
-    def __call__(self, z, max_iter=300, tol=1e-4):
+    def __call__(self, z: Tensor, max_iter: int = 300, tol: float = 1e-4) -> Tensor:
         """(n, d), the same samples at every call -> (m, d), without gradient."""
         mean = parallel.mean(z.detach())
         x = z.detach() - mean
         threshold = tol * parallel.mean_square(x)
-        if self.assigned is None:
+        if self.assigned is None or self.centres is None:
             centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
             centres, _ = _means(x, self.assigned, self.centres - mean)
@@ -121,19 +134,25 @@ class WarmAnchors:
         self.centres = centres + mean
         return self.centres
 
-    def state(self):
+    def state(self) -> dict[str, Tensor]:
         """What `restore` needs: the assignment of all samples, and the centres."""
-        if self.assigned is None:
+        if self.assigned is None or self.centres is None:
             return {}
         return {"assigned": parallel.gather(self.assigned), "centres": self.centres}
 
-    def restore(self, state):
+    def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a `state`."""
         rows = parallel.my_rows(len(state["assigned"]))
         self.assigned, self.centres = state["assigned"][rows], state["centres"]
 
 
-def sample_anchors(x, n_anchors, generator, iterations, among=None):
+def sample_anchors(
+    x: Tensor,
+    n_anchors: int,
+    generator: torch.Generator,
+    iterations: int,
+    among: Tensor | None = None,
+) -> Tensor:
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
@@ -160,7 +179,9 @@ def sample_anchors(x, n_anchors, generator, iterations, among=None):
     return improved_anchors(x, start, iterations, among)
 
 
-def first_anchors(x, n_anchors, generator, among=None):
+def first_anchors(
+    x: Tensor, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
+) -> Tensor:
     """The random samples with which `sample_anchors` begins: (m, d)."""
     start = torch.randperm(parallel.count(len(x)), generator=generator)
     if among is not None:
@@ -168,14 +189,16 @@ def first_anchors(x, n_anchors, generator, among=None):
     return parallel.take(x.detach(), start[:n_anchors])
 
 
-def improved_anchors(x, anchors, iterations, among=None):
+def improved_anchors(
+    x: Tensor, anchors: Tensor, iterations: int, among: Tensor | None = None
+) -> Tensor:
     """Lloyd's iterations of `sample_anchors`, from given anchors: (m, d)."""
     x = x.detach() if among is None else x.detach()[among]
     mean = parallel.mean(x)
     return _lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
 
 
-def representative_centers(centers, labels):
+def representative_centers(centers: Array, labels: Array) -> Integers:
     """For every centre the one, of those that coincide with it, that most samples have.
 
     Parameters
@@ -194,7 +217,9 @@ def representative_centers(centers, labels):
     return (same * (1 + sizes)).argmax(1)
 
 
-def _start(x, m, generator, max_iter, threshold):
+def _start(
+    x: Tensor, m: int, generator: torch.Generator, max_iter: int, threshold: float | Tensor
+) -> Tensor:
     """Where Lloyd's iterations on all samples begin."""
     n, enough = parallel.count(len(x)), _SEED_SAMPLES * m
     if n <= enough:
@@ -203,26 +228,37 @@ def _start(x, m, generator, max_iter, threshold):
     return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
 
 
-def _passes(x, m, max_iter, warm=False):
+def _passes(x: Tensor, m: int, max_iter: int, warm: bool = False) -> int:
     many = parallel.count(len(x)) > _SEED_SAMPLES * m
     return min(max_iter, _WARM_PASSES if warm else _FULL_PASSES) if many else max_iter
 
 
-def _means(x, assigned, centres, total=parallel.total):
+def _means(
+    x: Tensor, assigned: Tensor, centres: Tensor, total: Callable[[Tensor], Tensor] = parallel.total
+) -> tuple[Tensor, Tensor]:
     """The mean of every anchor's samples, and how many they are; without any it stays."""
     counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
     sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))
     return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
 
 
-def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone=False):
+def _lloyd(
+    x: Tensor,
+    centres: Tensor,
+    max_iter: int,
+    threshold: float | Tensor,
+    assigned: Tensor | None = None,
+    relocate: bool = False,
+    alone: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     """Lloyd's iterations from given centres: the centres, and the anchor of every sample.
 
     ``alone`` says that x is the same in every process.
     """
-    total, everywhere = parallel.total, parallel.everywhere
+    total: Callable[[Tensor], Tensor] = parallel.total
+    everywhere: Callable[[bool], bool] = parallel.everywhere
     if alone:
-        total = everywhere = lambda value: value
+        total, everywhere = lambda sums: sums, lambda flag: flag
     for _ in range(max_iter):
         d2, indices = nearest(x, centres)
         if assigned is not None and everywhere(torch.equal(indices, assigned)):
@@ -238,7 +274,7 @@ def _lloyd(x, centres, max_iter, threshold, assigned=None, relocate=False, alone
     return centres, assigned
 
 
-def _relocate(x, d2, centres, empty):
+def _relocate(x: Tensor, d2: Tensor, centres: Tensor, empty: Tensor) -> Tensor:
     """Centres, of which the empty ones move to the samples farthest from their anchors."""
     if not len(empty):
         return centres
@@ -253,7 +289,7 @@ def _relocate(x, d2, centres, empty):
     return moved
 
 
-def _seed_anchors(x, m, generator):
+def _seed_anchors(x: Tensor, m: int, generator: torch.Generator) -> Tensor:
     """Greedy k-means++: m rows of x, each the best of 2 + log m draws by squared distance."""
     n, trials = len(x), 2 + int(math.log(m))
     draws = torch.rand(m, trials, generator=generator, dtype=torch.float64).to(x)

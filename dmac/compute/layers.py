@@ -3,8 +3,11 @@
 Chapter 2 of the book builds its encoders of them.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -12,8 +15,17 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def dense_layer(n_in, n_out, generator, *, bias=True):
+    from torch import Tensor
+
+    from dmac._types import Matrix
+
+
+def dense_layer(
+    n_in: int, n_out: int, generator: torch.Generator, *, bias: bool = True
+) -> nn.Linear:
     r"""A linear layer with uniform start on :math:`\pm 1/\sqrt{n_{in}}`, drawn from ``generator``.
 
     The distribution is PyTorch's default; the draw does not touch the global random state.
@@ -35,7 +47,7 @@ class SparseView:
     device : torch.device or str
     """
 
-    def __init__(self, matrix, dtype, device):
+    def __init__(self, matrix: Matrix, dtype: torch.dtype, device: torch.device | str) -> None:
         self.shape = matrix.shape
         self.x = self._tensor(matrix.tocsr(), dtype, device)
         self.x_transposed = self._tensor(matrix.T.tocsr(), dtype, device)
@@ -45,7 +57,7 @@ class SparseView:
         self.values = torch.as_tensor(entries.data, dtype=dtype, device=device)
 
     @staticmethod
-    def _tensor(csr, dtype, device):
+    def _tensor(csr: Matrix, dtype: torch.dtype, device: torch.device | str) -> Tensor:
         with warnings.catch_warnings():
             # CSR is announced as beta at its first use; of it only the product is used here.
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
@@ -59,7 +71,9 @@ class SparseView:
             )
 
 
-def view_tensor(view, dtype=torch.float32, device="cpu"):
+def view_tensor(
+    view: Matrix, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+) -> Tensor | SparseView:
     """Move a view to the device: an array becomes a tensor, a sparse matrix a `SparseView`."""
     if scipy.sparse.issparse(view):
         return SparseView(view, dtype, device)
@@ -70,17 +84,17 @@ class _SparseProduct(torch.autograd.Function):
     """x w for a constant sparse x; the gradient takes the transpose."""
 
     @staticmethod
-    def forward(ctx, view, w):
+    def forward(ctx: Any, view: SparseView, w: Tensor) -> Tensor:
         ctx.view = view
         # Many times slower on a transposed matrix; see `store_by_columns`.
         return view.x @ w.contiguous()
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor]:
         return None, ctx.view.x_transposed @ grad.contiguous()
 
 
-def store_by_columns(layer):
+def store_by_columns(layer: nn.Linear) -> None:
     """Lay a layer's weight out so that its transpose is contiguous, as sparse products need it.
 
     Shape and values stay the same, and so do those of a saved model.
@@ -88,14 +102,14 @@ def store_by_columns(layer):
     layer.weight.data = layer.weight.data.T.contiguous().T
 
 
-def linear(layer, x):
+def linear(layer: nn.Linear, x: Tensor | SparseView) -> Tensor:
     """A linear layer on a dense tensor or a `SparseView`."""
     if isinstance(x, SparseView):
         return _SparseProduct.apply(x, layer.weight.T) + layer.bias
     return layer(x)
 
 
-def sparse_reconstruction(t, view, slope):
+def sparse_reconstruction(t: Tensor, view: SparseView, slope: float) -> Tensor:
     r"""Mean squared error between a sparse view and its reconstruction, :eq:`eq:reconstruction`.
 
     The same as :func:`dmac.embedding.reconstruction_loss` of the decoder's output, in fewer passes
@@ -127,7 +141,7 @@ class _SparseReconstruction(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, t, view, slope):
+    def forward(ctx: Any, t: Tensor, view: SparseView, slope: float) -> Tensor:
         y = F.leaky_relu(t, slope)
         norms = torch.linalg.vector_norm(y, dim=1)
         inverse = 1 / norms.clamp_min(1e-12)  # as F.normalize has it
@@ -140,7 +154,7 @@ class _SparseReconstruction(torch.autograd.Function):
         return error / y.numel()
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         y, inverse, products = ctx.saved_tensors
         view = ctx.view
         scale = 2 * grad / y.numel() * inverse

@@ -11,12 +11,21 @@ The gradient is that of one process: every process differentiates the loss divid
 Chapter 10 of the book shows the command line; :mod:`dmac.distributed` is behind it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -37,12 +46,12 @@ class Shards:
     n_processes: int
 
     @property
-    def rows(self):
+    def rows(self) -> slice:
         """The slice of samples of this process."""
         return slice(*(self.n_samples * r // self.n_processes for r in (self.rank, self.rank + 1)))
 
 
-_active = None
+_active: Shards | None = None
 
 #: What a process group needs on a machine with GPUs: the embeddings are there, but the numbers of
 #: samples and the losses of the pre-training are added up on the CPU.
@@ -54,13 +63,13 @@ _LOST = re.compile(
 )
 
 
-def shards():
+def shards() -> Shards | None:
     """The `Shards` of the fit that is running, or None."""
     return _active
 
 
 @contextlib.contextmanager
-def sharded(n_samples):
+def sharded(n_samples: int) -> Iterator[Shards]:
     """Within it, tensors of samples hold this process's rows of ``n_samples``."""
     global _active
     before = _active
@@ -71,17 +80,17 @@ def sharded(n_samples):
         _active = before
 
 
-def n_processes():
+def n_processes() -> int:
     """Over how many processes the samples are spread."""
     return 1 if _active is None else _active.n_processes
 
 
-def my_rows(n_samples):
+def my_rows(n_samples: int) -> slice:
     """The slice of ``n_samples`` rows that this process holds."""
     return slice(0, n_samples) if _active is None else _active.rows
 
 
-def _reduce(x, op=dist.ReduceOp.SUM):
+def _reduce(x: Tensor, op: Any = dist.ReduceOp.SUM) -> Tensor:
     try:
         dist.all_reduce(x, op)
     except RuntimeError as error:
@@ -101,54 +110,54 @@ def _reduce(x, op=dist.ReduceOp.SUM):
 
 class _Total(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx: Any, x: Tensor) -> Tensor:
         return _reduce(x.clone())
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return _reduce(grad.clone())
 
 
-def total(x):
+def total(x: Tensor) -> Tensor:
     """The sum of a tensor over the processes, in all of them; differentiable."""
     return x if _active is None else _Total.apply(x.contiguous())
 
 
-def count(n):
+def count(n: int) -> int:
     """The sum of a number of samples over the processes."""
     return n if _active is None else int(_reduce(torch.tensor(n)))
 
 
-def largest(x):
+def largest(x: Tensor) -> Tensor:
     """The maximum of a tensor of shape () over the processes."""
     return x if _active is None else _reduce(x.clone(), dist.ReduceOp.MAX)
 
 
-def broadcast_seed(n):
+def broadcast_seed(n: int) -> int:
     """The first process's seed, in all of them."""
     if _active is None:
         return n
     return int(_reduce(torch.tensor(n if _active.rank == 0 else 0)))
 
 
-def everywhere(flag):
+def everywhere(flag: bool) -> bool:
     """Whether a condition holds in all processes."""
     return flag if _active is None else count(int(not flag)) == 0
 
 
-def mean(x):
+def mean(x: Tensor) -> Tensor:
     """Mean row over the samples of all processes: (n, d) -> (d,)."""
     return x.mean(0) if _active is None else total(x.sum(0)) / count(len(x))
 
 
-def mean_square(x):
+def mean_square(x: Tensor) -> Tensor:
     """Mean of the squared entries over the samples of all processes: (n, d) -> ()."""
     if _active is None:
         return x.square().mean()
     return total(x.square().sum()) / (count(len(x)) * x[:1].numel())
 
 
-def gather(x):
+def gather(x: Tensor) -> Tensor:
     """The rows of all processes, in the order of the processes, without gradient."""
     if _active is None:
         return x
@@ -161,7 +170,7 @@ def gather(x):
     return _reduce(whole)
 
 
-def take(x, indices):
+def take(x: Tensor, indices: Tensor) -> Tensor:
     """Rows by their number among the samples of all processes, without gradient."""
     if _active is None:
         return x[indices.to(x.device)]
@@ -172,7 +181,7 @@ def take(x, indices):
     return _reduce(rows)
 
 
-def sum_gradients(parameters):
+def sum_gradients(parameters: Iterable[Tensor]) -> None:
     """Add up the gradients of the parameters over the processes."""
     if _active is None:
         return

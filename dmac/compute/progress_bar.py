@@ -3,11 +3,18 @@
 :class:`dmac.DMAC` shows it with ``verbose=True``.
 """
 
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 from dmac.compute import parallel
 
-_active = None
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_active: ProgressBar | None = None
 _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
 
 
@@ -22,18 +29,19 @@ class ProgressBar:
         Epochs of every kind of record, by the name of its class.
     """
 
-    def __init__(self, n_stages, lengths):
-        self._lengths, self._kind = lengths, None
+    def __init__(self, n_stages: int, lengths: dict[str, int]) -> None:
+        self._lengths = lengths
+        self._kind: str | None = None
         self._bar = _bar(total=n_stages, desc="preparing", unit="stage")
         self._running = 0
 
-    def stage(self, text):
+    def stage(self, text: str) -> None:
         """Say what begins; the stage before it is done."""
         self._bar.update(self._running)
         self._running = 1
         self._bar.set_description(text)
 
-    def epoch(self, record):
+    def epoch(self, record: Any) -> None:
         """Show a record of an epoch that is done."""
         kind = type(record).__name__
         if kind != self._kind:
@@ -41,7 +49,7 @@ class ProgressBar:
         self._bar.set_postfix(loss=f"{record.loss:.4g}", refresh=False)
         self._bar.update(record.epoch - self._bar.n)
 
-    def _next(self, kind, done):
+    def _next(self, kind: str, done: int) -> None:
         if self._kind is None:
             self._bar.update(self._running)
         self._bar.close()
@@ -50,21 +58,21 @@ class ProgressBar:
             total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch"
         )
 
-    def close(self, finished):
+    def close(self, finished: bool) -> None:
         """End the bar; ``finished`` is False where an error ended the fit."""
         if finished and self._kind is None:
             self._bar.update(self._running)
         self._bar.close()
 
 
-def _bar(**given):
+def _bar(**given: Any) -> Any:
     from tqdm import tqdm  # a fit that shows nothing does without it
 
     return tqdm(**given)
 
 
 @contextlib.contextmanager
-def shown(verbose, n_stages, lengths):
+def shown(verbose: bool, n_stages: int, lengths: dict[str, int]) -> Iterator[ProgressBar | None]:
     """Within it, a fit shows how far it is, if ``verbose``.
 
     Of a sharded fit the first process shows it.
@@ -94,7 +102,7 @@ def shown(verbose, n_stages, lengths):
         _active = before
 
 
-def announce(text):
+def announce(text: str) -> None:
     """Say which part of a fit begins, where one is shown."""
     if _active is not None:
         _active.stage(text)

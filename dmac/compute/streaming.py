@@ -7,11 +7,25 @@ its part of the gradient is due (:mod:`dmac.data.disk` reads the blocks).
 Chapter 10 of the book says what that costs.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 from torch.utils.checkpoint import checkpoint
 
 from dmac.compute.layers import SparseView, view_tensor
 from dmac.data.disk import StreamedArray, block_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
+
+    from torch import Tensor, nn
+
+    from dmac._types import Array, Matrix
+
+    PreparedView: TypeAlias = Tensor | SparseView | "StreamedView"
 
 # Rows of a dense view that is embedded in one piece, and of the pieces of a longer one, whose
 # activations then stay near the processor.
@@ -34,20 +48,27 @@ class StreamedView:
         Of the tensors.
     """
 
-    def __init__(self, read, shape, order, dtype, device):
+    def __init__(
+        self,
+        read: Callable[[slice], Matrix],
+        shape: Sequence[int],
+        order: Array,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
         self.read, self.shape = read, tuple(shape)
         self.order = torch.as_tensor(order, device=device)
         self.dtype, self.device = dtype, device
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def block(self, rows):
+    def block(self, rows: slice) -> Tensor | SparseView:
         """A slice of rows on disk, on the device."""
         return view_tensor(self.read(rows), self.dtype, self.device)
 
 
-def block_slices(views):
+def block_slices(views: Sequence[Any]) -> list[slice]:
     """Slices of samples by which all views can be walked through together."""
     n = views[0].shape[0]
     widest = max(x.shape[1] for x in views)
@@ -58,11 +79,11 @@ def block_slices(views):
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def _streams(views):
+def _streams(views: Sequence[Any]) -> bool:
     return any(isinstance(x, (StreamedArray, StreamedView)) for x in views)
 
 
-def take(view, rows):
+def take(view: Any, rows: slice) -> Any:
     """A slice of samples of a view, in the order of the disk for a streamed one."""
     if isinstance(view, StreamedView):
         return view.block(rows)
@@ -71,7 +92,7 @@ def take(view, rows):
     return view if isinstance(view, SparseView) else view[rows]
 
 
-def encode(encoder, view):
+def encode(encoder: nn.Module, view: PreparedView) -> Tensor:
     """An encoder on all samples of a view: (n, d), in the order of the fit.
 
     A view on disk, or one with more than 65,536 samples, is taken in blocks, of which only the
@@ -81,12 +102,14 @@ def encode(encoder, view):
     if len(slices) == 1 and not isinstance(view, StreamedView):
         return encoder(view)
 
-    def part(rows):
+    def part(rows: slice) -> Tensor:
         return encoder(take(view, rows))
 
     if torch.is_grad_enabled():
-        again = dict(use_reentrant=False, preserve_rng_state=False)
-        parts = [checkpoint(part, rows, **again) for rows in slices]
+        parts = [
+            checkpoint(part, rows, use_reentrant=False, preserve_rng_state=False)
+            for rows in slices
+        ]
     else:
         parts = [part(rows) for rows in slices]
     z = torch.cat(parts)

@@ -16,14 +16,26 @@ and the result does not depend on the number of threads.
 Chapter 10 of the book says what that is worth.
 """
 
+from __future__ import annotations
+
 import contextlib
 import contextvars
 import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeVar
+
+    from dmac.recipes import Recipe
+
+    _Result = TypeVar("_Result")
 
 #: The environment variable that sets the number of threads of a fit.
 VARIABLE = "DMAC_NUM_THREADS"
@@ -31,12 +43,14 @@ VARIABLE = "DMAC_NUM_THREADS"
 #: Multiplications in an epoch from which on a fit takes all threads that there are.
 LARGE = 5_000_000_000
 
-_fixed = None
+_fixed: int | None = None
 #: Threads that PyTorch had when `threads_for` took them from it.
-_before = contextvars.ContextVar("threads before", default=None)
+_before: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads before", default=None)
 
 
-def epoch_work(n_samples, widths, n_anchors, recipe, n_clusters):
+def epoch_work(
+    n_samples: int, widths: Sequence[int], n_anchors: int, recipe: Recipe, n_clusters: int
+) -> int:
     r"""Multiplications of an epoch, about: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`.
 
     The first sum is that of the encoders, the second that of the distances to the anchors, which
@@ -69,7 +83,7 @@ def epoch_work(n_samples, widths, n_anchors, recipe, n_clusters):
     return n_samples * (encoders + distances)
 
 
-def n_threads(work):
+def n_threads(work: int) -> int | None:
     """The number of threads for some work.
 
     Parameters
@@ -99,12 +113,12 @@ def n_threads(work):
 
 
 @functools.cache
-def _libraries():
+def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
 @contextlib.contextmanager
-def threads_for(work):
+def threads_for(work: int) -> Iterator[None]:
     """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
 
     Parameters
@@ -126,7 +140,7 @@ def threads_for(work):
         _before.reset(token)
 
 
-def blas_alone():
+def blas_alone() -> AbstractContextManager[Any]:
     """A context in which BLAS takes one thread, for work that goes to and fro with PyTorch.
 
     The threads of each would wait for the other's without sleeping.
@@ -134,7 +148,7 @@ def blas_alone():
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def side_by_side(functions):
+def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """What several functions return, as many of them at a time as there are threads.
 
     Each is computed by one thread, so the results do not depend on their number.
@@ -163,7 +177,7 @@ def side_by_side(functions):
 
 
 @contextlib.contextmanager
-def exactly(number):
+def exactly(number: int) -> Iterator[None]:
     """Within it fits of this process take so many threads, whatever their size and the variable.
 
     The experiments use it: rounding depends on the number of threads.

@@ -7,6 +7,26 @@ finds or downloads them, :mod:`~dmac.data.matfiles` and :mod:`~dmac.data.mat5` r
 :mod:`~dmac.data.whitening` puts views on one scale.
 """
 
+from typing import TYPE_CHECKING
+
 from dmac._lazy import on_demand
 
-__getattr__ = on_demand(__name__)
+if TYPE_CHECKING:
+    from dmac.data import (  # noqa: I001  # one list, not a line for each
+        checks as checks,
+        datasets as datasets,
+        digest as digest,
+        disk as disk,
+        feature_names as feature_names,
+        levels as levels,
+        linalg as linalg,
+        mat5 as mat5,
+        matfiles as matfiles,
+        pipeline as pipeline,
+        readers as readers,
+        registry as registry,
+        safe_hdf5 as safe_hdf5,
+        whitening as whitening,
+    )
+else:
+    __getattr__ = on_demand(__name__)

@@ -3,17 +3,28 @@
 Chapter 12 of the book shows what they say.
 """
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
 from dmac.data.disk import StreamedArray, is_streamed
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from dmac._types import Array, Integers, Matrix, Views
+
 _NOTE = "(views are counted from 1, rows and columns from 0)"
 
 
-def _not_a_number(x, where):
+def _not_a_number(x: Array, where: str) -> ValueError | None:
     """The error for an array that holds something else than real numbers, or None."""
     if x.dtype.kind in "biuf":
         return None
@@ -28,7 +39,7 @@ def _not_a_number(x, where):
     return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
 
 
-def _as_matrix(x, where):
+def _as_matrix(x: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         if x.is_complex():
@@ -73,7 +84,7 @@ def _as_matrix(x, where):
     return matrix
 
 
-def _check_finite(x, where):
+def _check_finite(x: Matrix, where: str) -> None:
     values = x.data if scipy.sparse.issparse(x) else x
     if np.isfinite(values).all():
         return
@@ -90,7 +101,9 @@ def _check_finite(x, where):
     )
 
 
-def check_views(views, *, n_features=None, streamed=False):
+def check_views(
+    views: Views, *, n_features: Sequence[int] | None = None, streamed: bool = False
+) -> list[Matrix]:
     """Turn what a user passes as views into matrices that can be computed with.
 
     Parameters
@@ -161,14 +174,16 @@ def check_views(views, *, n_features=None, streamed=False):
     return checked
 
 
-def _is_no_whole_number(value):
+def _is_no_whole_number(value: object) -> bool:
     """Whether a label is a fraction, NaN, infinite, complex or missing."""
     if isinstance(value, numbers.Number) and not isinstance(value, numbers.Integral):
         return not (isinstance(value, numbers.Real) and float(value).is_integer())
     return value is None or value != value
 
 
-def check_labels(labels, n_samples=None, *, name="labels"):
+def check_labels(
+    labels: npt.ArrayLike, n_samples: int | None = None, *, name: str = "labels"
+) -> Integers:
     """Number class labels from 0, in the sorted order of the distinct labels.
 
     Parameters

@@ -6,6 +6,8 @@ repository, commit, path and SHA-256. :mod:`dmac.data.registry` finds or downloa
 Chapter 1 of the book loads them through :func:`dmac.load`.
 """
 
+from __future__ import annotations
+
 import urllib.parse
 from dataclasses import dataclass
 
@@ -45,21 +47,21 @@ class Dataset:
     layout: str
     description: str
     n_samples: int = 0
-    dims: tuple = ()
+    dims: tuple[int, ...] = ()
     n_clusters: int = 0
 
     @property
-    def filename(self):
+    def filename(self) -> str:
         """The file's name, as it is looked for and cached."""
         return self.path.rsplit("/", 1)[-1]
 
-    def url(self, base_url=BASE_URL):
+    def url(self, base_url: str = BASE_URL) -> str:
         """The address of the file at its commit, with another host if ``base_url`` names one."""
         path = urllib.parse.quote(f"{self.repository}/{self.commit}/{self.path}")
         return f"{base_url.rstrip('/')}/{path}"
 
     @property
-    def citation(self):
+    def citation(self) -> str:
         """Where the file comes from, for a table or a caption."""
         return f"github.com/{self.repository}, {self.path} at commit {self.commit}"
 

@@ -3,15 +3,23 @@
 A checkpoint (chapter 10 of the book) and a stored run are found again by it.
 """
 
+from __future__ import annotations
+
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
 from dmac.data.disk import StreamedArray
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def digest(matrices):
+    from dmac._types import Array, Matrix
+
+
+def digest(matrices: Iterable[Matrix]) -> str:
     """SHA-256 (64 hexadecimal digits) of arrays, CSR matrices and arrays on disk.
 
     Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
@@ -35,7 +43,7 @@ def digest(matrices):
     return total.hexdigest()
 
 
-def _parts(x, sparse):
+def _parts(x: Matrix, sparse: bool) -> Iterable[Array]:
     if sparse:
         x = x.tocsr().sorted_indices()
         return x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")

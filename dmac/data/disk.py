@@ -5,18 +5,28 @@ A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in
 Chapter 10 of the book says what that costs.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dmac._types import Floats
 
 # Numbers in one block of a view on disk.
 _NUMBERS = 2**22
 
 
-def block_rows(n_features):
+def block_rows(n_features: int) -> int:
     """How many samples of so many features a block holds."""
     return max(1, _NUMBERS // n_features)
 
 
-def is_streamed(x):
+def is_streamed(x: object) -> bool:
     """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
     if isinstance(x, np.memmap):
         return True
@@ -39,7 +49,7 @@ class StreamedArray:
         if an entry is NaN or infinite.
     """
 
-    def __init__(self, source, where="view"):
+    def __init__(self, source: Any, where: str = "view") -> None:
         self.source, self.where, self.shape = source, where, tuple(source.shape)
         if len(self.shape) != 2:
             raise ValueError(
@@ -52,13 +62,13 @@ class StreamedArray:
         if np.dtype(source.dtype).kind not in "biuf":
             raise ValueError(f"{where} holds {source.dtype} values on disk, not real numbers")
 
-    def slices(self):
+    def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
         n, d = self.shape
         size = block_rows(d)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
-    def read(self, rows):
+    def read(self, rows: slice) -> Floats:
         """The rows of a slice: (b, d), float64."""
         x = np.asarray(self.source[rows], dtype=np.float64)
         if not np.isfinite(x).all():
@@ -70,7 +80,7 @@ class StreamedArray:
             )
         return x
 
-    def blocks(self):
+    def blocks(self) -> Iterator[Floats]:
         """All blocks in order."""
         for rows in self.slices():
             yield self.read(rows)

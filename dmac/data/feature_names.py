@@ -3,14 +3,22 @@
 Chapter 12 of the book uses the estimator on a reader's own data frames.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dmac._types import Array, Views
 
 _MISMATCH = "The feature names should match those that were passed during fit."
 
 
-def feature_names(views):
+def feature_names(views: Views) -> Array | None:
     """Names of the columns of all views, side by side.
 
     Parameters
@@ -32,7 +40,7 @@ def feature_names(views):
     return np.array(names, dtype=object) if names else None
 
 
-def check_feature_names(views, fitted, n_features):
+def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence[int]) -> None:
     """Compare the columns of new data frames with those that a model was fitted on.
 
     Views without names pass where the model has some, with a ``UserWarning``.

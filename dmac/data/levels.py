@@ -3,12 +3,22 @@
 Chapter 11 of the book says why both are there: each errs where the other does not.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from dmac._types import Array, Blocks, Flags, Floats, Matrix
+    from dmac.data.disk import StreamedArray
 
 # Up to this many columns or rows the directions come from one product with all of them.
 _GRAM = 2000
@@ -40,10 +50,10 @@ class Projection:
         stays as it is.
     """
 
-    def __init__(self, n_components):
+    def __init__(self, n_components: int) -> None:
         self.n_components = n_components
 
-    def fit_blocks(self, blocks, shape):
+    def fit_blocks(self, blocks: Blocks, shape: tuple[int, int]) -> Self:
         """Find the directions from a callable that gives the blocks of rows. Returns self.
 
         Parameters
@@ -69,7 +79,7 @@ class Projection:
             s, vt = self._subspace(blocks, d)
         return self._keep(s, vt)
 
-    def fit_gram(self, gram):
+    def fit_gram(self, gram: Array | None) -> Self:
         """The same from X^T X, (d, d); from None for a view that stays as it is. Returns self."""
         self.components_ = None
         if gram is None or len(gram) <= self.n_components:
@@ -77,7 +87,7 @@ class Projection:
         s, vectors = _leading(gram, self.n_components)
         return self._keep(s, vectors.T)
 
-    def _subspace(self, blocks, d):
+    def _subspace(self, blocks: Blocks, d: int) -> tuple[Array, Array]:
         """By subspace iteration from a random start: few passes over a view that is wide and long.
 
         Close to the leading directions where the spectrum falls; where it is flat any of them does.
@@ -88,34 +98,34 @@ class Projection:
         _, s, wt = np.linalg.svd(np.concatenate([x @ q for x in blocks()]), full_matrices=False)
         return s, wt @ q.T
 
-    def _keep(self, s, vt):
+    def _keep(self, s: Array, vt: Array) -> Self:
         keep = np.flatnonzero(s[: self.n_components] > TOLERANCE * s.max(initial=0))
         vt = vt[keep]
         largest = np.abs(vt).argmax(1)[:, None]
         self.components_ = vt * np.sign(np.take_along_axis(vt, largest, 1))
         return self
 
-    def transform(self, x):
+    def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, r)."""
         return _dense(x) if self.components_ is None else _dense(x @ self.components_.T)
 
 
-def _leading(gram, count):
+def _leading(gram: Array, count: int) -> tuple[Array, Array]:
     """Roots of the largest eigenvalues, largest first, and the eigenvectors as columns."""
     n = len(gram)
     values, vectors = eigh(gram, subset_by_index=[max(0, n - count), n - 1])
     return np.sqrt(values[::-1].clip(0)), vectors[:, ::-1]
 
 
-def _gram(blocks):
-    return sum(_dense(x.T @ x) for x in blocks())
+def _gram(blocks: Blocks) -> Array:
+    return sum((_dense(x.T @ x) for x in blocks()), start=np.zeros(()))
 
 
-def _dense(x):
+def _dense(x: Matrix) -> Array:
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
 
 
-def _sparse(parts):
+def _sparse(parts: list[Matrix]) -> bool:
     return all(scipy.sparse.issparse(x) for x in parts)
 
 
@@ -147,20 +157,22 @@ class LevelPipeline:
         squared distance of two rows is twice that.
     """
 
-    def __init__(self, root, levels, n_components, ridge, plain_components):
+    def __init__(
+        self, root: bool, levels: str, n_components: int | None, ridge: float, plain_components: int
+    ) -> None:
         self.root, self.levels = root, levels
         self.n_components, self.ridge = n_components, ridge
         self.plain_components = plain_components
 
-    def _heads(self):
-        heads = {}
+    def _heads(self) -> dict[str, Whitening | Projection]:
+        heads: dict[str, Whitening | Projection] = {}
         if self.levels in ("whitened", "both"):
             heads["whitened"] = Whitening(self.n_components, self.ridge)
         if self.levels in ("plain", "both"):
             heads["plain"] = Projection(self.plain_components)
         return heads
 
-    def fit_transform(self, x):
+    def fit_transform(self, x: Matrix) -> Floats:
         """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
 
         Returns
@@ -173,7 +185,7 @@ class LevelPipeline:
             rows = scipy.sparse.csr_matrix(rows)
         return self._fit(lambda: [rows], x.shape)
 
-    def fit_streamed(self, array):
+    def fit_streamed(self, array: StreamedArray) -> Floats:
         """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
 
         Returns
@@ -186,23 +198,27 @@ class LevelPipeline:
             lambda: (self.base_.transform(x) for x in array.blocks()), array.shape
         )
 
-    def _fit(self, everything, shape):
+    def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
         n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]
         blocks = everything
         if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
             blocks = lambda: (x[_filled(x)] for x in everything())  # noqa: E731
         else:
             n = shape[0]
-        mean = sum(np.asarray(x.sum(0)).ravel() for x in blocks()) / n
-        self.spread_ = float(max(0.0, 1 - mean @ mean))
+        sums = (np.asarray(x.sum(0)).ravel() for x in blocks())
+        mean = sum(sums, start=np.zeros(())) / n
+        self.spread_ = max(0.0, float(1 - mean @ mean))
         self.heads_, self.rows_, parts = {}, {}, []
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
         gram = _gram(blocks) if d <= min(n, _GRAM) and self.ridge > 0 else None
         for name, head in self._heads().items():
             if gram is not None:
-                head.fit_gram(gram, mean, n) if name == "whitened" else head.fit_gram(gram)
-            elif name == "whitened":
+                if isinstance(head, Whitening):
+                    head.fit_gram(gram, mean, n)
+                else:
+                    head.fit_gram(gram)
+            elif isinstance(head, Whitening):
                 whole = list(blocks())
                 head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, (n, d))
             else:
@@ -215,7 +231,7 @@ class LevelPipeline:
         self.n_features_out_ = sum(self.widths_)
         return np.hstack(parts)
 
-    def transform(self, x):
+    def transform(self, x: Matrix) -> Floats:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
         rows = self.base_.transform(x)
         return np.hstack(
@@ -225,7 +241,7 @@ class LevelPipeline:
             ]
         )
 
-    def state(self):
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What `restore` needs: a dict of numbers and a dict of arrays."""
         base, _ = self.base_.state()
         names = ("root", "levels", "n_components", "ridge", "plain_components")
@@ -241,7 +257,7 @@ class LevelPipeline:
         return numbers, arrays
 
     @classmethod
-    def restore(cls, numbers, arrays):
+    def restore(cls, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Rebuild a fitted pipeline from its `state`."""
         names = ("root", "levels", "n_components", "ridge", "plain_components")
         pipeline = cls(*(numbers[name] for name in names))
@@ -260,16 +276,16 @@ class LevelPipeline:
         return pipeline
 
 
-def _filled(x):
+def _filled(x: Matrix) -> Flags:
     """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
-def _transform(head, x):
+def _transform(head: Whitening | Projection, x: Matrix) -> Array:
     """A level of rows (n, d); a row of zeros stays one."""
     return np.where(_filled(x)[:, None], head.transform(x), 0.0)
 
 
-def _pad(x):
+def _pad(x: Array) -> Array:
     """At least one column: a view in which all samples are equal has no directions."""
     return x if x.shape[1] else np.zeros((len(x), 1))

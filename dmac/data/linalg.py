@@ -3,12 +3,21 @@
 Chapter 1 of the book uses it through :class:`dmac.data.whitening.Whitening`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def scale_exactly(x, exponent):
+    from dmac._types import Array, Matrix
+
+
+def scale_exactly(x: Matrix, exponent: int) -> Matrix:
     """The array or CSR matrix x times 2 ** exponent, exactly; a new one of the same kind."""
     if scipy.sparse.issparse(x):
         out = x.copy()
@@ -17,12 +26,12 @@ def scale_exactly(x, exponent):
     return np.ldexp(x, exponent)
 
 
-def largest_exponent(*arrays):
+def largest_exponent(*arrays: Matrix) -> int:
     """The e for which 2 ** (e - 1) <= largest magnitude < 2 ** e; 0 if there is only zero."""
     return int(np.frexp(max(abs(x).max() for x in arrays))[1])
 
 
-def scale_rows(x):
+def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
     """Rows divided by a power of two near their largest entry, its exponent, and their norms.
 
     The division is exact, and the norm of a scaled row lies in [1/2, sqrt(d)], so that neither
@@ -40,7 +49,9 @@ def scale_rows(x):
     return scaled, exponent, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
 
-def leading_directions(product, gram, d, rank):
+def leading_directions(
+    product: Callable[[Array], Array], gram: Callable[[Array], Array], d: int, rank: int
+) -> tuple[Array, Array]:
     """The largest singular values of a matrix A and their right vectors, by ARPACK.
 
     One vector at a time can miss copies of a repeated singular value: views of classes of equal
@@ -65,7 +76,7 @@ def leading_directions(product, gram, d, rank):
     s, vt, wanted = np.empty(0), np.empty((0, d)), rank
     while True:
 
-        def beyond(q, vt=vt):
+        def beyond(q: Array, vt: Array = vt) -> Array:
             image = gram(q - vt.T @ (vt @ q))
             return image - vt.T @ (vt @ image)
 

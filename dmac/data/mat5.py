@@ -7,18 +7,26 @@ crash the interpreter or keep it busy for hours. Here the structure is walked fi
 Chapter 1 of the book loads such files through :func:`dmac.load`.
 """
 
+from __future__ import annotations
+
 import io
 import math
 import struct
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import scipy.io
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dmac._types import PathLike
 
 _CONTAINERS = (1, 2, 3)  # cell, structure, object
 
 
-def loadmat(path):
+def loadmat(path: PathLike) -> dict[str, Any]:
     """The variables of a MATLAB 4 or 5 file by name, as ``scipy.io.loadmat`` gives them.
 
     Parameters
@@ -41,7 +49,7 @@ def loadmat(path):
     return {key: value for key, value in contents.items() if not key.startswith("__")}
 
 
-def _check_elements(data, start, end, order):
+def _check_elements(data: bytes, start: int, end: int, order: str) -> list[tuple[int, int, int]]:
     """Walk data elements, each with a type code and a length, and those inside them.
 
     Returns the type code, position and length of the content of each element at this level.
@@ -65,7 +73,9 @@ def _check_elements(data, start, end, order):
     return elements
 
 
-def _check_matrix(elements, data, order, start):
+def _check_matrix(
+    elements: list[tuple[int, int, int]], data: bytes, order: str, start: int
+) -> None:
     """Flags, sizes and name come first, then the parts that the class in the flags calls for."""
     codes = [code for code, _, _ in elements]
     if codes[:1] != [6]:

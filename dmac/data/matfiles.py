@@ -3,8 +3,11 @@
 Chapter 1 of the book lists the layouts that occur.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -12,6 +15,12 @@ import scipy.sparse
 
 from dmac.data.mat5 import loadmat
 from dmac.data.safe_hdf5 import open_hdf5
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from dmac._types import Array, Integers, Matrix, PathLike
 
 #: Names under which views are looked for, in any case.
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
@@ -25,7 +34,7 @@ LABEL_NAMES = (
 # Read, a variable is an array, a sparse matrix, a list (a cell, column by column) or None (else).
 
 
-def _check_indices(matrix):
+def _check_indices(matrix: Matrix) -> Matrix:
     """The sparse matrix itself, once its indices are known to point inside it."""
     if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
         raise ValueError("a sparse matrix has column starts that decrease")
@@ -33,7 +42,7 @@ def _check_indices(matrix):
     return matrix
 
 
-def _from_mat5(value):
+def _from_mat5(value: Any) -> Any:
     if scipy.sparse.issparse(value):
         return _check_indices(value)
     if not isinstance(value, np.ndarray) or value.dtype.names:
@@ -43,7 +52,7 @@ def _from_mat5(value):
     return value
 
 
-def _from_hdf5(item, file):
+def _from_hdf5(item: Any, file: h5py.File) -> Any:
     """MATLAB 7.3 stores arrays with axes reversed, cells as references, sparse ones as groups."""
     if isinstance(item, h5py.Group):
         if "MATLAB_sparse" not in item.attrs:
@@ -68,7 +77,7 @@ def _from_hdf5(item, file):
     return values.T if values.dtype.kind in "biufc" else None
 
 
-def _variables(path):
+def _variables(path: Path) -> dict[str, Any]:
     """All variables of a .mat (MATLAB 5 or 7.3) or .npz file, by name."""
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
@@ -88,7 +97,7 @@ def _variables(path):
         ) from error
 
 
-def _describe(value):
+def _describe(value: Any) -> str:
     if isinstance(value, list):
         return f"cell of {len(value)} ({', '.join(sorted({_describe(item) for item in value}))})"
     if value is None:
@@ -97,17 +106,17 @@ def _describe(value):
     return size + (" sparse" if scipy.sparse.issparse(value) else "")
 
 
-def _contents(variables):
+def _contents(variables: dict[str, Any]) -> str:
     return "; ".join(f"{key}: {_describe(value)}" for key, value in variables.items()) or "nothing"
 
 
-def _is_matrix(value):
+def _is_matrix(value: Any) -> bool:
     if scipy.sparse.issparse(value):
         return True
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.ndim == 2
 
 
-def _find_views(variables, views_key):
+def _find_views(variables: dict[str, Any], views_key: str | Sequence[str] | None) -> list[Matrix]:
     """The list of views named by ``views_key`` or, without it, by the only known name there is."""
     if views_key is not None:
         keys = [views_key] if isinstance(views_key, str) else list(views_key)
@@ -121,7 +130,7 @@ def _find_views(variables, views_key):
         if not views or not all(_is_matrix(view) for view in views):
             raise ValueError(f"views_key={views_key!r} does not hold numeric matrices")
         return views
-    candidates = {}
+    candidates: dict[str, Any] = {}
     for key, value in variables.items():
         numbered = re.fullmatch(r"(.*?)_?(\d+)", key)
         if key.lower() in VIEW_NAMES:
@@ -141,11 +150,12 @@ def _find_views(variables, views_key):
     return [views[a] for a in sorted(views)] if isinstance(views, dict) else views
 
 
-def _label_vector(value):
+def _label_vector(value: Any) -> Array | None:
     """A label vector out of a row, a column, or a cell of equal vectors or of scalars; or None."""
     if isinstance(value, list):
-        vectors = [_label_vector(item) for item in value]
-        if not vectors or any(vector is None for vector in vectors):
+        read = [_label_vector(item) for item in value]
+        vectors = [vector for vector in read if vector is not None]
+        if not vectors or len(vectors) < len(read):
             return None
         if len(vectors) > 1 and all(len(vector) == 1 for vector in vectors):
             return np.concatenate(vectors)
@@ -158,7 +168,9 @@ def _label_vector(value):
     return value.ravel() if value.size == max(value.shape, default=1) else None
 
 
-def _find_labels(variables, labels_key):
+def _find_labels(
+    variables: dict[str, Any], labels_key: str | Literal[False] | None
+) -> Integers | None:
     """Labels as int64 from 0, or None if no variable has a known name for them."""
     if labels_key is False:
         return None
@@ -182,7 +194,7 @@ def _find_labels(variables, labels_key):
     return labels[0] if labels else None
 
 
-def _is_transposed(shapes, n_labels):
+def _is_transposed(shapes: list[tuple[int, int]], n_labels: int | None) -> bool:
     """Whether the samples are the columns; only if the shapes leave no other reading."""
     if n_labels is not None:
         as_rows = all(rows == n_labels for rows, _ in shapes)
@@ -206,7 +218,12 @@ def _is_transposed(shapes, n_labels):
     )
 
 
-def read_mat(path, views_key=None, labels_key=None, transposed=None):
+def read_mat(
+    path: PathLike,
+    views_key: str | Sequence[str] | None = None,
+    labels_key: str | Literal[False] | None = None,
+    transposed: bool | None = None,
+) -> tuple[list[Matrix], Integers | None]:
     """Read views and labels from a ``.mat`` (MATLAB 5 or 7.3) or ``.npz`` file.
 
     Understood without help: views in one cell (row or column) or in numbered variables (``X1``,

@@ -3,12 +3,22 @@
 Chapter 11 of the book says why each step is there.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
 from dmac.data.whitening import RowNormalizer, Whitening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Self
+
+    from dmac._types import Array, Blocks, Floats, Matrix
+    from dmac.data.disk import StreamedArray
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
@@ -48,12 +58,14 @@ class ViewPipeline:
         Width of the result: d_a or r, at least 1 (a column of zeros if all samples are equal).
     """
 
-    def __init__(self, root=False, n_components=None, ridge=0.0):
+    def __init__(
+        self, root: bool = False, n_components: int | None = None, ridge: float = 0.0
+    ) -> None:
         self.root = root
         self.n_components = n_components
         self.ridge = ridge
 
-    def fit_transform(self, x):
+    def fit_transform(self, x: Matrix) -> Matrix:
         """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
 
         Returns
@@ -74,7 +86,7 @@ class ViewPipeline:
         self.n_features_out_ = x.shape[1]
         return x
 
-    def fit_streamed(self, array):
+    def fit_streamed(self, array: StreamedArray) -> Floats | None:
         """Learn the steps from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
 
         Parameters
@@ -94,7 +106,7 @@ class ViewPipeline:
         if self.n_components is None:
             return None
 
-        def blocks():
+        def blocks() -> Iterable[Matrix]:
             return (self.rows_.transform(self._take_root(x)) for x in array.blocks())
 
         self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
@@ -103,14 +115,14 @@ class ViewPipeline:
         self.whitened_rows_ = row_normalizer([x], x.shape[1])
         return self.whitened_rows_.transform(x)
 
-    def transform(self, x):
+    def transform(self, x: Matrix) -> Matrix:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
         x = self.rows_.transform(self._take_root(x))
-        if self.whitening_ is not None:
+        if self.whitening_ is not None and self.whitened_rows_ is not None:
             x = self.whitened_rows_.transform(self._pad(self.whitening_.transform(x)))
         return x
 
-    def _decide_on_root(self, blocks, shape):
+    def _decide_on_root(self, blocks: Blocks, shape: tuple[int, int]) -> None:
         """Set whether the root is taken, and the size up to which a negative entry counts as 0."""
         self.root_, self.negligible_ = self.root, 0.0
         if not self.root:
@@ -137,7 +149,7 @@ class ViewPipeline:
                 stacklevel=3,
             )
 
-    def _take_root(self, x):
+    def _take_root(self, x: Matrix) -> Matrix:
         """The root of the entries; a new sample's negative entries keep their sign."""
         if not self.root_:
             return x
@@ -147,7 +159,7 @@ class ViewPipeline:
             return x
         return self._signed_roots(x)
 
-    def _signed_roots(self, values):
+    def _signed_roots(self, values: Array) -> Array:
         if values.min(initial=0.0) >= 0:
             return np.sqrt(values)
         roots = np.sign(values) * np.sqrt(np.abs(values))
@@ -155,7 +167,7 @@ class ViewPipeline:
         return roots
 
     @staticmethod
-    def _fit_rows(blocks, width):
+    def _fit_rows(blocks: Iterable[Matrix], width: int) -> RowNormalizer:
         if width == 1:
             warnings.warn(
                 "a view has one feature: its entries are divided by the largest magnitude, since "
@@ -165,10 +177,10 @@ class ViewPipeline:
         return row_normalizer(blocks, width)
 
     @staticmethod
-    def _pad(x):
+    def _pad(x: Array) -> Array:
         return x if x.shape[1] else np.zeros((len(x), 1))
 
-    def state(self):
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What `restore` needs: a dict of numbers and a dict of arrays."""
         numbers = {
             "root": self.root,
@@ -180,14 +192,14 @@ class ViewPipeline:
             "width": self.n_features_out_,
         }
         arrays = {}
-        if self.whitening_ is not None:
+        if self.whitening_ is not None and self.whitened_rows_ is not None:
             numbers["whitened_floor"] = self.whitened_rows_.floor_
             for name in ("mean_", "components_", "scale_"):
                 arrays[name] = getattr(self.whitening_, name)
         return numbers, arrays
 
     @classmethod
-    def restore(cls, numbers, arrays):
+    def restore(cls, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Rebuild a fitted pipeline from its `state`."""
         pipeline = cls(numbers["root"], numbers["n_components"], numbers["ridge"])
         pipeline.root_, pipeline.n_features_out_ = numbers["rooted"], numbers["width"]
@@ -204,12 +216,12 @@ class ViewPipeline:
         return pipeline
 
 
-def _stored(x):
+def _stored(x: Matrix) -> Array:
     """The entries of a block, of a sparse one those that are stored."""
     return x.data if scipy.sparse.issparse(x) else x
 
 
-def row_normalizer(blocks, width):
+def row_normalizer(blocks: Iterable[Matrix], width: int) -> RowNormalizer:
     """Fitted; for one column with the largest magnitude as the floor, by which all are divided."""
     rows = RowNormalizer()
     if width > 1:

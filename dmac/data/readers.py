@@ -4,10 +4,13 @@ The command line reads its data here; its page in the book shows the formats. Wh
 never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 """
 
+from __future__ import annotations
+
 import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -16,6 +19,12 @@ import scipy.sparse
 from dmac.data.checks import check_labels
 from dmac.data.matfiles import LABEL_NAMES, read_mat
 from dmac.data.safe_hdf5 import open_hdf5
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal
+
+    from dmac._types import Floats, Integers, Matrix, PathLike
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -49,13 +58,19 @@ class NamedViews:
         Names of the samples, where the files have them.
     """
 
-    names: list
-    views: list
-    labels: np.ndarray | None = None
-    samples: list | None = None
+    names: list[str]
+    views: list[Matrix]
+    labels: Integers | None = None
+    samples: list[str] | None = None
 
 
-def read_views(paths, *, views_key=None, labels_key=None, transposed=None):
+def read_views(
+    paths: Iterable[PathLike],
+    *,
+    views_key: Sequence[str] | None = None,
+    labels_key: str | Literal[False] | None = None,
+    transposed: bool | None = None,
+) -> NamedViews:
     """Read views from one file that holds them all, from a file each, or from a folder of those.
 
     Parameters
@@ -92,8 +107,7 @@ def read_views(paths, *, views_key=None, labels_key=None, transposed=None):
     files = [file for file in files if file not in labels]
     if len(labels) > 1:
         raise ValueError(f"{labels[0]} and {labels[1]} both have the name of known classes")
-    keys = {"views_key": views_key, "labels_key": labels_key, "transposed": transposed}
-    parts = [_read(file, **keys) for file in files]
+    parts = [_read(file, views_key, labels_key, transposed) for file in files]
     known = [part.labels for part in parts if part.labels is not None]
     if labels and labels_key is not False:
         known = [_read_labels(labels[0])]
@@ -105,7 +119,7 @@ def read_views(paths, *, views_key=None, labels_key=None, transposed=None):
     )
 
 
-def _files(path):
+def _files(path: Path) -> list[Path]:
     """The path itself, or the files of a folder."""
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}")
@@ -119,13 +133,18 @@ def _files(path):
     return sorted(found, key=lambda file: natural(file.name))
 
 
-def natural(name):
+def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts names with numbers in them: view2 before view10."""
     parts = re.split(r"(\d+)", name.lower())
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
-def _read(file, views_key, labels_key, transposed):
+def _read(
+    file: Path,
+    views_key: Sequence[str] | None,
+    labels_key: str | Literal[False] | None,
+    transposed: bool | None,
+) -> NamedViews:
     ending = file.suffix.lower()
     if ending in (".mat", ".npz"):
         views, labels = read_mat(
@@ -145,7 +164,7 @@ def _read(file, views_key, labels_key, transposed):
     return _read_cells(file, views_key, labels_key)
 
 
-def _one_order(files, parts):
+def _one_order(files: list[Path], parts: list[NamedViews]) -> list[str] | None:
     """The names of the samples, the same in all files that have them; or None."""
     named = [(file, part.samples) for file, part in zip(files, parts) if part.samples is not None]
     for file, samples in named[1:]:
@@ -160,14 +179,14 @@ def _one_order(files, parts):
     return named[0][1] if named else None
 
 
-def _number(text):
+def _number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def _rows(file):
+def _rows(file: Path) -> list[tuple[int, list[str]]]:
     """The rows of a table of text, each with its line number; empty lines are left out."""
     try:
         with open(file, newline="", encoding="utf-8-sig") as lines:
@@ -186,7 +205,7 @@ def _rows(file):
     return found
 
 
-def read_csv(file):
+def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
     """One view from a table of text: one row per sample, one column per feature.
 
     A first line is a header if it has a cell that is no number, beyond its first. A first column
@@ -239,14 +258,14 @@ def read_csv(file):
     return x, names if named else None
 
 
-def _read_npy(file):
+def _read_npy(file: Path) -> np.memmap[Any, Any]:
     try:
         return np.lib.format.open_memmap(file, mode="r")  # np.load would take an archive as well
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{file} cannot be read as an array of numbers: {error}") from error
 
 
-def _read_labels(file):
+def _read_labels(file: Path) -> Integers:
     """Known classes from their own file."""
     if file.suffix.lower() == ".npy":
         values = _read_npy(file)
@@ -261,7 +280,9 @@ def _read_labels(file):
         raise ValueError(f"{file}: {error}") from error
 
 
-def _read_hdf5(path, views_key, labels_key):
+def _read_hdf5(
+    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
+) -> NamedViews:
     file, found = open_hdf5(path), {}
     file.visititems(lambda name, item: found.update({name: item}))
     tables = {name: x for name, x in found.items() if isinstance(x, h5py.Dataset)}
@@ -289,7 +310,9 @@ def _read_hdf5(path, views_key, labels_key):
     return NamedViews(names, [views[name] for name in names], labels)
 
 
-def _read_cells(path, views_key, labels_key):
+def _read_cells(
+    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
+) -> NamedViews:
     """AnnData and MuData files, through their own packages: the optional extra."""
     package = "anndata" if path.suffix.lower() == ".h5ad" else "mudata"
     try:

@@ -5,13 +5,19 @@
 Chapter 1 of the book loads them through :func:`dmac.load`.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import urllib.parse
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dmac.data.datasets import BASE_URL, DATASETS
+
+if TYPE_CHECKING:
+    from dmac.data.datasets import Dataset
 
 _HERE = ("127.0.0.1", "::1", "localhost")
 
@@ -20,12 +26,12 @@ class DownloadError(RuntimeError):
     """A registered file could not be downloaded, or what came is not the registered file."""
 
 
-def _sha256(path):
+def _sha256(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _local_copy(dataset):
+def _local_copy(dataset: Dataset) -> Path | None:
     """The file in the folder named by DMAC_DATA, or None where it has no file of that name."""
     folder = os.environ.get("DMAC_DATA")
     if not folder:
@@ -48,7 +54,7 @@ def _local_copy(dataset):
     return None
 
 
-def fetch(name, *, base_url=None, progressbar=False):
+def fetch(name: str, *, base_url: str | None = None, progressbar: bool = False) -> Path:
     """The path of a registered file, downloaded if the reader has no copy.
 
     A file of that name anywhere under the folder named by ``DMAC_DATA`` is used first. Otherwise

@@ -5,10 +5,17 @@ set. Whoever opens a file of a stranger would then read files of their own witho
 none of the three is followed.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import h5py
 
+if TYPE_CHECKING:
+    from dmac._types import PathLike
 
-def open_hdf5(path):
+
+def open_hdf5(path: PathLike) -> h5py.File:
     """Open a file for reading, once it is known to name no other file.
 
     Parameters
@@ -38,7 +45,7 @@ def open_hdf5(path):
     return file
 
 
-def _check_group(group, seen):
+def _check_group(group: h5py.Group, seen: set[int]) -> None:
     address = h5py.h5o.get_info(group.id).addr
     if address in seen:  # a group can hold itself
         return

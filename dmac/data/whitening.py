@@ -6,12 +6,22 @@ on; :func:`normalize_rows` checks what it is given.
 Chapter 1 of the book shows what they change.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
 from dmac.data.linalg import largest_exponent, leading_directions, scale_exactly, scale_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from dmac._types import Array, Blocks, Floats, Matrix
 
 
 class RowNormalizer:
@@ -34,18 +44,18 @@ class RowNormalizer:
         :math:`\varepsilon`; 1.0 if all training rows are zero. New samples are scaled with it.
     """
 
-    def fit(self, x):
+    def fit(self, x: Matrix) -> Self:
         """Set the floor from a checked view of shape (n, d); dense or CSR. Returns self."""
         return self.fit_blocks([x])
 
     @classmethod
-    def with_floor(cls, floor):
+    def with_floor(cls, floor: float) -> Self:
         """One that is fitted already: rows shorter than ``floor`` are divided by it."""
         normalizer = cls()
         normalizer.floor_ = float(floor)
         return normalizer
 
-    def fit_blocks(self, blocks):
+    def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """The same from the blocks of rows of a view. Returns self."""
         floors = []
         for x in blocks:
@@ -57,7 +67,7 @@ class RowNormalizer:
         self.floor_ = max(float(np.median(floors)), np.finfo(float).tiny) if floors.size else 1.0
         return self
 
-    def transform(self, x):
+    def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
         if not hasattr(self, "floor_"):
             raise NotFittedError("this RowNormalizer is not fitted: call fit first")
@@ -76,12 +86,12 @@ class RowNormalizer:
         scaled[below] = x[below] / self.floor_
         return scaled
 
-    def fit_transform(self, x):
+    def fit_transform(self, x: Matrix) -> Matrix:
         """Set the floor from ``x`` and scale ``x``."""
         return self.fit(x).transform(x)
 
 
-def normalize_rows(x, floor=None):
+def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
     """Scale the rows of one view to unit length (:class:`RowNormalizer`).
 
     Parameters
@@ -146,11 +156,11 @@ class Whitening:
         deviations along the components; largest first.
     """
 
-    def __init__(self, n_components=None, ridge=0.0):
+    def __init__(self, n_components: int | None = None, ridge: float = 0.0) -> None:
         self.n_components = n_components
         self.ridge = ridge
 
-    def fit(self, x):
+    def fit(self, x: Matrix) -> Self:
         """Find the components of a checked view of shape (n, d), dense or CSR. Returns self."""
         rank = self._rank()
         sparse = scipy.sparse.issparse(x)
@@ -158,15 +168,15 @@ class Whitening:
         exponent = largest_exponent(x)
         x = scale_exactly(x, -exponent)  # entries up to about 1: no overflow
         mean = np.asarray(x.mean(0)).ravel()
-        few = rank is not None and 2 * rank < min(n, d)
-        if few and (sparse or min(n, d) > 500):
+        size = min(n, d)
+        if rank is not None and 2 * rank < size and (sparse or size > 500):
             s, vt = self._leading(lambda: [x], mean, rank)
         else:
             centred = (x.toarray() if sparse else x) - mean
             _, s, vt = np.linalg.svd(centred, full_matrices=False)
         return self._keep(s, vt, mean, n, exponent)
 
-    def fit_blocks(self, blocks, shape):
+    def fit_blocks(self, blocks: Blocks, shape: tuple[int, int]) -> Self:
         """The same from a callable that gives the blocks of rows of a dense view. Returns self.
 
         Two passes over the blocks, or hundreds where more than 2000 columns would make a large
@@ -185,7 +195,7 @@ class Whitening:
             _, s, vt = np.linalg.svd(factor, full_matrices=False)
         return self._keep(s, vt, mean, n, 0)
 
-    def fit_gram(self, gram, mean, n):
+    def fit_gram(self, gram: Array, mean: Array, n: int) -> Self:
         r"""The same from :math:`X^T X` and the mean row, to half the digits. Returns self.
 
         Directions below :math:`10^{-7}` of the leading one are lost in it and are left out.
@@ -205,19 +215,19 @@ class Whitening:
         return self._keep(s[exact], vectors[:, ::-1].T[exact], mean, n, 0)
 
     @staticmethod
-    def _leading(blocks, mean, rank):
+    def _leading(blocks: Blocks, mean: Array, rank: int) -> tuple[Array, Array]:
         """Leading directions of x - mean, which is never formed: it would not be sparse."""
 
-        def product(q):
+        def product(q: Array) -> Array:
             return np.concatenate([x @ q - mean @ q for x in blocks()])
 
-        def gram(q):
+        def gram(q: Array) -> Array:
             images = ((x, x @ q - mean @ q) for x in blocks())
             return sum(x.T @ image - mean * image.sum() for x, image in images)
 
         return leading_directions(product, gram, len(mean), rank)
 
-    def _rank(self):
+    def _rank(self) -> int | None:
         rank = self.n_components
         if rank is not None and (not isinstance(rank, (int, np.integer)) or rank < 1):
             raise ValueError(f"n_components must be None or an integer of at least 1, got {rank!r}")
@@ -225,7 +235,7 @@ class Whitening:
             raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}")
         return rank
 
-    def _keep(self, s, vt, mean, n, exponent):
+    def _keep(self, s: Array, vt: Array, mean: Array, n: int, exponent: int) -> Self:
         rank, d = self.n_components, len(mean)
         eps = np.finfo(float).eps
         tolerance = eps * max(max(n, d) * s.max(initial=0), np.sqrt(n) * np.linalg.norm(mean))
@@ -239,7 +249,7 @@ class Whitening:
         self.scale_ = scale_exactly(s / np.sqrt(n), exponent)
         return self
 
-    def transform(self, x):
+    def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
         if not hasattr(self, "components_"):
             raise NotFittedError("this Whitening is not fitted: call fit first")
@@ -253,6 +263,6 @@ class Whitening:
         mantissa, power = np.frexp(self.scale_)
         return np.ldexp(projected / mantissa, exponent - power)
 
-    def fit_transform(self, x):
+    def fit_transform(self, x: Matrix) -> Floats:
         """Find the components of ``x`` and whiten ``x``."""
         return self.fit(x).transform(x)

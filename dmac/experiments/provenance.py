@@ -35,8 +35,20 @@ def essence(source):
 
 
 def _imports(path):
-    """Modules of the package that a module imports, by their names without the package's."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Modules of the package that a module imports, by their names without the package's.
+
+    What only a type checker imports does nothing in a run.
+    """
+    found = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = [
+        node
+        for node in ast.walk(found)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    unused = {id(node) for block in for_types for part in block.body for node in ast.walk(part)}
+    for node in ast.walk(found):
+        if id(node) in unused:
+            continue
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dmac":
             parts = node.module.split(".")[1:]
             if parts:

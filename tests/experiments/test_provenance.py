@@ -48,6 +48,11 @@ def test_code_identity_follows_imports(tmp_path):
     write("d", "y = 2\n")
     write("b", "import numpy\nfrom dmac import c  # see\nfrom dmac.wing import e\n")
     assert identity() == before
+    write("a", "from dmac.b import x\nif TYPE_CHECKING:\n    from dmac import d\n")
+    typed = identity()
+    write("d", "y = 3\n")  # which is there for types alone
+    assert identity() == typed != before
+    write("a", "from dmac.b import x\n")
     write("c", "x = 2\n")
     changed = identity()
     assert changed != before
