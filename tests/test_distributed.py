@@ -1,5 +1,6 @@
 """Samples in several processes: the same fit; a lost process is an error, and the fit resumes."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -75,8 +76,6 @@ def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
 
 
 def alone(folder, recipe, dtype="float64"):
-    import dataclasses
-
     changes = dict(recipe)
     base = dmac.recipes.get_recipe(changes.pop("base"))
     model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
@@ -264,6 +263,18 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
         parallel.count(5)
     assert 'cannot add up tensors on the cpu: open it with' in str(raised.value)
     assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
+
+
+def test_refinement_in_shards_is_refused(open_group, folder):
+    open_group("gloo")
+    recipe = dataclasses.replace(
+        dmac.recipes.CLOSED_FORM, anchor_sets=2, refinement="prediction", refinement_steps=1
+    )
+    model = dmac.DMAC(3, recipe, 0, "cpu")
+    views = [open_view(folder / f"{a}.npy") for a in range(2)]
+    with pytest.raises(ValueError, match="'prediction' needs all samples in one process"):
+        dmac.distributed.fit_sharded(model, views)
+    assert not hasattr(model, "labels_") and parallel.shards() is None
 
 
 @pytest.mark.parametrize("message, lost", [

@@ -100,14 +100,24 @@ def test_same_seed_same_labels_other_order_same_partition():
     assert dmac.scores(first.labels_[order], other.labels_)["ari"] > 0.9
 
 
-def test_refused_votes_leave_the_first_stage():
-    views, _ = planted(noise=3.0)
+@pytest.mark.parametrize("changes", [{}, dict(trained_embedding=True, trained_epochs=3)])
+def test_refused_votes_leave_the_first_stage(changes, tmp_path):
+    views, _ = planted(noise=6.0)
+    views, form = views[:2], "learned"  # a linear map loses what noise has left
     plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
-    for seed in range(6):
-        model = fit(views, dataclasses.replace(SMALL, vote_rounds=1, guard=1.0), seed=seed)
-        before, after = model.network_.stabilities
-        assert len(model.network_.stages) == (2 if after >= before else 1)
+    recipe = dataclasses.replace(SMALL, vote_form=form, **changes)
+    refused = fit(views, dataclasses.replace(recipe, guard=1.0))
+    before, after = refused.network_.stabilities
+    assert after < before and len(refused.network_.stages) == 1
     assert len(plain.network_.stabilities) == 1
+    np.testing.assert_array_equal(refused.labels_, plain.labels_)
+    np.testing.assert_array_equal(refused.embedding_, plain.embedding_)
+    refused.save(tmp_path)
+    for one in (refused, dmac.DMAC.load(tmp_path)):
+        np.testing.assert_allclose(one.transform(views), plain.transform(views))
+    taken = fit(views, dataclasses.replace(recipe, guard=0.0))
+    assert len(taken.network_.stages) == 2
+    assert np.abs(taken.embedding_ - plain.embedding_).max() > 1e-3
 
 
 def test_views_on_disk_give_what_memory_gives(tmp_path):
