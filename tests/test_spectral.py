@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse
 
 import dmac
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.persistence import NAME
 from dmac.recipes import CLOSED_FORM
 from dmac.refinement import FORMS
 from dmac.spectral import n_sets
@@ -226,3 +228,20 @@ def test_a_new_sample_that_lacks_a_view_is_found_by_the_others(tmp_path):
     model.save(tmp_path / "model")
     again = dmac.DMAC.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
+
+
+def test_a_model_saved_without_the_widths_of_views_is_read(tmp_path):
+    """Models of before do not say where a view ends; they embed samples that lack none."""
+    views, _ = planted()
+    model = fit(views)
+    model.save(tmp_path)
+    path = tmp_path / NAME
+    tensors, about = read_tensors(path)
+    fewer = {name: x for name, x in tensors.items() if not name.endswith(".widths")}
+    assert len(fewer) < len(tensors)
+    write_tensors(path, fewer, about)
+    older = dmac.DMAC.load(tmp_path)
+    older.save(tmp_path)
+    assert read_tensors(path)[0].keys() == fewer.keys()
+    for one in (older, dmac.DMAC.load(tmp_path)):
+        np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)
