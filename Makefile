@@ -97,9 +97,10 @@ figures: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile
 
-# Tests of the module's core, without those of pages, pictures, scripts, experiments and systems.
-ELSEWHERE := api book book_contents browser compare_threads draw_choice draw_model draw_recipe \
-    fold_modules migrate_results notebooks package project repeat_runs soak tabulate_coverage \
+# Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
+# and without kills and odd views, which would take as long as all others.
+ELSEWHERE := api book book_contents browser compare_threads draw_choice draw_model draw_recipe faults \
+    fold_modules fuzz migrate_results notebooks project repeat_runs soak tabulate_coverage \
     write_concordance
 CORE_TESTS := tests/data tests/compute \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))

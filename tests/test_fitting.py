@@ -1,4 +1,4 @@
-"""What joins the parts of a fit: another pre-training in place of its own, and a checkpoint of it."""
+"""What joins the parts of a fit: another pre-training than its own, and a checkpoint of that."""
 
 import dataclasses
 

@@ -68,6 +68,10 @@ class Mat73:
             item = group.create_dataset(name, data=np.array(value.shape, np.uint64))
             item.attrs["MATLAB_empty"] = np.uint8(1)
             kind = "double"
+        elif value.dtype.kind == "c":  # a pair of fields, and none of HDF5's own complex numbers
+            pairs = np.empty(value.T.shape, [("real", "f8"), ("imag", "f8")])
+            pairs["real"], pairs["imag"] = value.T.real, value.T.imag
+            item, kind = group.create_dataset(name, data=pairs), "double"
         else:
             item, kind = group.create_dataset(name, data=value.T), value.dtype.name
         item.attrs["MATLAB_class"] = np.bytes_(kind)
