@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -296,6 +297,26 @@ def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeyp
         parallel.count(5)
     assert ("another process of this fit has ended" in str(raised.value)) is lost
     assert lost or str(raised.value) == message
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_model_is_written_only_if_it_is_asked_for(kept, folder, monkeypatch, capsys):
+    """The command as the only process of a torchrun, without a GPU."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    group = dict(RANK=0, LOCAL_RANK=0, LOCAL_WORLD_SIZE=1, WORLD_SIZE=1, MASTER_PORT=port)
+    for name, value in (group | {"MASTER_ADDR": "127.0.0.1"}).items():
+        monkeypatch.setenv(name, str(value))
+    command = [*(str(folder / f"{a}.npy") for a in range(2)), "--n-clusters", "3"]
+    command += ["--labels", str(folder / "labels.npy"), "--dtype", "float64"]
+    dmac.distributed.main(command + ["--model", str(folder / "model")] * kept)
+    assert capsys.readouterr().out == f"{folder / 'labels.npy'}: {N} labels\n"
+    expected = alone(folder, {"base": "closed_form"})
+    np.testing.assert_array_equal(np.load(folder / "labels.npy"), expected.labels_)
+    assert (folder / "model").exists() is kept
+    assert not dist.is_initialized() and parallel.shards() is None
 
 
 def test_without_torchrun_it_says_so(folder):

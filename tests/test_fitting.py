@@ -10,6 +10,9 @@ import dmac
 from dmac import fitting
 from dmac.compute.checkpoint import NAME
 from dmac.compute.files import read_tensors
+from dmac.data import disk
+from dmac.data.disk import StreamedArray
+from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
 from dmac.recipes import RELEASED
 
@@ -74,3 +77,16 @@ def test_views_of_which_one_is_on_disk_are_all_taken_in_blocks(on_disk):
     mixed = model().fit([first, streamed])
     np.testing.assert_allclose(mixed.embedding_, expected.embedding_, atol=1e-4)
     np.testing.assert_array_equal(mixed.labels_, expected.labels_)
+
+
+def test_a_process_keeps_its_samples_of_a_view_on_disk(on_disk, monkeypatch):
+    """Samples in random order, read in blocks of which some hold none of this process."""
+    x = views()[0]
+    order = np.random.default_rng(1).permutation(60)
+    monkeypatch.setattr(disk, "_NUMBERS", 4 * x.shape[1])
+    monkeypatch.setattr(fitting.parallel, "my_rows", lambda n: slice(20, 27))
+    (source,) = on_disk("npy", [x])
+    given = order, torch.float64, torch.device("cpu")
+    mine = fitting._prepare_whole(ViewPipeline(), StreamedArray(source), *given)
+    expected = ViewPipeline().fit_transform(x)[order[20:27]]
+    np.testing.assert_allclose(mine.numpy(), expected, rtol=1e-12)
