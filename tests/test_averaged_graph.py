@@ -154,3 +154,27 @@ def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
     new[0] = 0
     rows = rows_on(sets, new, K).toarray()
     assert (rows[0] == 0).all() and (rows[1:] > 0).any(1).all()
+
+
+@pytest.mark.parametrize("limit", [0, 2000], ids=["Lanczos", "LAPACK"])
+def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, limit):
+    """Four clouds that share no anchor: of four eigenvalues all are 1, and of five one is less."""
+    monkeypatch.setattr(averaged_graph, "_DENSE", limit)
+    clouds = torch.arange(60) % 4
+    x = torch.randn(60, 3, generator=generator, dtype=torch.float64) + 1e4 * clouds[:, None]
+    graph = AveragedGraph([draw_sets(x, 3, 32, 2, 2, generator)[1]], [1.0])
+    assert graph.parts(9).shape == (60, 4)
+    monkeypatch.setattr(averaged_graph, "eigh", _unexpected)
+    monkeypatch.setattr(averaged_graph, "eigsh", _unexpected)
+    values, lift = graph.eigenpairs(4)
+    np.testing.assert_array_equal(values, 1)
+    u = graph.rows @ lift
+    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=1e-9)
+    for k in range(4):
+        np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=1e-9)
+    monkeypatch.undo()
+    assert graph.eigenpairs(5)[0][4] < 1 - 1e-6
+
+
+def _unexpected(*args, **kwargs):
+    pytest.fail("an eigenproblem was solved")

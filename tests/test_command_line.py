@@ -1,6 +1,7 @@
 """The command line: what it writes, what it says, and how it ends."""
 
 import csv
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,26 @@ def test_a_table_is_written_whole_or_not_at_all(call, monkeypatch):
     assert code == 1 and "no space" in err
     assert Path("labels.csv").read_text() == "before"
     assert sorted(path.name for path in Path().iterdir()) == ["data.npz", "labels.csv"]
+
+
+def test_known_classes_of_other_samples_are_refused(call):
+    np.save("view.npy", VIEWS[0])
+    Path("labels.csv").write_text("a\nb\n")
+    code, _, err = call("info", "view.npy", "labels.csv")
+    assert code == 1 and "there are 2 known classes for 60 samples" in err
+
+
+def test_a_folder_without_permission_is_refused_before_the_fit(call, monkeypatch):
+    Path("locked").mkdir()
+    monkeypatch.setattr(command_line.os, "access", lambda folder, mode: folder.name != "locked")
+    code, _, err = call("fit", "lost.npz", "--clusters", 3, "--out", "locked/labels.csv")
+    assert code == 1 and "locked/labels.csv: the folder" in err and "cannot be written to" in err
+
+
+def test_importing_the_entry_point_runs_nothing(monkeypatch):
+    monkeypatch.setattr(command_line, "main", lambda: pytest.fail("it ran"))
+    monkeypatch.delitem(sys.modules, "dmac.__main__", raising=False)
+    importlib.import_module("dmac.__main__")
 
 
 def test_help_is_for_readers_and_takes_no_torch(call):

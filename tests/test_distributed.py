@@ -1,8 +1,10 @@
 """Samples in several processes: the same fit; a lost process is an error, and the fit resumes."""
 
+import dataclasses
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -75,8 +77,6 @@ def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
 
 
 def alone(folder, recipe, dtype="float64"):
-    import dataclasses
-
     changes = dict(recipe)
     base = dmac.recipes.get_recipe(changes.pop("base"))
     model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
@@ -266,6 +266,18 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
     assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
 
 
+def test_refinement_in_shards_is_refused(open_group, folder):
+    open_group("gloo")
+    recipe = dataclasses.replace(
+        dmac.recipes.CLOSED_FORM, anchor_sets=2, refinement="prediction", refinement_steps=1
+    )
+    model = dmac.DMAC(3, recipe, 0, "cpu")
+    views = [open_view(folder / f"{a}.npy") for a in range(2)]
+    with pytest.raises(ValueError, match="'prediction' needs all samples in one process"):
+        dmac.distributed.fit_sharded(model, views)
+    assert not hasattr(model, "labels_") and parallel.shards() is None
+
+
 @pytest.mark.parametrize("message, lost", [
     ("[pair.cc:553] Connection closed by peer [127.0.0.1]:38288.", True),
     ("[unbound_buffer.cc:78] Timed out waiting 8000ms for recv operation to complete", True),
@@ -285,6 +297,26 @@ def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeyp
         parallel.count(5)
     assert ("another process of this fit has ended" in str(raised.value)) is lost
     assert lost or str(raised.value) == message
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_model_is_written_only_if_it_is_asked_for(kept, folder, monkeypatch, capsys):
+    """The command as the only process of a torchrun, without a GPU."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    group = dict(RANK=0, LOCAL_RANK=0, LOCAL_WORLD_SIZE=1, WORLD_SIZE=1, MASTER_PORT=port)
+    for name, value in (group | {"MASTER_ADDR": "127.0.0.1"}).items():
+        monkeypatch.setenv(name, str(value))
+    command = [*(str(folder / f"{a}.npy") for a in range(2)), "--n-clusters", "3"]
+    command += ["--labels", str(folder / "labels.npy"), "--dtype", "float64"]
+    dmac.distributed.main(command + ["--model", str(folder / "model")] * kept)
+    assert capsys.readouterr().out == f"{folder / 'labels.npy'}: {N} labels\n"
+    expected = alone(folder, {"base": "closed_form"})
+    np.testing.assert_array_equal(np.load(folder / "labels.npy"), expected.labels_)
+    assert (folder / "model").exists() is kept
+    assert not dist.is_initialized() and parallel.shards() is None
 
 
 def test_without_torchrun_it_says_so(folder):

@@ -9,7 +9,7 @@ import torch
 
 import dmac
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.persistence import NAME
+from dmac.persistence import FORMAT, NAME
 from dmac.recipes import REVISED
 
 
@@ -52,12 +52,28 @@ def test_other_content_is_refused_by_name(model, tmp_path):
     tensors, about = read_tensors(path)
 
     def refused(match, tensors=tensors, **changes):
-        write_tensors(path, tensors, about | changes)
+        kept = {key: value for key, value in (about | changes).items() if value is not None}
+        write_tensors(path, tensors, kept)
         with pytest.raises(ValueError, match=match):
             dmac.DMAC.load(tmp_path)
 
     refused(f"{NAME} was saved by dmac .* in format 99, this version reads", format=99)
+    refused(f"in format 2, this version reads {FORMAT}: fit it again", format=2)
+    refused(f"{NAME} was saved in format None, this version reads", format=None, version=None)
+    refused("is the checkpoint of a fit, not a model: pass it to fit", format=None, phase=1)
+    refused(f"{NAME} is damaged or of dmac 7.0, and this is .*TypeError", version="7.0",
+            params=about["params"] | {"unknown": 1})  # fmt: skip
     refused(f"{NAME} is damaged: TypeError", params=about["params"] | {"unknown": 1})
     fewer = {name: x for name, x in tensors.items() if name != "anchors_"}
     refused(f"{NAME} is damaged: KeyError.'anchors_'", fewer)
     refused(f"{NAME} is damaged: RuntimeError", tensors | {"network.other": torch.zeros(1)})
+
+
+@pytest.mark.parametrize("kind, expected", [(np.random.RandomState, None), (np.int64, 3)])
+def test_a_state_that_has_moved_on_is_not_saved(kind, expected, tmp_path):
+    views = list(np.random.default_rng(0).normal(size=(2, 40, 6)))
+    model = dmac.DMAC(2, random_state=kind(3), device="cpu").fit(views)
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    assert again.random_state == expected
+    np.testing.assert_array_equal(again.predict(views), model.labels_)

@@ -177,6 +177,16 @@ def test_closed_form_start_needs_components_and_anchors_in_the_views():
     assert Recipe("x", closed_form_start=True, components=1, anchor_space="views").components == 1
 
 
+def test_what_is_trained_after_the_eigenvectors_needs_its_numbers():
+    for changes in (dict(vote_form="trained"), dict(trained_embedding=True)):
+        with pytest.raises(ValueError, match="trained_epochs is 0, but a map is to be trained"):
+            Recipe("x", **changes)
+        assert Recipe("x", trained_epochs=3, **changes).trained_epochs == 3
+    with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
+        Recipe("x", refinement="prediction")
+    assert Recipe("x", refinement="prediction", vote_rounds=1).vote_rounds == 1
+
+
 def test_every_field_is_checked():
     # A value of a wrong type for every field; a field that no rule names would take it.
     for field in dataclasses.fields(Recipe):

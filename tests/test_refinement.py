@@ -121,3 +121,10 @@ def test_a_constant_block_stays_as_it_is(form, clouds):
     x = torch.ones(240, 2, dtype=torch.float64)
     moved = refine(x, x[:30], 3, form, targets, 3, torch.Generator().manual_seed(0))
     assert torch.equal(moved, x[:30])
+
+
+@pytest.mark.parametrize("form", ["prediction", "noise by prediction"])
+def test_anchors_that_overflow_are_an_error(form, clouds):
+    x, u, targets = clouds
+    with pytest.raises(FloatingPointError, match=f"'{form}' trains stopped being finite: are the"):
+        refine(1e200 * x, 1e200 * u, 3, form, targets, 2, torch.Generator().manual_seed(0))

@@ -1,5 +1,8 @@
 """The blocked pass against the whole n x m tensors and the dense reference, with gradients."""
 
+import sys
+import types
+
 import pytest
 import torch
 from helpers import assert_matches, problems, random_points
@@ -145,3 +148,24 @@ def test_forms_for_the_compiler_and_in_place_agree(balanced, gradient):
         torch.testing.assert_close(plain[1], functional[1])
     else:
         assert plain[1] is functional[1] is None
+
+
+@pytest.fixture
+def fresh_compile():
+    """The choice of the form is made once in a process; here it is made anew, and forgotten."""
+    assignment._compile.cache_clear()
+    yield
+    assignment._compile.cache_clear()
+
+
+def test_a_gpu_without_a_compiler_takes_the_plain_form(fresh_compile, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)
+    assert assignment._pointwise(torch.device("cuda")) is assignment._entropies
+
+
+def test_a_gpu_takes_the_compiled_form_and_a_processor_the_plain_one(fresh_compile, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", types.ModuleType("triton"))
+    monkeypatch.setattr(torch, "compile", lambda form, dynamic: ("compiled", form, dynamic))
+    form = "compiled", assignment._entropies_functional, True
+    assert assignment._pointwise(torch.device("cuda")) == form
+    assert assignment._pointwise(torch.device("cpu")) is assignment._entropies

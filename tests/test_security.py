@@ -160,6 +160,18 @@ def test_soft_links_within_a_file_are_fine(tmp_path):
     assert open_view(f"{tmp_path / 'x.h5'}:X").shape == VIEWS[0].shape
 
 
+def test_a_group_that_holds_itself_is_walked_once(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["inner/X"] = VIEWS[0]
+        file["inner/again"] = file["inner"]
+    np.testing.assert_array_equal(open_view(f"{tmp_path / 'x.h5'}:inner/again/X")[()], VIEWS[0])
+
+
+def test_a_missing_file_is_not_called_a_bad_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"lost\.h5"):
+        open_view(tmp_path / "lost.h5")
+
+
 def test_paths_inside_archives_stay_inside(tmp_path):
     folder = tmp_path / "inner" / "files"
     folder.mkdir(parents=True)

@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse
 
 import dmac
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.persistence import NAME
 from dmac.recipes import CLOSED_FORM
 from dmac.refinement import FORMS
 from dmac.spectral import n_sets
@@ -100,14 +102,24 @@ def test_same_seed_same_labels_other_order_same_partition():
     assert dmac.scores(first.labels_[order], other.labels_)["ari"] > 0.9
 
 
-def test_refused_votes_leave_the_first_stage():
-    views, _ = planted(noise=3.0)
+@pytest.mark.parametrize("changes", [{}, dict(trained_embedding=True, trained_epochs=3)])
+def test_refused_votes_leave_the_first_stage(changes, tmp_path):
+    views, _ = planted(noise=6.0)
+    views, form = views[:2], "learned"  # a linear map loses what noise has left
     plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
-    for seed in range(6):
-        model = fit(views, dataclasses.replace(SMALL, vote_rounds=1, guard=1.0), seed=seed)
-        before, after = model.network_.stabilities
-        assert len(model.network_.stages) == (2 if after >= before else 1)
+    recipe = dataclasses.replace(SMALL, vote_form=form, **changes)
+    refused = fit(views, dataclasses.replace(recipe, guard=1.0))
+    before, after = refused.network_.stabilities
+    assert after < before and len(refused.network_.stages) == 1
     assert len(plain.network_.stabilities) == 1
+    np.testing.assert_array_equal(refused.labels_, plain.labels_)
+    np.testing.assert_array_equal(refused.embedding_, plain.embedding_)
+    refused.save(tmp_path)
+    for one in (refused, dmac.DMAC.load(tmp_path)):
+        np.testing.assert_allclose(one.transform(views), plain.transform(views))
+    taken = fit(views, dataclasses.replace(recipe, guard=0.0))
+    assert len(taken.network_.stages) == 2
+    assert np.abs(taken.embedding_ - plain.embedding_).max() > 1e-3
 
 
 def test_views_on_disk_give_what_memory_gives(tmp_path):
@@ -216,3 +228,20 @@ def test_a_new_sample_that_lacks_a_view_is_found_by_the_others(tmp_path):
     model.save(tmp_path / "model")
     again = dmac.DMAC.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
+
+
+def test_a_model_saved_without_the_widths_of_views_is_read(tmp_path):
+    """Models of before do not say where a view ends; they embed samples that lack none."""
+    views, _ = planted()
+    model = fit(views)
+    model.save(tmp_path)
+    path = tmp_path / NAME
+    tensors, about = read_tensors(path)
+    fewer = {name: x for name, x in tensors.items() if not name.endswith(".widths")}
+    assert len(fewer) < len(tensors)
+    write_tensors(path, fewer, about)
+    older = dmac.DMAC.load(tmp_path)
+    older.save(tmp_path)
+    assert read_tensors(path)[0].keys() == fewer.keys()
+    for one in (older, dmac.DMAC.load(tmp_path)):
+        np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)

@@ -66,6 +66,12 @@ def test_mfeat():
     assert repr(data) == expected
 
 
+@pytest.mark.parametrize("source", [3, None, b"mfeat", ["mfeat"]])
+def test_only_a_name_or_a_path_is_loaded(source):
+    with pytest.raises(ValueError, match="source is .*, it must be a name or a path"):
+        load(source)
+
+
 def test_mfeat_equals_handwritten_to_five_digits():
     full, rounded = load_real("HandWritten"), load("MFEAT")
     np.testing.assert_array_equal(full.labels, rounded.labels)

@@ -62,12 +62,16 @@ class Progress:
         if schedule is not None and of_schedule is not None:
             schedule.load_state_dict(of_schedule)
 
+    def optimiser_state(self) -> dict[str, Any] | None:
+        """That of the loop's optimiser, or the stored one until there is a loop; None without."""
+        return self._stored[0] if self.optimiser is None else self.optimiser.state_dict()
 
-def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+
+def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
     """The tensors of an optimiser's state, by names that `optimiser_state` reads."""
     return {
         f"optimiser.{i}.{name}": torch.as_tensor(value)
-        for i, entries in optimiser.state_dict()["state"].items()
+        for i, entries in state["state"].items()
         for name, value in entries.items()
     }
 
@@ -117,9 +121,9 @@ class Checkpoint:
         tensors |= {f"source.{k}": v for k, v in source.state().items()}
         tensors["generator"] = generator.get_state()
         numbers = {"about": self.about, "phase": phase, "epoch": progress.epoch}
-        if progress.optimiser is not None:
-            numbers["groups"] = progress.optimiser.state_dict()["param_groups"]
-            tensors |= optimiser_tensors(progress.optimiser)
+        if (optimiser := progress.optimiser_state()) is not None:
+            numbers["groups"] = optimiser["param_groups"]
+            tensors |= optimiser_tensors(optimiser)
         if progress.schedule is not None:
             schedule = progress.schedule.state_dict()
             schedule.pop("lr_lambdas")  # a function of the recipe

@@ -109,9 +109,10 @@ def _load(shelf, network, epochs, progress):
 
 
 def _save(shelf, network, progress, log):
+    optimiser = progress.optimiser_state()
     numbers = {
-        "groups": progress.optimiser.state_dict()["param_groups"],
+        "groups": optimiser["param_groups"],
         "records": [dataclasses.astuple(record) for record in log],
     }
-    tensors = _weights_of(network) | optimiser_tensors(progress.optimiser)
+    tensors = _weights_of(network) | optimiser_tensors(optimiser)
     write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import dmac
-from dmac.compute.checkpoint import NAME
+from dmac.compute.checkpoint import NAME, Progress, optimiser_state, optimiser_tensors
 from dmac.compute.files import write_tensors
 from dmac.recipes import RELEASED, REVISED
 
@@ -126,3 +126,26 @@ def test_checkpoint_needs_a_seed(state, tmp_path):
 def test_epochs_between_writes_are_checked(tmp_path):
     with pytest.raises(ValueError, match="checkpoint_every is 0"):
         model(RELEASED).fit(views(), checkpoint=tmp_path, checkpoint_every=0)
+
+
+def test_the_state_of_an_optimiser_survives_the_way_through_tensors():
+    weight = torch.nn.Parameter(torch.ones(3))
+    first = torch.optim.RMSprop([weight], lr=0.1)
+    (weight**2).sum().backward()
+    first.step()
+    progress = Progress()
+    assert progress.optimiser_state() is None
+    tensors = optimiser_tensors(first.state_dict())
+    progress.restore(7, optimiser_state(tensors, first.state_dict()["param_groups"]))
+    assert progress.epoch == 7
+    stored = optimiser_tensors(progress.optimiser_state())
+    assert stored.keys() == tensors.keys() and len(stored) == 2  # steps and squares
+
+    other = torch.optim.RMSprop([weight], lr=3.0)
+    progress.begin(other)
+    assert other.param_groups[0]["lr"] == 0.1
+    torch.testing.assert_close(optimiser_tensors(progress.optimiser_state()), tensors)
+    before = tensors["optimiser.0.square_avg"].clone()
+    other.step()
+    now = optimiser_tensors(progress.optimiser_state())["optimiser.0.square_avg"]
+    assert not torch.equal(now, before)

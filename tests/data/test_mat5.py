@@ -1,5 +1,7 @@
 """Damaged MATLAB 5 files: an error, where SciPy's reader alone would crash or hang."""
 
+import struct
+
 import numpy as np
 import pytest
 import scipy.io
@@ -52,3 +54,30 @@ def test_damage_that_crashes_or_hangs_scipy(tmp_path, field):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"damaged\.mat.*impossible"):
         read_mat(path)
+
+
+def element(code, content):
+    """A data element: its tag, its content and zeros up to eight bytes."""
+    return struct.pack("<II", code, len(content)) + content + bytes(-len(content) % 8)
+
+
+def test_a_matrix_without_flags_is_refused(tmp_path):
+    path = tmp_path / "damaged.mat"
+    scipy.io.savemat(path, {"X": np.ones((4, 3))})
+    path.write_bytes(path.read_bytes()[:128] + element(14, element(1, b"X")))
+    with pytest.raises(ValueError, match=r"damaged\.mat.*a matrix without flags at byte 128"):
+        read_mat(path)
+
+
+def test_an_object_beside_the_views_is_left_alone(tmp_path):
+    """MATLAB stores its newer classes, as strings, without sizes (class 17)."""
+    path = tmp_path / "objects.mat"
+    scipy.io.savemat(path, {"X": np.ones((4, 3)), "Y": np.arange(4)})
+    flags = element(6, struct.pack("<II", 17, 0))
+    numbers = element(6, struct.pack("<II", 13, 0)) + element(5, struct.pack("<ii", 1, 1))
+    numbers = element(14, numbers + element(1, b"") + element(6, struct.pack("<I", 7)))
+    words = b"".join(element(1, word) for word in (b"title", b"MCOS", b"string"))
+    path.write_bytes(path.read_bytes() + element(14, flags + words + numbers))
+    views, labels = read_mat(path)
+    np.testing.assert_array_equal(views[0], np.ones((4, 3)))
+    assert labels.tolist() == [0, 1, 2, 3]

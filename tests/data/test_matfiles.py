@@ -49,6 +49,10 @@ class Mat73:
             if value.nnz:  # MATLAB leaves both out of an all-zero matrix
                 item["data"], item["ir"] = value.data, value.indices.astype(np.uint64)
             kind = "double"
+        elif isinstance(value, dict):
+            item, kind = group.create_group(name), "struct"
+            for key, field in value.items():
+                self.put(item, key, field)
         elif isinstance(value, str):
             item = group.create_dataset(name, data=np.array([[ord(c)] for c in value], np.uint16))
             kind = "char"
@@ -64,6 +68,10 @@ class Mat73:
             item = group.create_dataset(name, data=np.array(value.shape, np.uint64))
             item.attrs["MATLAB_empty"] = np.uint8(1)
             kind = "double"
+        elif value.dtype.kind == "c":  # a pair of fields, and none of HDF5's own complex numbers
+            pairs = np.empty(value.T.shape, [("real", "f8"), ("imag", "f8")])
+            pairs["real"], pairs["imag"] = value.T.real, value.T.imag
+            item, kind = group.create_dataset(name, data=pairs), "double"
         else:
             item, kind = group.create_dataset(name, data=value.T), value.dtype.name
         item.attrs["MATLAB_class"] = np.bytes_(kind)
@@ -217,6 +225,19 @@ def test_square_views_alone_are_ambiguous(save):
         ({"X": np.ones((N, 3))}, {"labels_key": "Z"}, "labels_key='Z'.*no such variable"),
         ({"X": np.ones((N, 3)), "s": "text"}, {"views_key": "s"}, "does not hold numeric matrices"),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),
+        ({"A": {"b": np.ones((N, 3))}}, {}, "none found.*A: neither array nor cell"),
+        ({"A": cell([{"b": LABELS}])}, {}, r"A: cell of 1 \(neither array nor cell\)"),
+        ({"A": np.empty((0, 3))}, {}, "none found.*A: 0 x 3"),
+        (
+            {"X": np.ones((N, 3)), "Y": scipy.sparse.csc_matrix(np.eye(N))},
+            {},
+            "Y is not one vector.*Y: 12 x 12 sparse",
+        ),
+        (
+            {"X": np.ones((N, 3)), "Y": cell([LABELS[:, None], np.eye(3)])},
+            {},
+            "Y is not one vector",
+        ),
     ],
 )
 def test_unclear_files_say_what_is_there_and_what_to_pass(save, variables, options, message):
@@ -228,6 +249,24 @@ def test_agreeing_label_variables_are_fine_and_labels_can_be_left_out(save, view
     path = save({"X": cell(views), "Y": LABELS[:, None], "gt": LABELS[None] + 1})
     assert_read(read_mat(path), views)
     assert_read(read_mat(path, labels_key=False), views, None)
+
+
+def test_sparse_labels_complex_views_and_structures(save, views):
+    sparse = scipy.sparse.csc_matrix(LABELS[:, None].astype(float))
+    about = {"name": np.ones((1, 3)), "X": np.ones((2, 2))}
+    waves = views[0] + 1j * views[0][::-1]
+    path = save({"X": cell([waves, views[2]]), "Y": sparse, "about": about})
+    assert_read(read_mat(path), [waves, views[2]])
+
+
+def test_hdf5_from_another_hand(tmp_path, views):
+    """A scalar is no matrix of 1 x 1 there, and text is none of MATLAB's."""
+    path = tmp_path / "sample.mat"
+    with h5py.File(path, "w") as file:
+        file["X"], file["Y"], file["n"], file["words"] = views[0].T, LABELS, 3.5, "text"
+    assert_read(read_mat(path), views[:1])
+    with pytest.raises(ValueError, match="does not hold numeric matrices"):
+        read_mat(path, views_key="n")
 
 
 def test_npz(tmp_path, views):

@@ -160,6 +160,13 @@ def test_what_is_not_clear_is_said(tmp_path):
     assert read_views([tmp_path / "all.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
 
 
+def test_bad_labels_of_their_own_file_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", VIEWS[0])
+    np.save(tmp_path / "labels.npy", np.where(LABELS, LABELS, np.nan))
+    with pytest.raises(ValueError, match=r"labels\.npy: .*(NaN|nan)"):
+        read_views([tmp_path])
+
+
 def test_names_of_classes_are_read_from_hdf5(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"], file["label"] = VIEWS[0], [f"k{y}" for y in LABELS]
@@ -205,6 +212,16 @@ def test_cells_that_all_modalities_have(tmp_path):
     rows = [int(name.split()[1]) for name in found.samples]
     for x, expected in zip(found.views, VIEWS):
         np.testing.assert_array_equal(x, expected[rows])
+
+
+@pytest.mark.parametrize("ending, package", [(".h5ad", "anndata"), (".h5mu", "mudata")])
+def test_hdf5_without_cells_is_refused(ending, package, tmp_path):
+    pytest.importorskip(package, reason="needs the extra: pip install 'dmac[cells]'")
+    path = tmp_path / f"cells{ending}"
+    with h5py.File(path, "w") as file:
+        file["X"] = "no cells"
+    with pytest.raises(ValueError, match=f"cells{ending} cannot be read by {package}: "):
+        read_views([path])
 
 
 def test_missing_package_is_named(tmp_path, monkeypatch):

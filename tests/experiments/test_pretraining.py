@@ -52,6 +52,23 @@ def epochs(monkeypatch):
     return counted
 
 
+def test_a_checkpoint_of_a_kept_state_holds_its_optimiser(tmp_path):
+    """The first record comes from the folder, before the loop has an optimiser of its own."""
+    alone = fit()
+
+    class Stop(Exception):
+        pass
+
+    def stop(record, embed):
+        raise Stop
+
+    with pretraining.share(tmp_path / "kept"):
+        fit(dataclasses.replace(SHORT, pretrain_epochs=4))
+        with pytest.raises(Stop):
+            fit(checkpoint=tmp_path / "run", checkpoint_every=4, callback=stop)
+    assert_same(fit(checkpoint=tmp_path / "run"), alone)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_fit_is_the_same_with_and_without(sparse, tmp_path, epochs):
     alone = fit(sparse=sparse)
