@@ -19,6 +19,10 @@ from dmac.experiments.run import BASELINES
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
+BOOK = FOLDER.parent / "book"
+CHAPTERS = sorted(BOOK.glob("[0-9]*.ipynb"))
+#: What readers see of the book, but for the pages of the module.
+PAGES = [*NOTEBOOKS, *CHAPTERS, *(p for p in sorted(BOOK.glob("*.md")) if "api" not in p.stem)]
 #: The pages of runs; that of the seconds measures its own, and has its own form.
 OF_RUNS = [path for path in NOTEBOOKS if "runtime" not in path.stem]
 
@@ -64,6 +68,46 @@ def mentioned_names(cells):
     """Names of glued numbers in some Markdown cells."""
     for cell in cells:
         yield from re.findall(r"\{glue:text\}`([^`]*)`", "".join(cell["source"]))
+
+
+#: Bytes of the sources of all cells of a chapter, and what the longer ones have at most.
+LENGTH = 25_000
+LONGER = {
+    "02_embedding": 27_200,
+    "04_anchor_graph": 31_700,
+    "06_consistency": 26_700,
+    "07_structure": 25_400,
+    "08_training": 30_300,
+    "11_recipes": 31_000,
+    "12_your_data": 25_600,
+    "13_the_field": 32_600,
+    "15_evidence": 31_000,
+}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_is_no_longer_than_a_reader_has_patience(chapter):
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    length = sum(len("".join(cell["source"]).encode()) for cell in cells)
+    assert length <= LONGER.get(chapter.stem, LENGTH), "move code into a module, or cut"
+
+
+def test_the_longer_chapters_are_known():
+    assert set(LONGER) <= {path.stem for path in CHAPTERS} and min(LONGER.values()) > LENGTH
+
+
+#: Where code names the copy of the numerals that it reads, and chapter 1 that explains it.
+_CALLS = re.compile(
+    r"""dmac\.load\("mfeat"\)|Code loads it as `mfeat`|dataset: str = "mfeat"|-p dataset mfeat"""
+    r"""|\["mfeat", "HandWritten"\]|apart\["mfeat"\]"""
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_readers_meet_the_numerals_under_one_name(page):
+    """Tables, captions, sentences: HandWritten, or the numerals; mfeat is a name for code."""
+    text = page.read_text(encoding="utf-8").replace('\\"', '"')
+    assert "mfeat" not in _CALLS.sub("", text)
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -173,7 +217,8 @@ def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch
     assert any({"image/png", "image/svg+xml"} & o.get("data", {}).keys() for o in shown)
     assert any("text/html" in o.get("data", {}) for o in shown)
     assert not any("text/markdown" in o.get("data", {}) for o in shown)
-    assert "mfeat" in json.dumps(shown)
+    page = json.dumps(shown)
+    assert "HandWritten" in page and "mfeat" not in page
     assert len(export.export(tmp_path, tmp_path / "figures")) > 1
 
 

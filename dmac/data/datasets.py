@@ -13,6 +13,24 @@ from dataclasses import dataclass
 
 #: The host that :meth:`Dataset.url` names.
 BASE_URL = "https://raw.githubusercontent.com"
+#: What readers are shown for a name of :func:`dmac.load` that is a copy of another registered set.
+TITLES = {"mfeat": "HandWritten"}
+
+
+def title_of(name):
+    """The name of a data set in tables and figures: one for both copies of the same samples.
+
+    Parameters
+    ----------
+    name : str
+        As :func:`dmac.load` takes it.
+
+    Returns
+    -------
+    str
+        That of `TITLES`, or the name itself.
+    """
+    return TITLES.get(name, name)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Functions without text in their cells return numbers, in points.
 import numpy as np
 import pandas as pd
 
-from dmac.experiments import plan
+from dmac.experiments.switches import DEVELOPMENT
 
 #: What a table has where nothing is stored.
 NOTHING = "–"
@@ -139,7 +139,7 @@ def _test_differences(differences):
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
 
 
-def over_datasets(means, developed=plan.DEVELOPMENT):
+def over_datasets(means, developed=DEVELOPMENT):
     """The mean of several data sets' means, with Student's 95 % interval over the data sets.
 
     Seeds say how far a result holds on one data set; this says how far it holds on another one.

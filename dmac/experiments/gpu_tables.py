@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dmac.data.datasets import title_of
+
 #: The page's systems, and their names in the runs of ``make bench``.
 _SYSTEMS = {
     "PUBLISHED": None,
@@ -51,8 +53,8 @@ def read(path):
 
 
 def label_shape(on):
-    """A shape's name in a table: its own, or its number of samples."""
-    return f"n = {on:,}" if isinstance(on, int) else on
+    """A shape's name in a table: that of its data set, or its number of samples."""
+    return f"n = {on:,}" if isinstance(on, int) else title_of(on)
 
 
 def _seconds(value):
@@ -90,7 +92,7 @@ def epochs_table(found, stored):
         grown = one["name"] == "growth"
         if (grown and one["m"] != 512) or one["name"].endswith("views"):
             continue
-        shape = label_shape(one["n"]) if grown else one["name"]
+        shape = label_shape(one["n"] if grown else one["name"])
         processor[one["system"], shape] = _seconds(one.get("median"))
         sizes.append(shape)
     rows = {}

@@ -251,15 +251,17 @@ class Page:
             One row per data set and a last one for "all" of them: the runs ``asked for`` and those
             ``stored``; and the ``data``, "not here" where runs could not be made for want of them.
         """
-        names = [*dict.fromkeys(self._asked.values())]
+        called = experiments.titles(self._asked.values())
+        names = list(called.values())
         asked, stored = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
         for name, dataset in self._asked.items():
-            asked[dataset] += 1
-            stored[dataset] += name in self._records
+            asked[called[dataset]] += 1
+            stored[called[dataset]] += name in self._records
         table = pd.DataFrame({"asked for": asked, "stored": stored}, index=names, dtype=int)
         table.loc["all"] = table.sum()
         if self.absent:
-            table["data"] = ["not here" if name in self.absent else "" for name in table.index]
+            absent = {called[name] for name in self.absent}
+            table["data"] = ["not here" if name in absent else "" for name in table.index]
         return table
 
 

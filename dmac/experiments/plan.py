@@ -14,8 +14,6 @@ from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 MAIN = ("PIE", "Yale-3view", "mfeat", "BBC")
 #: The other data sets at hand.
 OTHERS = ("ALOI-10", "100Leaves", "CCV-20d", "BBCSport", "NGs")
-#: Those whose labels were used to develop REVISED; of the numerals it was a copy, "HandWritten".
-DEVELOPMENT = ("PIE", "BBC", "mfeat", "100Leaves")
 #: Those of which arrays are kept, for figures 3 and 4.
 SHOWN = ("BBC", "PIE", "mfeat")
 SEEDS = 10

@@ -8,11 +8,13 @@ What is run is listed in :mod:`dmac.experiments.plan`, one run is made by
 import functools
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 import dmac
+from dmac.data.datasets import title_of
 from dmac.experiments import plan
 from dmac.experiments.run import complete_settings, make_run
 from dmac.experiments.store import Store
@@ -161,6 +163,24 @@ _COLUMNS = (
 )
 
 
+def titles(datasets):
+    """What tables and figures call some data sets, by the names under which their runs are stored.
+
+    Parameters
+    ----------
+    datasets : iterable of str
+
+    Returns
+    -------
+    dict of str to str
+        :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
+        copies of a set are asked for, each keeps its own name: their runs must not be mixed.
+    """
+    shown = {name: title_of(name) for name in datasets}
+    counts = Counter(shown.values())
+    return {name: title if counts[title] == 1 else name for name, title in shown.items()}
+
+
 def runs(records, variants, datasets, seeds):
     """Stored runs of some variants, as a table.
 
@@ -182,7 +202,7 @@ def runs(records, variants, datasets, seeds):
         ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
         ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and
         ``fit_seconds`` of all, and ``epochs``, the curves as a dict of lists. A failed run has an
-        ``error`` and no scores.
+        ``error`` and no scores. Data sets have the names of `titles`.
     """
     import pandas as pd  # only the book needs tables
 
@@ -195,7 +215,8 @@ def runs(records, variants, datasets, seeds):
                     rows.append(_row(variant, record))
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))
     frame["variant"] = pd.Categorical(frame.variant, list(variants), ordered=True)
-    frame["dataset"] = pd.Categorical(frame.dataset, list(dict.fromkeys(datasets)), ordered=True)
+    names = titles(datasets)
+    frame["dataset"] = pd.Categorical(frame.dataset.map(names), list(names.values()), ordered=True)
     frame.attrs["seeds"] = len(seeds)  # asked for
     return frame
 

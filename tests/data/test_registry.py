@@ -12,7 +12,7 @@ import pytest
 import requests
 
 import dmac
-from dmac.data.datasets import BASE_URL, DATASETS, Dataset
+from dmac.data.datasets import BASE_URL, DATASETS, TITLES, Dataset, title_of
 from dmac.data.registry import DownloadError, fetch
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
@@ -160,6 +160,12 @@ def test_missing_folder(dataset, server, tmp_path, monkeypatch):
 def test_unknown_name():
     with pytest.raises(ValueError, match="'moon'.*PIE.*100Leaves"):
         fetch("moon")
+
+
+def test_the_two_copies_of_the_numerals_have_one_title():
+    assert title_of("mfeat") == title_of("HandWritten") == "HandWritten"
+    assert {title_of(name) for name in DATASETS} == set(DATASETS)
+    assert not TITLES.keys() & DATASETS.keys() and set(TITLES.values()) <= set(DATASETS)
 
 
 def test_table():

@@ -170,7 +170,7 @@ def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
     }
     assert styles["PIE"]["the paper"] == "-" and "best baseline" in styles["PIE"]
     assert styles["Yale-3view"]["the paper, other views"] == ":"
-    assert not any(label.startswith("the paper") for label in styles["mfeat"])
+    assert not any(label.startswith("the paper") for label in styles["HandWritten"])
 
 
 def test_scores_stand_at_their_means_with_what_is_marked():

@@ -43,11 +43,11 @@ def made_up():
 
 def test_the_table_stands_beside_the_processor():
     table = gpu_tables.epochs_table(made_up(), STORED)
-    assert list(table.index) == ["mfeat", "ALOI", "n = 1,000", "n = 1,000,000"]
-    assert table.loc["mfeat", "RELEASED, GPU"] == "0.00123"
-    assert table.loc["mfeat", "RELEASED, processor"] == "0.05"
+    assert list(table.index) == ["HandWritten", "ALOI", "n = 1,000", "n = 1,000,000"]
+    assert table.loc["HandWritten", "RELEASED, GPU"] == "0.00123"
+    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
     assert table.loc["n = 1,000", "RELEASED, processor"] == "0.01"
-    assert table.loc["mfeat", "GPU, GB"] == "0.3"
+    assert table.loc["HandWritten", "GPU, GB"] == "0.3"
     assert table.loc["n = 1,000,000", "REVISED, GPU"] == "memory"
     assert table.loc["n = 1,000,000", "PUBLISHED, GPU"] == "–"
     assert table.loc["ALOI", "REVISED, processor"] == "–"
@@ -57,7 +57,7 @@ def test_without_a_file_the_processor_stands_alone():
     table = gpu_tables.epochs_table(None, STORED)
     gpu = [name for name in table if "GPU" in name]
     assert len(gpu) == 5 and (table[gpu] == "–").all(axis=None)
-    assert table.loc["mfeat", "RELEASED, processor"] == "0.05"
+    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
 
 
 def test_facts_name_the_card_or_say_that_there_was_none():

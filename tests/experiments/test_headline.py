@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dmac.experiments import generalise, headline, paper, plan, records
+from dmac.experiments import generalise, headline, paper, records, switches
 from dmac.experiments.run import EARLY, settings_of
 from dmac.recipes import CLOSED_FORM
 
@@ -17,7 +17,7 @@ def scores():
 
 def test_columns_are_those_that_nothing_was_developed_on(scores):
     assert list(scores.columns) == ["PIE", *generalise.CONFIRMED]
-    assert not set(generalise.CONFIRMED) & {*generalise.DEVELOPED, *plan.DEVELOPMENT}
+    assert not set(generalise.CONFIRMED) & {*generalise.DEVELOPED, *switches.DEVELOPMENT}
     assert list(scores.index) == list(headline.ROWS)
 
 

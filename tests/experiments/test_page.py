@@ -98,7 +98,8 @@ def test_quick_page_is_small_and_leaves_the_store_alone():
     assert here.datasets == ["mfeat"] and here.seeds == 2
     assert here.store.folder.parent != experiments.RESULTS
     frame = here.fetch({"both": plan.COMPARISON[METHOD], "not": ("no", {})}, "some", quick=["both"])
-    assert len(frame) == 2 and set(frame.dataset) == {"mfeat"}
+    assert len(frame) == 2 and set(frame.dataset) == {"HandWritten"}
+    assert list(here.status().index) == ["HandWritten", "all"]
     assert here.status().loc["all", "stored"] == 2 and not here.is_whole
     assert load_subset("mfeat").n_samples == 500
 

@@ -90,6 +90,28 @@ def test_two_data_sets_of_one_name_are_refused(folder, made, tmp_path):
         experiments.index(store)
 
 
+def test_a_data_set_has_one_name_whichever_copy_was_run(made):
+    variants = {"RELEASED": plan.COMPARISON["RELEASED"]}
+    shown = experiments.read_runs(variants, ["PIE", "mfeat"])
+    assert list(shown.dataset.cat.categories) == ["PIE", "HandWritten"]
+    if len(shown):  # the project's store is there
+        assert set(shown.dataset) == {"PIE", "HandWritten"}
+        assert set(experiments.curves(shown).dataset) == {"PIE", "HandWritten"}
+
+
+def test_both_copies_of_a_data_set_keep_their_names_where_both_are_shown(made, tmp_path):
+    store = experiments.open_store(tmp_path)
+    for name in ("mfeat", "HandWritten"):
+        record = {k: v for k, v in made[0].items() if k != "key"}
+        store.append(record | {"dataset": name, "data": name}, name)
+    variants = {"it": (made[0]["method"], made[0]["settings"])}
+    seeds = [made[0]["seed"]]
+    both = experiments.read_runs(variants, ["mfeat", "HandWritten"], seeds, tmp_path)
+    assert list(both.dataset) == ["mfeat", "HandWritten"]
+    one = experiments.read_runs(variants, ["mfeat"], seeds, tmp_path)
+    assert list(one.dataset) == ["HandWritten"] and one.acc[0] == both.acc[0]
+
+
 def test_records_of_the_project_are_found():
     if not (experiments.RESULTS / "runs").is_dir():
         pytest.skip("no stored runs")
