@@ -207,7 +207,7 @@ def _keep(labels, found, out):
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:  # whole or not at all
             with open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
+                writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["sample", "cluster"])
                 writer.writerows(zip(names, labels.tolist()))
             os.replace(temporary, path)

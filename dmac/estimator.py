@@ -347,8 +347,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         numpy.ndarray of shape (n_new,), int64
         """
         z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
-        d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
-        return representative_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
+        centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
+        nearest = squared_distances(z, centers).argmin(1).numpy()
+        return representative_centers(self.cluster_centers_, self.labels_)[nearest]
 
     def save(self, path):
         """Write the fitted estimator into the folder ``path`` (made if missing).
