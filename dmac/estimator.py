@@ -147,7 +147,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def fit(self, views, y=None, *, callback=None, checkpoint=None, checkpoint_every=10):
         """Embed the samples as the recipe says, and cluster the embedding.
 
-        A trained recipe pre-trains, trains on the joint loss (:eq:`eq:joint-loss`) and takes the
+        A trained recipe pre-trains, trains on the joint loss :eq:`eq:joint-loss` and takes the
         last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
         (:func:`dmac.spectral.fit_spectral`).
 
