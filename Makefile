@@ -70,7 +70,7 @@ pdf: $(READY)
 
 $(EXPERIMENTS): book/experiments/%: notebooks/% $(READY)
 	@mkdir -p $(@D)
-	env -u TQDM_DISABLE $(BIN)/papermill $< $@ $(if $(findstring runtime,$<),-p dataset mfeat -p threads 1) \
+	env -u TQDM_DISABLE $(BIN)/papermill $< $@ \
 	    --cwd notebooks --kernel python3 --log-output --no-progress-bar
 
 # The runs behind those pages: `full` makes what notebooks/results lacks (hours; it can be stopped at any
@@ -143,7 +143,7 @@ bench: $(READY)
 	$(BIN)/python -m dmac.experiments.bench_simplex --save notebooks/results/simplex.json
 	env -u TQDM_DISABLE $(BIN)/papermill notebooks/05_runtime.ipynb _build/bench.ipynb --cwd notebooks \
 	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
-	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json \
+	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json -p threads 2 \
 	    --kernel python3 --log-output --no-progress-bar
 
 # No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It

@@ -133,9 +133,9 @@ def anchor_learning_loss(
     Returns
     -------
     torch.Tensor of shape ()
-        In nats, between 0 and log m (:eq:`eq:entropy-bound`); between -log m and 0 if balanced.
+        In nats, between 0 and log m :eq:`eq:entropy-bound`; between -log m and 0 if balanced.
         With unit rows and a bandwidth of 1 it cannot be below log m - 0.3128
-        (:eq:`eq:sphere-minimum`).
+        :eq:`eq:sphere-minimum`.
     """
     scaled = d2 / bandwidth
     w = 1 / (1 + scaled)

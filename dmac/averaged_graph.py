@@ -225,7 +225,7 @@ class AveragedGraph:
     r"""The weighted average of graphs of blocks, :eq:`eq:averaged-graph`.
 
     :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive
-    semi-definite, since each :math:`S D^{-1} S^T` is (:eq:`eq:sample-graph`): its eigenvalues lie
+    semi-definite, since each :math:`S D^{-1} S^T` is :eq:`eq:sample-graph`: its eigenvalues lie
     in [0, 1], and the constant vector has the eigenvalue 1.
 
     Where a block does not know every sample, the sums of G's rows differ: each is the share

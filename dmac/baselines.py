@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def concatenate_views(views: Views) -> Matrix:
     """Rows of every view scaled to unit length, views side by side.
 
-    Squared distances then add up over the views (:eq:`eq:sum-of-views`).
+    Squared distances then add up over the views :eq:`eq:sum-of-views`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def concatenate_views(views: Views) -> Matrix:
 
 
 def whiten_views(views: Views, n_clusters: int) -> Array:
-    """Per view: unit rows, centred, whitened (:eq:`eq:whitening`), unit rows; then side by side.
+    """Per view: unit rows, centred, whitened :eq:`eq:whitening`, unit rows; then side by side.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) 
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
     :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whiten_views` views, their
-    closed-form anchor graph S (:eq:`eq:anchor-graph`),
+    closed-form anchor graph S :eq:`eq:anchor-graph`,
     the top c left singular vectors of :math:`S D_S^{-1/2}` (those are the eigenvectors of
     :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts). They solve
     :math:`\min \mathrm{Tr}(Z^T (I - G) Z)` under :math:`Z^T Z = I`: the structure preservation
-    loss (:eq:`eq:trace-form`) with its trivial solution, all rows the same, excluded by a
+    loss :eq:`eq:trace-form` with its trivial solution, all rows the same, excluded by a
     constraint (one column may be constant, the others are orthogonal to it). Anchors in spectral
     clustering: Chen and Cai 2011; unit rows before k-means: Ng et al. 2001.
 

@@ -231,7 +231,7 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:  # whole or not at all
             with open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
+                writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["sample", "cluster"])
                 writer.writerows(zip(names, labels.tolist()))
             os.replace(temporary, path)

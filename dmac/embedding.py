@@ -126,7 +126,7 @@ class ViewDecoder(nn.Module):
     """The mirror of `ViewEncoder`: fused (n, d) -> reconstructed view (n, d_a) of unit rows.
 
     Its input is the *fused* embedding, so every view has to be found in the consensus
-    (:eq:`eq:reconstruction`).
+    :eq:`eq:reconstruction`.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     ) -> Self:
         """Embed the samples as the recipe says, and cluster the embedding.
 
-        A trained recipe pre-trains, trains on the joint loss (:eq:`eq:joint-loss`) and takes the
+        A trained recipe pre-trains, trains on the joint loss :eq:`eq:joint-loss` and takes the
         last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
         (:func:`dmac.spectral.fit_spectral`).
 
@@ -371,8 +371,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         numpy.ndarray of shape (n_new,), int64
         """
         z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
-        d2 = squared_distances(z, torch.as_tensor(self.cluster_centers_, dtype=torch.float64))
-        return representative_centers(self.cluster_centers_, self.labels_)[d2.argmin(1).numpy()]
+        centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
+        nearest = squared_distances(z, centers).argmin(1).numpy()
+        return representative_centers(self.cluster_centers_, self.labels_)[nearest]
 
     def save(self, path: PathLike) -> None:
         """Write the fitted estimator into the folder ``path`` (made if missing).

@@ -125,7 +125,7 @@ def suggest_n_clusters(
 ) -> Suggestion:
     r"""Suggest a number of clusters, without labels. It is a hint: read the page on it first.
 
-    The averaged graph G of the views (:eq:`eq:averaged-graph`) is drawn twice, from disjoint anchor
+    The averaged graph G of the views :eq:`eq:averaged-graph` is drawn twice, from disjoint anchor
     sets, and both are averaged. With eigenvalues
     :math:`1 = \lambda_1 \ge \lambda_2 \ge \dots` of the average, and the labels :math:`q_c` of
     k-means with c clusters on unit rows of the first c eigenvectors, the criteria of c are

@@ -112,7 +112,7 @@ class Recipe:
 
     # Encoders and their fusion.
     encoder: str = _field("mlp", _one_of("mlp", "residual", "linear"), """
-        d_a - hidden - d with leaky ReLUs (:eq:`eq:encoder`), a linear map plus such a correction,
+        d_a - hidden - d with leaky ReLUs :eq:`eq:encoder`, a linear map plus such a correction,
         or the map alone.""")
     closed_form_start: bool = _field(False, _FLAG, """
         Start the linear maps at :func:`dmac.structure.closed_form_projection`; it needs
@@ -128,7 +128,7 @@ class Recipe:
 
     # Pre-training and main training.
     pretrain_epochs: int = _field(1000, _at_least(0), """
-        Epochs of the pre-training from the fused embedding (:eq:`eq:reconstruction`).""")
+        Epochs of the pre-training from the fused embedding :eq:`eq:reconstruction`.""")
     pretrain_lr: float = _field(1e-3, _POSITIVE, "RMSprop step of the pre-training.")
     epochs: int = _field(50, _at_least(0), "Epochs of the main training.")
     lr: float = _field(5e-3, _POSITIVE, "First step size of the main training.")
@@ -154,13 +154,13 @@ class Recipe:
         """)
     vote_weight: float = _field(0.0, _NON_NEGATIVE, """
         The embedding's vote, with anchors in the views: in a graph of its own the unit rows of the
-        current Z, scaled to this length, join the views (:eq:`eq:vote-graph`). Its anchors are
+        current Z, scaled to this length, join the views :eq:`eq:vote-graph`. Its anchors are
         random samples, drawn anew every epoch.""")
     vote_share: float = _field(0.0, _SHARE, "Share of the structure loss taken on that graph.")
 
     # What becomes of them before the graph.
     perturbation: bool = _field(True, _FLAG, """
-        Whether the generator moves the k-means anchors (:eq:`eq:reparameterisation`); False with
+        Whether the generator moves the k-means anchors :eq:`eq:reparameterisation`; False with
         ``al_weight=0`` is the paper's "wo/PD".""")
     sigma: str = _field("relu", _one_of("relu", "softplus", "spread"), """
         What keeps the deviation of the perturbation from being negative; "spread" takes a learned
@@ -171,7 +171,7 @@ class Recipe:
 
     # Anchor graph and its convolution.
     n_neighbors: int = _field(5, _at_least(1), """
-        k of the anchor graph (:eq:`eq:anchor-graph`) in the first epoch.""")
+        k of the anchor graph :eq:`eq:anchor-graph` in the first epoch.""")
     neighbor_period: int = _field(20, _at_least(0), """
         Epochs after which k changes (:func:`dmac.training.neighbors_at`); 0 keeps k.""")
     neighbor_delay: int = _field(0, _at_least(0), """
@@ -181,20 +181,20 @@ class Recipe:
     detach_graph: bool = _field(False, _FLAG, """
         Treat the anchor graph as a constant in the structure loss.""")
     agcn_dim: int = _field(16, _at_least(1), """
-        Hidden width of the anchor graph convolution d - agcn_dim - c (:eq:`eq:agcn`).""")
+        Hidden width of the anchor graph convolution d - agcn_dim - c :eq:`eq:agcn`.""")
 
     # The three losses: their forms, and their weights in the joint loss.
     mutual_information: str = _field("per_row", _one_of("per_row", "joint"), """
         Reading of the consistency loss (:mod:`dmac.consistency`): :eq:`eq:per-row` or
         :eq:`eq:joint-over-anchors`.""")
     al_form: str = _field("entropy", _one_of("entropy", "balanced"), """
-        The paper's entropy (:eq:`eq:anchor-learning`), or with a bandwidth from the data and all
+        The paper's entropy :eq:`eq:anchor-learning`, or with a bandwidth from the data and all
         anchors kept in use (:func:`dmac.anchors.anchor_learning_loss`).""")
     sp_form: str = _field("trace", _one_of("pairs", "trace", "mean"), """
-        Double sum over pairs (:eq:`eq:pairs-form`, twice the trace), trace (:eq:`eq:trace-form`),
+        Double sum over pairs (:eq:`eq:pairs-form`, twice the trace), trace :eq:`eq:trace-form`,
         or trace divided by n.""")
     al_weight: float = _field(1.0, _NON_NEGATIVE, """
-        Weight of the anchor learning loss in the joint loss (:eq:`eq:joint-loss`).""")
+        Weight of the anchor learning loss in the joint loss :eq:`eq:joint-loss`.""")
     cm_weight: float = _field(1e3, _NON_NEGATIVE, """
         Weight of the consistency loss. The paper uses its letters for this weight and the next
         both ways round.""")
@@ -277,7 +277,7 @@ class Recipe:
 
 #: The equations read literally. What the paper leaves open (widths, k, lr) is taken from
 #: `RELEASED`; nothing is normalised inside the network, nothing is pre-trained, the structure loss
-#: is the double sum (:eq:`eq:pairs-form`), and the 100 iterations are the paper's maximum.
+#: is the double sum :eq:`eq:pairs-form`, and the 100 iterations are the paper's maximum.
 PUBLISHED = Recipe(
     name="published",
     normalize_embedding=False,
@@ -304,8 +304,8 @@ PUBLISHED = Recipe(
 RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 
 #: What the book made of the network, one setting for all data; chapter 14 derives it. Its
-#: fusion excludes that all samples coincide (:eq:`eq:orthonormal-fusion`), and its graph is
-#: averaged over anchor sets and over the views and the embedding itself (:eq:`eq:vote-graph`).
+#: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
+#: averaged over anchor sets and over the views and the embedding itself :eq:`eq:vote-graph`.
 #: The paper's perturbation, anchor learning loss and mutual information are switched off: in the
 #: paired comparison (:data:`dmac.experiments.switches.IDEAS`) none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,

@@ -62,7 +62,7 @@ def anchor_graph(z: Tensor, u: Tensor, k: int) -> Tensor:
 
 
 def gamma(d: Tensor, k: int) -> Tensor:
-    """The gamma of each row that gives k neighbours (:eq:`eq:row-problem`): (n, m) -> (n,)."""
+    """The gamma of each row that gives k neighbours :eq:`eq:row-problem`: (n, m) -> (n,)."""
     nearest = torch.sort(d, dim=1).values[:, : k + 1]
     return (k * nearest[:, k] - nearest[:, :k].sum(1)) / 2
 

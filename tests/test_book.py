@@ -99,6 +99,36 @@ def test_no_line_of_code_is_cut_off(browser, book):
     assert found == {name: [] for name in PAGES}
 
 
+def test_no_line_begins_with_the_comma_of_a_formula(browser, book):
+    page = browser.new_page()
+    chromium.visit(page, f"{book}book/02_embedding.html")
+    alone = page.evaluate(
+        """[...document.querySelectorAll("article span.math")]
+            .filter((one) => /^[.,;:)]/.test(one.nextSibling?.data ?? ""))
+            .map((one) => getComputedStyle(one.parentElement).whiteSpace)"""
+    )
+    assert len(alone) > 10 and set(alone) == {"nowrap"}
+
+
+def test_first_column_stays_in_sight_on_a_telephone(browser, book):
+    page = browser.new_page()
+    chromium.resize(page, 390)
+    chromium.visit(page, f"{book}book/experiments/01_comparison.html")
+    left = "(one) => one.getBoundingClientRect().left"
+    places = page.evaluate(
+        f"""(() => {{
+            const box = [...document.querySelectorAll("article .text_html")]
+                .find((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 100);
+            const cells = box.querySelectorAll("tbody tr:first-child > *");
+            const before = [cells[0], cells[1]].map({left});
+            box.scrollLeft = 100;
+            return [before, [cells[0], cells[1]].map({left})];
+        }})()"""
+    )
+    (name, value), (name_after, value_after) = places
+    assert name_after == name and value_after == value - 100
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(browser, book, scheme):
     page = browser.new_page(color_scheme=scheme)
@@ -200,5 +230,5 @@ def test_pdf_shows_what_the_screen_folds(pdf):
     exercises = next(page for title, page in places(pdf) if title.endswith("Exercises"))
     pages = [*pdf.pages[start : start + 4], *pdf.pages[exercises : exercises + 3]]
     text = plain(" ".join(page.extract_text() for page in pages))
-    assert "plt.subplots(" in text and "code cell source" not in text
+    assert "plt.subplots(" in text and "Show the code" not in text
     assert "Solution to Exercise" in text and "Click to show" not in text

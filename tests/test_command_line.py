@@ -47,6 +47,7 @@ def test_fit_writes_what_the_estimator_finds(call):
     expected = dmac.DMAC(3, random_state=0).fit_predict(VIEWS)
     names, labels = table("labels.csv")
     assert names == [str(i) for i in range(1, 61)] and labels == expected.tolist()
+    assert Path("labels.csv").read_bytes().startswith(b"sample,cluster\n1,")  # as `head` shows it
     code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv")
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")

@@ -54,7 +54,7 @@ def epoch_work(
     r"""Multiplications of an epoch, about: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`.
 
     The first sum is that of the encoders, the second that of the distances to the anchors, which
-    in the embedding have the width d for every view (:eq:`eq:epoch-operations`).
+    in the embedding have the width d for every view :eq:`eq:epoch-operations`.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class RowNormalizer:
 
     .. math:: x_i \leftarrow x_i / \max(\|x_i\|_2, \varepsilon),
 
-    after which squared distances are two minus twice the cosine (:eq:`eq:unit-distance`).
+    after which squared distances are two minus twice the cosine :eq:`eq:unit-distance`.
     The floor :math:`\varepsilon` is :math:`10^{-6}` times the median norm of the non-zero
     training rows. A zero row stays zero (plain division gives 0/0), and a row that is numerically
     zero stays near zero instead of becoming a unit vector of rounding noise. Both occur: in the
@@ -127,8 +127,8 @@ class Whitening:
     .. math:: h = \sqrt n \, \Sigma_r^{-1} V_r^T (x - \bar x),
 
     so that the training rows become :math:`H = \sqrt n \, U_r`, with mean 0 and
-    :math:`H^T H / n = I` (:eq:`eq:whitening`); with all components, distances between the rows
-    of H are Mahalanobis distances (:eq:`eq:mahalanobis`).
+    :math:`H^T H / n = I` :eq:`eq:whitening`; with all components, distances between the rows
+    of H are Mahalanobis distances :eq:`eq:mahalanobis`.
 
     With a ridge :math:`\rho` the divisor :math:`\sigma_j`, the standard
     deviation along direction j, becomes :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (the mean

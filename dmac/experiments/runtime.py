@@ -67,7 +67,7 @@ def plot_seconds(timings):
     axis.set_xscale("log")
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("seconds an epoch")
+    axis.set_xlabel("seconds per epoch")
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
@@ -89,7 +89,7 @@ def plot_growth(timings):
         ends = np.array([large.n.min(), large.n.max()])
         fit = middle["median"] * (ends / middle["n"]) ** slope
         axis.loglog(ends, fit, color="grey", linewidth=1)
-    axis.set(xlabel="samples n", ylabel="seconds an epoch")
+    axis.set(xlabel="samples n", ylabel="seconds per epoch")
     axis.legend()
     return figure, pd.DataFrame(fits).T
 

@@ -25,15 +25,15 @@ class Outcome:
     Attributes
     ----------
     labels : numpy.ndarray of shape (n,)
-        Integers from 0. There may be more or fewer of them than clusters were asked for, where the
-        method reads them off a graph.
+        Integers from 0. There may be more or fewer of them than clusters were asked
+        for, where the method reads them off a graph.
     embedding : numpy.ndarray of shape (n, d) or None
     graph : numpy.ndarray or scipy.sparse matrix of shape (n, n) or (n, m), or None
     history : list
-        One record (a dataclass or a number) an iteration.
+        One record (a dataclass or a number) per iteration.
     bipartite : bool
-        Whether the columns of the graph are anchors, of which there may be as many as samples.
-        Otherwise they are the samples, in the order of the rows.
+        Whether the columns of the graph are anchors, of which there may be as many as
+        samples. Otherwise they are the samples, in the order of the rows.
     """
 
     labels: np.ndarray

@@ -61,7 +61,8 @@ def structure_guided_loss(h, consensus, s, temperature=0.5):
     partner = torch.arange(2 * b, device=h.device).roll(b)
     keep = torch.ones_like(logits).scatter(1, partner[:, None], 0.0)
     logits = logits * (1 - keep * s.repeat(2, 2))
-    logits = logits.masked_fill(torch.eye(2 * b, dtype=torch.bool, device=h.device), -math.inf)
+    itself = torch.eye(2 * b, dtype=torch.bool, device=h.device)
+    logits = logits.masked_fill(itself, -math.inf)
     return F.cross_entropy(logits, partner)
 
 
