@@ -17,7 +17,7 @@ BASE_URL = "https://raw.githubusercontent.com"
 TITLES = {"mfeat": "HandWritten"}
 
 
-def title_of(name):
+def title_of(name: str) -> str:
     """The name of a data set in tables and figures: one for both copies of the same samples.
 
     Parameters
