@@ -36,6 +36,12 @@ def test_stored_table_has_every_file_of_the_core_and_their_sum():
     assert too_few(table, LEAST) is None
 
 
+def test_no_line_of_the_core_is_left_out():
+    """The page says so; a pragma would raise the number without a test."""
+    assert not [name for name in core() if "pragma: no" in (ROOT / name).read_text("utf-8")]
+    assert not re.search("^exclude", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+
+
 def test_make_coverage_runs_the_tests_of_the_core():
     """Test files that it leaves out exist, and none has the name of a module of the core."""
     makefile = (ROOT / "Makefile").read_text()
