@@ -167,6 +167,7 @@ def imported(folder):
 
 # Imported where they are at hand, or by the pages of the book alone.
 OPTIONAL = {"triton", "pandas", "matplotlib", "umap", "IPython", "myst_nb", "anndata", "mudata"}
+OPTIONAL |= {"PIL"}  # of matplotlib
 
 
 def test_core_dependencies_are_what_is_imported():
