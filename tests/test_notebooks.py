@@ -77,7 +77,6 @@ LONGER = {
     "04_anchor_graph": 31_700,
     "06_consistency": 26_900,
     "07_structure": 25_400,
-    "08_training": 30_400,
     "11_recipes": 25_200,
     "12_your_data": 26_000,
     "13_the_field": 33_400,
