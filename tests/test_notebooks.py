@@ -73,7 +73,6 @@ def mentioned_names(cells):
 #: Bytes of the sources of all cells of a chapter, and what the longer ones have at most.
 LENGTH = 25_000
 LONGER = {
-    "02_embedding": 27_300,
     "04_anchor_graph": 31_700,
     "06_consistency": 26_900,
     "07_structure": 25_400,

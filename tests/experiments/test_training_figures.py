@@ -19,7 +19,8 @@ def closed():
 def test_encoders_are_dots_and_predictions_are_curves():
     before, cosines = np.array([0.1, 0.2]), np.linspace(-0.5, 1, 4)
     after = [before + shift for shift in (0.3, 0.4, 0.5)]
-    (axis,) = training_figures.plot_cosine_map(before, after, cosines, [cosines**2, cosines / 2]).axes
+    curves = [cosines**2, cosines / 2]
+    (axis,) = training_figures.plot_cosine_map(before, after, cosines, curves).axes
     *dots, predicted, without, unchanged = axis.lines
     assert [line.get_marker() for line in dots] == ["o"] * 3
     np.testing.assert_array_equal(dots[2].get_ydata(), after[2])
