@@ -1,13 +1,16 @@
 """Published numbers of the other systems beside ours and the best of a grid, for chapter 13.
 
+What a fit of each takes, and what was tried where a published number is missed, are here too.
 Functions that format return text; the others return numbers, in %.
 """
 
 import pandas as pd
 
+from dmac import peers
 from dmac.experiments import field, paper, records
 from dmac.experiments.compare import NOTHING
 from dmac.experiments.run import PEERS, peer_settings
+from dmac.experiments.tables import format_number
 
 
 def beside_published(runs, grids, metric="acc"):
@@ -74,6 +77,64 @@ def format_published(runs, grids):
             columns[metric.upper(), name] = text
     columns["", "seeds"] = table.seeds
     return pd.DataFrame(columns)
+
+
+def format_trials(trials):
+    """Means over the seeds of what was tried, in %, and how many seeds there are.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        As `read_published` returns them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per variant and data set.
+    """
+    groups = trials.groupby(["variant", "dataset"], observed=True)
+    means = groups[["acc", "nmi"]].mean().rename(columns=str.upper)
+    return means.join(groups.size().rename("seeds")).round(1).rename_axis([None, None])
+
+
+def estimate_memory(sizes, n_features, n_clusters=10):
+    """What a fit of each of the nine systems will take, in GiB.
+
+    Parameters
+    ----------
+    sizes : iterable of int
+        Numbers of samples.
+    n_features : list of int
+        Of each view.
+    n_clusters : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per system, one column per size.
+    """
+    return pd.DataFrame({
+        n: {
+            name: system(n_clusters).memory(n, n_features) / 2**30
+            for name, system in peers.ALL.items()
+        }
+        for n in sizes
+    })
+
+
+def format_memory(memory):
+    """The table of `estimate_memory` as text: three digits above 1 GiB, else two decimals.
+
+    Parameters
+    ----------
+    memory : pandas.DataFrame
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    shown = memory.rename(columns="n = {:,}".format)
+    return shown.map(lambda x: format_number(x, 3) if x > 1 else f"{x:.2f}")
 
 
 def read_published(results=records.RESULTS):

@@ -1,8 +1,10 @@
 """Published numbers beside ours and the best of a grid."""
 
 import numpy as np
+import pandas as pd
 from toy_frames import frame, several
 
+from dmac import peers
 from dmac.experiments import field, field_tables, paper
 from dmac.experiments import records as experiments
 from dmac.experiments.run import peer_settings
@@ -31,6 +33,21 @@ def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     table = field_tables.format_published(frame(several("PIE", "LMVSC", [40.0, 44.0])), {})
     assert table.loc[("LMVSC", "PIE")].tolist() == ["36.3", "42.0", "–", "63.3", "52.0", "–", 2]
     assert table.loc[("SURER", "BBC")].tolist() == ["79.8", "–", "–", "64.2", "–", "–", 0]
+
+
+def test_trials_are_means_over_their_seeds():
+    runs = frame([*several("PIE", "a", [40.0, 44.0]), *several("BBC", "a", [7.0])])
+    table = field_tables.format_trials(runs)
+    assert table.loc[("a", "PIE"), ["ACC", "seeds"]].tolist() == [42.0, 2]
+    assert table.loc[("a", "BBC"), ["ACC", "seeds"]].tolist() == [7.0, 1]
+
+
+def test_memory_is_what_a_system_says_of_itself():
+    memory = field_tables.estimate_memory([100, 1000], [64] * 3)
+    assert list(memory.index) == list(peers.ALL) and list(memory) == [100, 1000]
+    assert memory.loc["GMC", 1000] == peers.GMC(10).memory(1000, [64] * 3) / 2**30
+    text = field_tables.format_memory(pd.DataFrame({1000: {"x": 0.123, "y": 1234.5}}))
+    assert text["n = 1,000"].tolist() == ["0.12", "1230"]
 
 
 def test_stored_runs_are_found_by_what_they_are(tmp_path):
