@@ -73,10 +73,8 @@ def mentioned_names(cells):
 #: Bytes of the sources of all cells of a chapter, and what the longer ones have at most.
 LENGTH = 25_000
 LONGER = {
-    "06_consistency": 26_900,
     "07_structure": 25_400,
     "11_recipes": 25_200,
-    "12_your_data": 26_000,
     "13_the_field": 33_400,
 }
 
