@@ -80,7 +80,6 @@ LONGER = {
     "08_training": 30_400,
     "11_recipes": 25_200,
     "12_your_data": 26_000,
-    "13_the_field": 33_400,
 }
 
 
