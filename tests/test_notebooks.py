@@ -75,7 +75,6 @@ LENGTH = 25_000
 LONGER = {
     "07_structure": 25_400,
     "11_recipes": 25_200,
-    "13_the_field": 33_400,
 }
 
 

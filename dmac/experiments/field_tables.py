@@ -56,6 +56,37 @@ def beside_published(runs, grids, metric="acc"):
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
+def measure_gaps(runs, grids, trials):
+    """How far ours are from what is published, and the runs that explain two of the gaps.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    grids : dict of str to pandas.DataFrame
+    trials : pandas.DataFrame
+        As `read_published` returns them.
+
+    Returns
+    -------
+    off : pandas.DataFrame
+        One row per system and data set, in points: ``acc`` and ``nmi`` at fixed settings minus
+        the published ones, ``best_acc`` and ``best_nmi`` of the best of the grid minus those.
+    small : pandas.Series
+        NMI of MSGL on PIE where rows have unit length and alpha is below 1.
+    unit : pandas.DataFrame
+        Runs of UDBGL on BBC with unit rows.
+    """
+    off = {}
+    for metric in ("acc", "nmi"):
+        table = beside_published(runs, grids, metric)
+        off[metric] = table.fixed - table.published
+        off[f"best_{metric}"] = table.oracle - table.published
+    points = grids["PIE"][grids["PIE"].method == "MSGL"]
+    small = points[[s["normalize"] and s["alpha"] < 1 for s in points.settings]].nmi
+    unit = trials[(trials.variant == "UDBGL, unit rows") & (trials.dataset == "BBC")]
+    return pd.DataFrame(off), small, unit
+
+
 def format_published(runs, grids):
     """The tables of `beside_published` for both metrics, as text; – where nothing is stored.
 

@@ -29,6 +29,25 @@ def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
     assert row.oracle == 42 and row.point == "the defaults"
 
 
+def test_gaps_are_ours_minus_what_is_published():
+    points = frame(several("PIE", "MSGL, a", [50.0, 52.0, 54.0]))
+    points["method"] = "MSGL"
+    points["settings"] = [
+        dict(normalize=True, alpha=0.1),
+        dict(normalize=True, alpha=1),
+        dict(normalize=False, alpha=0.1),
+    ]
+    runs = frame(several("PIE", "MSGL", [40.0, 44.0]))
+    trials = frame([
+        *several("BBC", "UDBGL, unit rows", [60.0]), *several("PIE", "UDBGL, unit rows", [20.0])
+    ])
+    off, small, unit = field_tables.measure_gaps(runs, {"PIE": points}, trials)
+    published = paper.value("PIE", "acc", "MSGL")
+    assert off.acc["MSGL", "PIE"] == 42 - published
+    assert off.best_acc["MSGL", "PIE"] == 52 - published
+    assert small.tolist() == points.nmi.tolist()[:1] and unit.acc.tolist() == [60.0]
+
+
 def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     table = field_tables.format_published(frame(several("PIE", "LMVSC", [40.0, 44.0])), {})
     assert table.loc[("LMVSC", "PIE")].tolist() == ["36.3", "42.0", "–", "63.3", "52.0", "–", 2]
