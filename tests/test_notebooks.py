@@ -75,7 +75,6 @@ LENGTH = 25_000
 LONGER = {
     "02_embedding": 27_300,
     "04_anchor_graph": 31_700,
-    "07_structure": 25_400,
     "08_training": 30_400,
     "11_recipes": 25_200,
     "13_the_field": 33_400,
