@@ -76,7 +76,6 @@ LONGER = {
     "02_embedding": 27_300,
     "04_anchor_graph": 31_700,
     "08_training": 30_400,
-    "11_recipes": 25_200,
     "13_the_field": 33_400,
 }
 
