@@ -70,23 +70,15 @@ def mentioned_names(cells):
         yield from re.findall(r"\{glue:text\}`([^`]*)`", "".join(cell["source"]))
 
 
-#: Bytes of the sources of all cells of a chapter, and what the longer ones have at most.
+#: Bytes of the sources of all cells of a chapter.
 LENGTH = 25_000
-LONGER = {
-    "07_structure": 25_400,
-    "11_recipes": 25_200,
-}
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_is_no_longer_than_a_reader_has_patience(chapter):
     cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
     length = sum(len("".join(cell["source"]).encode()) for cell in cells)
-    assert length <= LONGER.get(chapter.stem, LENGTH), "move code into a module, or cut"
-
-
-def test_the_longer_chapters_are_known():
-    assert set(LONGER) <= {path.stem for path in CHAPTERS} and min(LONGER.values()) > LENGTH
+    assert length <= LENGTH, "move code into a module, or cut"
 
 
 #: Where code names the copy of the numerals that it reads, and chapter 1 that explains it.
