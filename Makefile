@@ -45,7 +45,7 @@ help:
 	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
 	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
-	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (hours)"
+	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
 	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from dmac.spectral_model import Learned
     from dmac.trained_map import TrainedMap
 
+#: Entries of a block up to which its anchor sets are computed side by side: each copies the block.
+SIDE_BY_SIDE = 2**24
+
 
 @dataclass(frozen=True)
 class SpectralFit:
@@ -116,7 +119,8 @@ def fit_spectral(
             for block in blocks
         ]
         draws = [one for draws, _ in planned for one in draws]
-        if blocks[0].x.is_cuda or adjust is not None or parallel.shards():
+        large = max(block.x.numel() for block in blocks) > SIDE_BY_SIDE
+        if large or blocks[0].x.is_cuda or adjust is not None or parallel.shards():
             found = iter([one() for one in draws])  # in order: they draw, or wait for others
         else:
             found = iter(side_by_side(draws))

@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse
 
 import dmac
+from dmac import spectral
 from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.threads import exactly
 from dmac.persistence import NAME
 from dmac.recipes import CLOSED_FORM
 from dmac.refinement import FORMS
@@ -245,3 +247,13 @@ def test_a_model_saved_without_the_widths_of_views_is_read(tmp_path):
     assert read_tensors(path)[0].keys() == fewer.keys()
     for one in (older, dmac.DMAC.load(tmp_path)):
         np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)
+
+
+def test_large_blocks_are_taken_one_after_the_other(small_views, monkeypatch):
+    views, _ = small_views
+    with exactly(2):
+        beside = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
+        monkeypatch.setattr(spectral, "SIDE_BY_SIDE", 0)
+        monkeypatch.setattr(spectral, "side_by_side", None)  # calling it would fail
+        alone = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
+    np.testing.assert_array_equal(beside.labels_, alone.labels_)

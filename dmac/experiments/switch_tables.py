@@ -1,4 +1,4 @@
-"""Tables of chapter 15: what REVISED's parts and ideas are worth, and the steps on the way to it.
+"""Tables of chapters 14 and 15: what REVISED's parts and ideas are worth, and the way to it.
 
 They read frames of the groups in :mod:`dmac.experiments.switches`.
 """
