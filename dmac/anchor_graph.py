@@ -71,11 +71,11 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
 
 def sampled_products(indices: Tensor, x: Tensor, f: Tensor) -> Tensor:
     """The inner products x_i . f_j at the stored entries (i, j) alone: -> (n, k)."""
-    out = x.new_empty(indices.shape)
-    for rows in rows_in_cache(len(x)):
-        for h in range(indices.shape[1]):
-            out[rows, h] = (x[rows] * f[indices[rows, h]]).sum(1)
-    return out
+    # They are the gradient of `row_sums` by its weights, for which PyTorch has one kernel.
+    with torch.enable_grad():
+        weights = x.new_zeros(indices.shape, requires_grad=True)
+        rows = row_sums(indices, weights, f.detach())
+    return torch.autograd.grad(rows, weights, x.detach())[0]
 
 
 class _AnchorsToSamples(torch.autograd.Function):

@@ -17,11 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
 from dmac.compute import parallel
-from dmac.compute.distances import nearest
+from dmac.compute.lloyd import lloyd, means
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
 
     from dmac._types import Array, Integers
@@ -95,7 +93,7 @@ def kmeans_anchors(
     x = z.detach() - mean
     threshold = tol * parallel.mean_square(x)
     centres = _start(x, n_anchors, generator, max_iter, threshold)
-    return _lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
+    return lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
 
 
 class WarmAnchors:
@@ -126,9 +124,9 @@ class WarmAnchors:
         if self.assigned is None or self.centres is None:
             centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
-            centres, _ = _means(x, self.assigned, self.centres - mean)
+            centres, _ = means(x, self.assigned, self.centres - mean)
         passes = _passes(x, self.n_anchors, max_iter, self.assigned is not None)
-        centres, self.assigned = _lloyd(
+        centres, self.assigned = lloyd(
             x, centres, passes, threshold, self.assigned, relocate=True
         )
         self.centres = centres + mean
@@ -195,7 +193,7 @@ def improved_anchors(
     """Lloyd's iterations of `sample_anchors`, from given anchors: (m, d)."""
     x = x.detach() if among is None else x.detach()[among]
     mean = parallel.mean(x)
-    return _lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
+    return lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
 
 
 def representative_centers(centers: Array, labels: Array) -> Integers:
@@ -225,68 +223,12 @@ def _start(
     if n <= enough:
         return _seed_anchors(parallel.gather(x), m, generator)
     x = parallel.take(x, torch.randint(n, (enough,), generator=generator))
-    return _lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
+    return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
 
 
 def _passes(x: Tensor, m: int, max_iter: int, warm: bool = False) -> int:
     many = parallel.count(len(x)) > _SEED_SAMPLES * m
     return min(max_iter, _WARM_PASSES if warm else _FULL_PASSES) if many else max_iter
-
-
-def _means(
-    x: Tensor, assigned: Tensor, centres: Tensor, total: Callable[[Tensor], Tensor] = parallel.total
-) -> tuple[Tensor, Tensor]:
-    """The mean of every anchor's samples, and how many they are; without any it stays."""
-    counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
-    sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))
-    return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
-
-
-def _lloyd(
-    x: Tensor,
-    centres: Tensor,
-    max_iter: int,
-    threshold: float | Tensor,
-    assigned: Tensor | None = None,
-    relocate: bool = False,
-    alone: bool = False,
-) -> tuple[Tensor, Tensor | None]:
-    """Lloyd's iterations from given centres: the centres, and the anchor of every sample.
-
-    ``alone`` says that x is the same in every process.
-    """
-    total: Callable[[Tensor], Tensor] = parallel.total
-    everywhere: Callable[[bool], bool] = parallel.everywhere
-    if alone:
-        total, everywhere = lambda sums: sums, lambda flag: flag
-    for _ in range(max_iter):
-        d2, indices = nearest(x, centres)
-        if assigned is not None and everywhere(torch.equal(indices, assigned)):
-            break
-        assigned = indices
-        moved, counts = _means(x, assigned, centres, total)
-        if relocate:
-            moved = _relocate(x, d2, moved, (counts == 0).nonzero()[:, 0])
-        shift = (moved - centres).square().sum()
-        centres = moved
-        if shift <= threshold:
-            break
-    return centres, assigned
-
-
-def _relocate(x: Tensor, d2: Tensor, centres: Tensor, empty: Tensor) -> Tensor:
-    """Centres, of which the empty ones move to the samples farthest from their anchors."""
-    if not len(empty):
-        return centres
-    far = torch.topk(d2, min(len(empty), len(x)))
-    candidates = torch.cat([far.values[:, None], x[far.indices]], 1)
-    candidates = parallel.gather(candidates)
-    best = torch.topk(candidates[:, 0], min(len(empty), len(candidates)))
-    moved = centres.clone()
-    moved[empty[: len(best.indices)]] = torch.where(
-        best.values[:, None] > 0, candidates[best.indices, 1:], moved[empty[: len(best.indices)]]
-    )
-    return moved
 
 
 def _seed_anchors(x: Tensor, m: int, generator: torch.Generator) -> Tensor:

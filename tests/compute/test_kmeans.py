@@ -112,7 +112,7 @@ def test_warm_anchors_begin_with_kmeans_and_cost_one_pass_where_nothing_changed(
     assert torch.equal(first, kmeans_anchors(z, 30, torch.Generator().manual_seed(5), tol=0))
     passes = []
     whole = dmac.compute.distances.nearest
-    monkeypatch.setattr("dmac.compute.kmeans.nearest", lambda *a: passes.append(1) or whole(*a))
+    monkeypatch.setattr("dmac.compute.lloyd.nearest", lambda *a: passes.append(1) or whole(*a))
     torch.testing.assert_close(warm(2 * z + 1), 2 * first + 1)  # no assignment changes
     assert len(passes) == 1
 

@@ -1,0 +1,79 @@
+"""Lloyd's iterations: those that compare all with all, and what they leave out."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmac.compute import lloyd
+from dmac.compute.distances import nearest
+
+
+def plain(x, centres, passes):
+    """Every pass compares all with all."""
+    for _ in range(passes):
+        indices = torch.cdist(x, centres).argmin(1)
+        centres = torch.stack(
+            [x[indices == j].mean(0) if (indices == j).any() else u for j, u in enumerate(centres)]
+        )
+    return centres, indices
+
+
+def points(seed, n, d):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(n, d, generator=generator, dtype=torch.float64)
+
+
+@given(st.integers(0, 10**6), st.integers(20, 300), st.integers(1, 6), st.integers(1, 12))
+def test_the_iterations_are_those_that_compare_all_with_all(seed, n, d, passes):
+    x = points(seed, n, d)
+    centres, assigned = lloyd.lloyd(x, x[: n // 5 + 1], passes, -1.0)
+    by_all, indices = plain(x, x[: n // 5 + 1], passes)
+    assert torch.equal(assigned, indices)
+    torch.testing.assert_close(centres, by_all)
+
+
+@pytest.mark.parametrize("rows", [7, 64])
+def test_blocks_of_samples_change_nothing(rows, monkeypatch):
+    x = points(0, 300, 3)
+    whole = lloyd.lloyd(x, x[:40], 30, 0.0)
+    monkeypatch.setattr(lloyd, "_ROWS", rows)
+    for got, expected in zip(lloyd.lloyd(x, x[:40], 30, 0.0), whole):
+        torch.testing.assert_close(got, expected)
+
+
+def test_later_passes_compare_ever_less(monkeypatch):
+    x, compared = points(1, 2000, 4), []
+
+    def counted(samples, centres):
+        compared.append(len(samples) * len(centres) / (2000 * 100))
+        return nearest(samples, centres)
+
+    monkeypatch.setattr(lloyd, "nearest", counted)
+    passes = 60
+    lloyd.lloyd(x, x[:100], passes, -1.0)
+    assert compared[0] == 1
+    assert sum(compared) < passes / 2
+    assert compared[-1] < 0.2
+
+
+def test_duplicate_samples_and_centres_lose_nothing():
+    x = points(2, 10, 2).repeat(6, 1)
+    centres, assigned = lloyd.lloyd(x, torch.cat([x[:10], x[:3]]), 20, 0.0)
+    torch.testing.assert_close(centres[assigned], x)
+
+
+def test_a_centre_without_samples_moves_to_the_farthest_one_if_it_shall():
+    x = torch.tensor([[0.0], [0.1], [5.0], [5.1], [20.0]])
+    start = torch.tensor([[0.0], [5.0], [100.0]])
+    stays, _ = lloyd.lloyd(x, start, 10, 0.0)
+    moves, _ = lloyd.lloyd(x, start, 10, 0.0, relocate=True)
+    assert stays[2, 0] == 100
+    torch.testing.assert_close(moves.sort(0).values[:, 0], torch.tensor([0.05, 5.05, 20.0]))
+
+
+def test_centres_stay_where_they_are_without_a_pass():
+    x = points(3, 20, 2)
+    centres, assigned = lloyd.lloyd(x, x[:4], 0, 0.0)
+    assert torch.equal(centres, x[:4])
+    assert assigned is None
