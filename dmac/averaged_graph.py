@@ -216,9 +216,12 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     Weights that are all 0, as of plain levels in which all rows are the same, count as equal.
     """
     weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
-    shares = weights / weights.sum()
-    parts = [np.sqrt(p) * factor for factor, p in zip(factors, shares)]
-    return scipy.sparse.hstack(parts, "csr")
+    roots = np.sqrt(weights / weights.sum())
+    rows = scipy.sparse.hstack(factors, "csr")
+    # Not factor by factor, which would need all of them twice.
+    of_column = np.repeat(roots, [factor.shape[1] for factor in factors])
+    data = of_column[rows.indices] * rows.data
+    return scipy.sparse.csr_matrix((data, rows.indices, rows.indptr), rows.shape)
 
 
 class AveragedGraph:

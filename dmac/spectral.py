@@ -121,7 +121,7 @@ def fit_spectral(
         draws = [one for draws, _ in planned for one in draws]
         large = max(block.x.numel() for block in blocks) > SIDE_BY_SIDE
         if large or blocks[0].x.is_cuda or adjust is not None or parallel.shards():
-            found = iter([one() for one in draws])  # in order: they draw, or wait for others
+            found = (one() for one in draws)  # in order: they draw, or wait for others
         else:
             found = iter(side_by_side(draws))
         drawn = [joined_sets([next(found) for _ in draws], used) for draws, used in planned]
@@ -160,12 +160,16 @@ def fit_spectral(
                 of_voter, votes = draw(with_ballot(blocks, rows), True)
                 ballots.append((of_voter, learned))
                 voted.append(average(votes, weights))
+                del votes  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
+            del voted
         values, lift = graph.eigenpairs(count)
         stages.append(Stage(sets, ballots, values, lift))
         u = graph.rows @ lift
         if not i:
             agreement = _agreement(u[:, 1:c], graph, factors, blocks, v)
+            if recipe.refinement == "none":
+                factors = ()
         last = i == recipe.vote_rounds
         if last and recipe.trained_embedding:
             given = count, recipe.vote_ridge, recipe.trained_epochs, generator

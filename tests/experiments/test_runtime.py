@@ -54,24 +54,6 @@ def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
     assert runtime.format_whole_fits(runs).loc["A"].tolist() == ["7", "(0.12)", "–"]
 
 
-def test_the_best_of_every_kind_is_named_in_its_panel():
-    rows = [
-        *(r | {"fit_seconds": 1.0} for r in several("PIE", "DMAC, a", [90])),
-        *(r | {"fit_seconds": 9.0} for r in several("PIE", "DMAC, b", [95])),
-        *(r | {"fit_seconds": 2.0} for r in several("PIE", "k-means", [94])),
-        *(r | {"fit_seconds": 2.0} for r in several("BBC", "k-means", [40])),
-    ]
-    kinds = {"DMAC": ["DMAC, a", "DMAC, b"], "others": ["k-means", "never run"], "none": ["x"]}
-    figure = runtime.plot_accuracy_over_seconds(frame(rows, datasets=["PIE", "BBC", "NGs"]), kinds)
-    panels = figure.axes
-    assert [axis.get_title() for axis in panels[:3]] == ["PIE", "BBC", "NGs"]
-    names = [[text.get_text() for text in axis.texts] for axis in panels[:3]]
-    assert names == [["b", "k-means"], ["k-means"], []]
-    heights = [text.xyann[1] for text in panels[0].texts]
-    assert heights[0] - heights[1] > 10  # though the points are one apart
-    plt.close("all")
-
-
 def test_programmes_are_compared_by_the_seconds_of_a_sample():
     solver = {"seconds": 1.0, "gap": 1e-9}
     view = {
