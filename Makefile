@@ -43,7 +43,7 @@ help:
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
-	@echo "make bench  time every system on every shape, one after the other (forty minutes, idle machine)"
+	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (an hour and a half, idle machine)"
 	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"

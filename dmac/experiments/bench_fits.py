@@ -1,4 +1,4 @@
-r"""Whole fits: seconds from arrays to labels, every system on every data set, in one run.
+r"""Whole fits: seconds from arrays to labels, every system on every data set.
 
     python -m dmac.experiments.bench_fits --save notebooks/results/fits.json
 
