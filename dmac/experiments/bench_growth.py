@@ -3,7 +3,8 @@ r"""How whole fits grow with the number of samples, and what several processes n
     python -m dmac.experiments.bench_growth --save notebooks/results/growth.json
 
 fits three views of 64 features and ten clusters, ever more samples, each fit in a process of its
-own with two threads; then a sharded fit by two processes of one thread. ``notebooks/05_runtime.ipynb`` shows what is stored.
+own with two threads; then a sharded fit by two processes of one thread.
+``notebooks/05_runtime.ipynb`` shows what is stored.
 """
 
 import argparse
