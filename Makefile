@@ -43,7 +43,7 @@ help:
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
-	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (an hour and a half, idle machine)"
+	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (idle machine)"
 	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
@@ -137,9 +137,11 @@ KILLS ?= 50
 faults: $(READY)
 	DMAC_QUIET=1 $(BIN)/python scripts/faults.py --kills $(KILLS)
 
-# Stored in the repository, since timings need a machine that does nothing else.
+# Stored in the repository, since timings need a machine that does nothing else. The libraries beside
+# which fits are timed come first: without them their rows would be lost.
 bench: $(READY)
 	@mkdir -p _build
+	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
 	$(BIN)/python -m dmac.experiments.bench_simplex --save notebooks/results/simplex.json
 	rm -f notebooks/results/fits.json notebooks/results/growth.json
 	OMP_NUM_THREADS=2 $(BIN)/python -m dmac.experiments.epoch_parts --save notebooks/results/parts.json

@@ -8,7 +8,6 @@ is one with :math:`B^T` and one with B. Chapter 11 of the book derives it.
 from __future__ import annotations
 
 import functools
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
+from dmac.compute.factors import Products, side_by_side_factors
 from dmac.compute.kmeans import first_anchors, improved_anchors
 from dmac.compute.threads import blas_alone
 from dmac.scaling import assign
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
+# Samples at a time where connected parts are sought.
+_ROWS = 2**14
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
 
@@ -217,11 +219,7 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     """
     weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
     roots = np.sqrt(weights / weights.sum())
-    rows = scipy.sparse.hstack(factors, "csr")
-    # Not factor by factor, which would need all of them twice.
-    of_column = np.repeat(roots, [factor.shape[1] for factor in factors])
-    data = of_column[rows.indices] * rows.data
-    return scipy.sparse.csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+    return side_by_side_factors(factors, roots)
 
 
 class AveragedGraph:
@@ -253,19 +251,22 @@ class AveragedGraph:
 
     def __init__(self, factors: Sequence[Matrix], weights: Sequence[float]) -> None:
         self.rows = average(factors, weights)
-        self._columns = self.rows.T.tocsr()
-        # PyTorch takes all its threads for a product, SciPy one.
-        self._products = _tensor(self.rows), _tensor(self._columns)
+        self._products = Products(self.rows)
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
     def to_anchors(self, x: Array) -> Array:
         """B^T x: (n, d) -> (M, d), of the samples of all processes."""
-        return parallel.total(self._products[1] @ torch.as_tensor(x)).numpy()
+        return parallel.total(torch.as_tensor(self._products.back(x))).numpy()
+
+    def rows_to_anchors(self, x: Array, rows: slice) -> Array:
+        """The part of B^T x that some of this process's samples add: (b, d) -> (M, d)."""
+        whole = rows.stop - rows.start == self.rows.shape[0]
+        return (self._products if whole else Products(self.rows[rows])).back(x)
 
     def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
-        return (self._products[0] @ torch.as_tensor(self.to_anchors(x))).numpy()
+        return self._products.forward(self.to_anchors(x))
 
     def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
@@ -274,15 +275,16 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        anchors = np.arange(m)
-        of_samples, cut = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1) == 0
-        of_anchors, lost = self._columns.indices, self._columns.data == 0
-        starts, used = self._columns.indptr[:-1], np.diff(self._columns.indptr) > 0
+        indices, data = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1)
+        anchors, samples = np.arange(m), np.empty(n, int)
         while True:  # the smallest number of an anchor that can be reached
-            samples = np.where(cut, m, anchors[of_samples]).min(1)
             lowest = anchors.copy()
-            reached = np.minimum.reduceat(np.where(lost, m, samples[of_anchors]), starts[used])
-            lowest[used] = np.minimum(lowest[used], reached)
+            for start in range(0, n, _ROWS):
+                rows = slice(start, start + _ROWS)
+                used = data[rows] > 0
+                samples[rows] = np.where(used, anchors[indices[rows]], m).min(1)
+                of_entries = np.broadcast_to(samples[rows, None], used.shape)
+                np.minimum.at(lowest, indices[rows][used], of_entries[used])
             lowest = -parallel.largest(-torch.as_tensor(lowest)).numpy()
             if (lowest == anchors).all():
                 break
@@ -318,7 +320,8 @@ class AveragedGraph:
         more, values = count - known.shape[1], np.ones(known.shape[1])
         small = n <= _DENSE and n <= max(800, 25 * count)
         if more and small and parallel.shards() is None:
-            dense = inverse * (self.rows @ self._columns).toarray() * inverse.T - known @ known.T
+            dense = inverse * (self.rows @ self.rows.T.tocsr()).toarray() * inverse.T
+            dense -= known @ known.T
             found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:
 
@@ -339,13 +342,6 @@ class AveragedGraph:
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[mine][:, keep]) / values[keep]
         return values.clip(0, 1), lift
-
-
-def _tensor(matrix: Matrix) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are young
-        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
-        return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
 
 
 def _gather(x: Array) -> Array:

@@ -19,25 +19,25 @@ from dmac.compute.progress_bar import announce
 from dmac.compute.threads import side_by_side
 from dmac.refinement import Targets, refine, soft_assignments
 from dmac.spectral_filter import filtered, n_columns
-from dmac.spectral_model import SpectralModel, Stage, all_features, with_ballot
+from dmac.spectral_model import Features, SpectralModel, Stage, with_ballot
 from dmac.trained_map import trained_map
 from dmac.votes import ballot, learned_map, markov_stability, voters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from sklearn.cluster import KMeans
     from torch import Tensor
 
     from dmac._types import Array, Matrix
-    from dmac.averaged_graph import Adjust, AnchorSets
+    from dmac.averaged_graph import Adjust, AnchorSets, DrawnSet
     from dmac.blocks import Block
     from dmac.recipes import Recipe
     from dmac.spectral_model import Learned
     from dmac.trained_map import TrainedMap
 
-#: Entries of a block up to which its anchor sets are computed side by side: each copies the block.
+#: Entries of a block up to which all anchor sets are computed side by side: each copies its block.
 SIDE_BY_SIDE = 2**24
 
 
@@ -101,12 +101,13 @@ def fit_spectral(
     n = parallel.count(len(views[0]))
     blocks = blocks_of(views, widths, spreads, recipe)
     count = n_columns(n, c, recipe)
+    large = max(block.x.numel() for block in blocks) > SIDE_BY_SIDE or views[0].is_cuda
 
     def draw(
-        blocks: Sequence[Block], voting: bool, adjust: Callable[[Block], Adjust] | None = None
+        blocks: Iterable[Block], voting: bool, adjust: Callable[[Block], Adjust] | None = None
     ) -> tuple[list[AnchorSets], Sequence[Matrix]]:
-        planned = [
-            set_draws(
+        def planned(block: Block) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
+            return set_draws(
                 block.x,
                 n_sets(block, v, recipe, voting),
                 n_anchors,
@@ -116,16 +117,18 @@ def fit_spectral(
                 block.widths,
                 adjust and adjust(block),
             )
-            for block in blocks
-        ]
-        draws = [one for draws, _ in planned for one in draws]
-        large = max(block.x.numel() for block in blocks) > SIDE_BY_SIDE
-        if large or blocks[0].x.is_cuda or adjust is not None or parallel.shards():
-            found = (one() for one in draws)  # in order: they draw, or wait for others
+
+        if large or adjust is not None or parallel.shards():
+            pairs = []
+            for block in blocks:  # in order: they take memory, draw, or wait for others
+                draws, used = planned(block)
+                pairs.append(joined_sets([one() for one in draws], used))
+                del block, draws
         else:
-            found = iter(side_by_side(draws))
-        drawn = [joined_sets([next(found) for _ in draws], used) for draws, used in planned]
-        sets, factors = zip(*drawn)
+            plans = [planned(block) for block in blocks]
+            found = iter(side_by_side([one for draws, _ in plans for one in draws]))
+            pairs = [joined_sets([next(found) for _ in draws], used) for draws, used in plans]
+        sets, factors = zip(*pairs)
         return list(sets), factors
 
     weights = [block.weight for block in blocks]
@@ -133,7 +136,7 @@ def fit_spectral(
     sets, factors = draw(blocks, False)
     graph = first = AveragedGraph(factors, weights)
     m = sets[0].u.shape[1]  # fewer than asked for where many samples lack a view
-    features, base = all_features(views), first.rows
+    features, base = Features(views), first.rows
     stages: list[Stage] = []
     ballots: list[tuple[list[AnchorSets], Learned]] = []
     outcomes: list[tuple[Array, KMeans]] = []
@@ -155,7 +158,7 @@ def fit_spectral(
                     learned = learned_map(features, graph, c, recipe.vote_ridge)
                 if voter == "trained":
                     given = c, recipe.vote_ridge, recipe.trained_epochs, generator
-                    learned = trained_map(features, graph, *given)[0]
+                    learned = trained_map(features[:], graph, *given)[0]
                 rows = ballot(voter, u, values, features, learned, c, recipe)
                 of_voter, votes = draw(with_ballot(blocks, rows), True)
                 ballots.append((of_voter, learned))
@@ -173,8 +176,8 @@ def fit_spectral(
         last = i == recipe.vote_rounds
         if last and recipe.trained_embedding:
             given = count, recipe.vote_ridge, recipe.trained_epochs, generator
-            trained = trained_map(features, graph, *given)
-            u, values = trained[0](features), trained[1]
+            trained = trained_map(features[:], graph, *given)
+            u, values = trained[0](features[:]), trained[1]
         if i == 0 or last:
             z = _gather(filtered(u, values, c, recipe))
             outcomes.append((z, _cluster(z, c, recipe, generator)))

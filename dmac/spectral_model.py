@@ -19,7 +19,7 @@ from dmac.trained_map import TrainedMap
 from dmac.votes import ballot, beside, voters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Self, TypeAlias
 
     import numpy.typing as npt
@@ -107,10 +107,10 @@ class SpectralModel:
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
-        features = all_features(views)
+        features = Features(views)
         if self.trained is not None:
             mapping, ritz = self.trained
-            return torch.as_tensor(filtered(mapping(features), ritz, c, recipe))
+            return torch.as_tensor(filtered(mapping(features[:]), ritz, c, recipe))
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
@@ -180,19 +180,37 @@ class SpectralModel:
         return cls(recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement)
 
 
-def all_features(views: Sequence[Tensor]) -> Array:
-    """Prepared views side by side, divided by the root of their number: float64, (n, r)."""
-    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
+class Features:
+    """Prepared views side by side, divided by the root of their number: float64, (n, r).
+
+    They are made for the rows that are asked for, since all would be larger than the views.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, r_a)
+    """
+
+    def __init__(self, views: Sequence[Tensor]) -> None:
+        self._views = views
+
+    def __len__(self) -> int:
+        return len(self._views[0])
+
+    def __getitem__(self, rows: slice) -> Array:
+        parts = [x[rows] for x in self._views]
+        return (torch.cat(parts, 1).double() / len(parts) ** 0.5).cpu().numpy()
 
 
-def with_ballot(blocks: Sequence[Block], rows: Array) -> list[Block]:
-    """The blocks with the rows (n, q) of a ballot beside each."""
-    return [dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks]
+def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:
+    """The blocks with the rows (n, q) of a ballot beside each, one after the other."""
+    return (dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks)
 
 
-def _rows(blocks: Sequence[Block], sets: Sequence[AnchorSets], recipe: Recipe) -> Matrix:
-    factors = [rows_on(s, block.x, recipe.n_neighbors) for s, block in zip(sets, blocks)]
-    return average(factors, [block.weight for block in blocks])
+def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: Recipe) -> Matrix:
+    pairs = [
+        (rows_on(s, block.x, recipe.n_neighbors), block.weight) for s, block in zip(sets, blocks)
+    ]
+    return average(*zip(*pairs))
 
 
 def _sets_state(name: str, sets: Sequence[AnchorSets]) -> dict[str, Any]:

@@ -18,13 +18,23 @@ from dmac.compute import parallel
 from dmac.spectral_filter import filtered, unit_rows
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from torch import Tensor
 
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
     from dmac.recipes import Recipe
+
+    class Rows(Protocol):
+        """An array, or :class:`dmac.spectral_model.Features`."""
+
+        def __len__(self) -> int: ...
+        def __getitem__(self, rows: slice, /) -> Array: ...
+
+
+# Samples at a time whose features are there in float64.
+_ROWS = 2**14
 
 
 def voters(recipe: Recipe) -> tuple[str, ...]:
@@ -37,7 +47,7 @@ def ballot(
     voter: str,
     u: Array,
     values: Array,
-    features: Array,
+    features: Rows,
     weight: Any,
     c: int,
     recipe: Recipe,
@@ -53,7 +63,7 @@ def ballot(
         Eigenvectors of the graph so far.
     values : numpy.ndarray of shape (K,)
     features : numpy.ndarray of shape (n, r)
-        All features side by side.
+        All features side by side, or what gives slices of their rows.
     weight : numpy.ndarray of shape (r + 1, c), callable or None
         From `learned_map`; or the map that was trained.
     c : int
@@ -66,14 +76,15 @@ def ballot(
     """
     if voter == "filtered":
         return recipe.vote_weight * filtered(u, values, c, recipe)
-    if voter == "trained":
-        return recipe.vote_weight * unit_rows(weight(features))
-    if voter == "learned":
-        return recipe.vote_weight * unit_rows(features @ weight[:-1] + weight[-1])
+    if voter in ("learned", "trained"):
+        parts = (features[rows] for rows in _row_blocks(len(features)))
+        trained = voter == "trained"
+        found = [weight(f) if trained else f @ weight[:-1] + weight[-1] for f in parts]
+        return recipe.vote_weight * unit_rows(np.concatenate(found))
     return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
 
 
-def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> Array:
+def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> Array:
     r"""Linear functions of all views' features, smooth on the averaged graph: :eq:`eq:learned-map`.
 
     With :math:`F = [H, 1]` the c leading solutions of
@@ -88,7 +99,7 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     Parameters
     ----------
     features : numpy.ndarray of shape (n, r)
-        H, of this process's samples.
+        H, of this process's samples, or what gives slices of their rows.
     graph : dmac.averaged_graph.AveragedGraph
         G.
     c : int
@@ -100,17 +111,27 @@ def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> 
     numpy.ndarray of shape (r + 1, c)
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
-    f = np.column_stack([features, np.ones(len(features))])
-    n = parallel.count(len(f))
-    moment = parallel.total(torch.as_tensor(f.T @ (graph.shares[:, None] * f))).numpy() / n
+    n = parallel.count(len(features))
+    moment: Any = 0.0
+    carried: Any = 0.0  # F^T G F is its square
+    for rows in _row_blocks(len(features)):
+        f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
+        moment += f.T @ (graph.shares[rows, None] * f)
+        carried += graph.rows_to_anchors(f, rows)
+    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in (moment, carried))
+    moment = moment / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
-    carried = graph.to_anchors(f)  # F^T G F is its square
     smoothed = carried.T @ carried / n
     count = min(c, len(moment))
     last = [len(moment) - count, len(moment) - 1]
     w = eigh(smoothed, moment, subset_by_index=last)[1]
     w = w[:, ::-1]
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
+
+
+def _row_blocks(n: int) -> list[slice]:
+    """Slices of n rows: features in float64, all at once, would be larger than the views."""
+    return [slice(start, min(start + _ROWS, n)) for start in range(0, max(n, 1), _ROWS)]
 
 
 def beside(x: Tensor, rows: Array) -> Tensor:

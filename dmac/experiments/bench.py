@@ -237,13 +237,13 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     recipe = dataclasses.replace(recipe, epochs=epochs)
     generator = torch.Generator().manual_seed(0)
     width = round(recipe.components * c) or None
-    prepared = [
-        ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(x)
-        for x in check_views(views)
-    ]
-    if system.endswith("dense first layer") or system == "first layer, dense":
-        prepared = [x if isinstance(x, np.ndarray) else x.toarray() for x in prepared]
-    views = [view_tensor(x, torch.float32, device) for x in prepared]
+    given, views = check_views(views), []
+    while given:  # each in turn, as a fit does: float64 takes twice the memory
+        x = ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(given.pop(0))
+        if system.endswith("dense first layer") or system == "first layer, dense":
+            x = x if isinstance(x, np.ndarray) else x.toarray()
+        views.append(view_tensor(x, torch.float32, device))
+    del x
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
     network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)

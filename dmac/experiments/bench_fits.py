@@ -2,13 +2,13 @@ r"""Whole fits: seconds from arrays to labels, every system on every data set.
 
     python -m dmac.experiments.bench_fits --save notebooks/results/fits.json
 
-Each data set and number of threads has a process of its own, which fits one system after the other;
-a fit that takes longer than the limit is stopped. What is in the file is not timed again, so an
-interrupted run goes on. ``notebooks/05_runtime.ipynb`` shows what is stored.
+Each data set and number of threads has a process of its own, which fits one system after the other.
+A fit that takes longer than the limit is stopped, and that system is not begun on data sets that
+have no fewer samples and no fewer views. What is in the file is not timed again, so an interrupted
+run goes on. ``notebooks/05_runtime.ipynb`` shows what is stored.
 """
 
 import argparse
-import datetime
 import json
 import os
 import signal
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import dmac
+from dmac.data.datasets import DATASETS
 from dmac.experiments import libraries, plan, provenance
 from dmac.experiments.bench import synthetic_views
 from dmac.experiments.run import LIBRARIES, METHODS, Spec, make_run
@@ -136,10 +137,33 @@ def installed(names):
     ]
 
 
+def stopped_on(system, dataset, fits):
+    """A data set with at most as many samples and views on which a system was stopped, or None.
+
+    Parameters
+    ----------
+    system, dataset : str
+    fits : list of dict
+        Records, as of `fit_all`.
+
+    Returns
+    -------
+    str or None
+    """
+    here = DATASETS.get(dataset)
+    for one in fits:
+        other = DATASETS.get(one["dataset"])
+        stopped = one["system"] == system and one.get("error", "").startswith("more than")
+        if stopped and here and other and other.n_samples <= here.n_samples:
+            if len(other.dims) <= len(here.dims):
+                return one["dataset"]
+    return None
+
+
 def measure(path, datasets, names, threads=(1, 2), limit=LIMIT, report=print):
     """Time what a file lacks, and store each record as soon as it is there.
 
-    A system that was stopped with one thread is not begun with two.
+    A system that was stopped with one thread is not begun with two, and see `stopped_on`.
 
     Parameters
     ----------
@@ -158,6 +182,13 @@ def measure(path, datasets, names, threads=(1, 2), limit=LIMIT, report=print):
     """
     path = Path(path)
     stored = json.loads(path.read_text()) if path.exists() else {"fits": []}
+
+    def keep(record):
+        stored["fits"].append(record | {"load": round(os.getloadavg()[0], 2)})
+        stored["machine"] = provenance.machine()
+        path.write_text(json.dumps(stored, indent=1) + "\n")
+        report(stored["fits"][-1])
+
     for dataset in datasets:
         for number in threads:
             have = {
@@ -167,16 +198,14 @@ def measure(path, datasets, names, threads=(1, 2), limit=LIMIT, report=print):
                 and (record["threads"] == number or "error" in record)
             }
             lacking = [name for name in installed(names) if name not in have]
-            for record in run_child(dataset, lacking, number, limit):
-                record["load"] = round(os.getloadavg()[0], 2)
-                stored["fits"].append(record)
-                stored["machine"] = {
-                    "processor": provenance.processor(),
-                    "cores": os.cpu_count(),
-                    "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                }
-                path.write_text(json.dumps(stored, indent=1) + "\n")
-                report(record)
+            before = {name: stopped_on(name, dataset, stored["fits"]) for name in lacking}
+            for name, other in before.items():
+                if other is not None:
+                    record = {"system": name, "dataset": dataset, "threads": number}
+                    keep(record | {"error": f"more than {limit:g} s on {other}, not begun here"})
+            begun = [name for name in lacking if before[name] is None]
+            for record in run_child(dataset, begun, number, limit):
+                keep(record)
     return stored
 
 
@@ -198,6 +227,8 @@ def main():
         fit_all(given.child, given.systems, given.threads[0], given.limit, emit)
         return
     datasets = given.datasets or [name for name in dmac.available() if name != "mfeat"]
+    # Small ones first, since what was stopped there is not begun on larger ones.
+    datasets.sort(key=lambda name: DATASETS[name].n_samples if name in DATASETS else 0)
     measure(given.save, datasets, given.systems, given.threads, given.limit)
 
 

@@ -10,7 +10,6 @@ own with two threads; then a sharded fit by two processes of one thread.
 import argparse
 import contextlib
 import dataclasses
-import datetime
 import json
 import math
 import os
@@ -33,8 +32,7 @@ from dmac.recipes import CLOSED_FORM, REVISED
 RECIPES = {"CLOSED_FORM": CLOSED_FORM, "REVISED": REVISED}
 #: Samples of each fit, by recipe and by whether the number of anchors is fixed.
 SIZES = {
-    # A million would need 25 GB.
-    ("CLOSED_FORM", True): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000),
+    ("CLOSED_FORM", True): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
     ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000),
     ("REVISED", True): (1_000, 3_000, 10_000, 30_000, 100_000),
     ("REVISED", False): (1_000, 3_000, 10_000, 30_000),
@@ -185,11 +183,7 @@ def measure(path, sizes, sharded, report=print):
 
     def keep(record, where):
         stored[where].append(record | {"load": round(os.getloadavg()[0], 2)})
-        stored["machine"] = {
-            "processor": provenance.processor(),
-            "cores": os.cpu_count(),
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        }
+        stored["machine"] = provenance.machine()
         path.write_text(json.dumps(stored, indent=1) + "\n")
         report(stored[where][-1])
 
@@ -223,7 +217,7 @@ def main():
     """Entry point of ``python -m dmac.experiments.bench_growth``."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", type=Path, default=Path("growth.json"), help="the .json file")
-    parser.add_argument("--most", type=int, default=300_000, help="samples, at most so many")
+    parser.add_argument("--most", type=int, default=1_000_000, help="samples, at most so many")
     parser.add_argument("--sharded", nargs="*", type=int, default=[300_000], help="samples")
     parser.add_argument("--threads", type=int, default=2, help=argparse.SUPPRESS)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)

@@ -8,7 +8,6 @@ stored.
 """
 
 import argparse
-import datetime
 import json
 import os
 import time
@@ -191,11 +190,8 @@ def measure(shape="ALOI", n_anchors=100, n_samples=500, threads=2):
         "n_samples": n_samples,
         "threads": threads,
         "views": views,
-        "processor": provenance.processor(),
-        "cores": os.cpu_count(),
         "load": [round(before, 2), round(os.getloadavg()[0], 2)],
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
+    } | provenance.machine()
 
 
 def main():

@@ -8,7 +8,6 @@ times RELEASED on data sets and shapes, one after the other in processes of thei
 
 import argparse
 import contextlib
-import datetime
 import json
 import os
 import statistics
@@ -212,11 +211,7 @@ def measure(path, jobs=JOBS, threads=2, report=print):
     for job in jobs:
         record = measure_alone(*job, threads)
         stored["epochs"].append(record | {"load": round(os.getloadavg()[0], 2)})
-        stored["machine"] = {
-            "processor": provenance.processor(),
-            "cores": os.cpu_count(),
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        }
+        stored["machine"] = provenance.machine()
         Path(path).write_text(json.dumps(stored, indent=1) + "\n")
         report(record)
     stored["beside"] = busy_seconds(threads=threads)

@@ -1,6 +1,7 @@
 """What made a number: the code, the versions, the machine, the data, and what it cost."""
 
 import ast
+import datetime
 import functools
 import hashlib
 import io
@@ -118,6 +119,15 @@ def processor():
         return platform.processor() or platform.machine()
     names = [line.split(":", 1)[1] for line in text.splitlines() if line.startswith("model name")]
     return names[0].strip() if names else platform.machine()
+
+
+def machine():
+    """Where and when a timing was made: ``processor``, ``cores`` and ``date`` (UTC)."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
 
 
 #: Variables of the environment that choose the instructions of torch and its libraries.

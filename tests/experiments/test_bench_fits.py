@@ -57,6 +57,25 @@ def test_an_error_of_a_system_is_its_record(monkeypatch):
     ]
 
 
+def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
+    stopped = {"system": "GMC", "dataset": "HW2sources", "threads": 1, "error": "more than 9 s"}
+    of = bench_fits.stopped_on
+    assert of("GMC", "HandWritten", [stopped]) == "HW2sources"  # as many samples, more views
+    assert of("GMC", "MNIST-4", [stopped]) == "HW2sources"
+    assert of("GMC", "BBC", [stopped]) is None and of("MSGL", "MNIST-4", [stopped]) is None
+    assert of("GMC", "MNIST-4", [stopped | {"dataset": "HandWritten"}]) is None  # six views
+    assert of("GMC", "MNIST-4", [stopped | {"error": "ValueError: no"}]) is None
+
+    monkeypatch.setattr(bench_fits, "run_child", lambda *given: iter(()))
+    path = tmp_path / "fits.json"
+    path.write_text(json.dumps({"fits": [stopped]}))
+    found = bench_fits.measure(path, ["MNIST-4"], ["GMC"], limit=9, report=str)["fits"]
+    assert [one["threads"] for one in found] == [1, 1]
+    assert found[1]["error"] == "more than 9 s on HW2sources, not begun here"
+    table = fit_tables.systems_table({"fits": found}, {"MNIST-4": 4000, "HW2sources": 2000})
+    assert table.loc["GMC"].tolist() == ["> 9", "> 9"]
+
+
 def test_a_missing_library_is_not_begun(monkeypatch):
     monkeypatch.setattr(bench_fits.libraries, "installed_version", lambda name: None)
     assert bench_fits.installed(["GMC", "iMML, NEMO"]) == ["GMC"]
