@@ -143,6 +143,43 @@ def block_seconds(n_samples=300_000, powers=range(15, 22), repeats=4):
     return best
 
 
+def _smallest_by_groups(d2, k, group=8):
+    """As `dmac.compute.distances.smallest`, in the k groups of columns with the smallest minima."""
+    groups = d2.view(len(d2), -1, group)
+    chosen = groups.amin(2).topk(k, dim=1, largest=False, sorted=False).indices
+    among = groups.gather(1, chosen[..., None].expand(-1, -1, group)).flatten(1)
+    least = among.topk(k, dim=1, largest=False, sorted=True)
+    at = chosen.gather(1, least.indices // group) * group + least.indices % group
+    return least.values, at
+
+
+def search_seconds(rows=256, k=6, blocks=400, repeats=4):
+    """Seconds of the search for the nearest anchors, as it is and by minima of groups of anchors.
+
+    Parameters
+    ----------
+    rows : int
+        Of a block of distances to `ANCHORS` anchors.
+    k, blocks, repeats : int
+        The best of some repeats counts.
+
+    Returns
+    -------
+    dict
+        ``as it is`` and ``by groups``.
+    """
+    d2 = torch.rand(rows, ANCHORS, generator=torch.Generator().manual_seed(0))
+    ways = {"as it is": distances.smallest, "by groups": _smallest_by_groups}
+    assert torch.equal(*(search(d2, k)[1] for search in ways.values()))
+    best = {}
+    for name in [name for _ in range(repeats) for name in ways]:
+        start = time.perf_counter()
+        for _ in range(blocks):
+            ways[name](d2, k)
+        best[name] = min(best.get(name, float("inf")), time.perf_counter() - start)
+    return best
+
+
 def measure_alone(name, n_samples, epochs, threads, **environment):
     """`epoch_parts` in a process of its own, with more in its environment.
 
@@ -187,6 +224,29 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     return found
 
 
+def page_seconds(n_samples=300_000, epochs=6, threads=2, repeats=2):
+    """Seconds of an epoch with pages of memory of 4 kB, and with 2 MB where PyTorch asks for them.
+
+    Parameters
+    ----------
+    n_samples : int
+        Of "growth".
+    epochs, threads, repeats : int
+        The best of some repeats counts.
+
+    Returns
+    -------
+    dict
+        ``small`` and ``huge``, where ``THP_MEM_ALLOC_ENABLE`` is 1.
+    """
+    best = {}
+    for name, value in [("small", "0"), ("huge", "1")] * repeats:
+        given = {"THP_MEM_ALLOC_ENABLE": value}
+        one = measure_alone("growth", n_samples, epochs, threads, **given)
+        best[name] = min(best.get(name, float("inf")), one["seconds"])
+    return best
+
+
 def measure(path, jobs=JOBS, threads=2, report=print):
     """Every job in a process of its own, one after the other; the file is written anew.
 
@@ -201,12 +261,14 @@ def measure(path, jobs=JOBS, threads=2, report=print):
     Returns
     -------
     dict
-        ``epochs``, a list of what `epoch_parts` returns, ``blocks`` of `block_seconds`, ``beside``
-        of `busy_seconds`, ``threads`` and ``machine``.
+        ``epochs``, a list of what `epoch_parts` returns, ``blocks`` of `block_seconds`, ``search``
+        of `search_seconds`, ``pages`` of `page_seconds`, ``beside`` of `busy_seconds`, ``threads``
+        and ``machine``.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     stored = {"epochs": [], "threads": threads, "blocks": _rounded(block_seconds())}
+    stored["search"] = _rounded(search_seconds())
     torch.set_num_threads(before)
     for job in jobs:
         record = measure_alone(*job, threads)
@@ -214,6 +276,7 @@ def measure(path, jobs=JOBS, threads=2, report=print):
         stored["machine"] = provenance.machine()
         Path(path).write_text(json.dumps(stored, indent=1) + "\n")
         report(record)
+    stored["pages"] = page_seconds(threads=threads)
     stored["beside"] = busy_seconds(threads=threads)
     Path(path).write_text(json.dumps(stored, indent=1) + "\n")
     return stored

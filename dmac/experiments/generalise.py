@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.experiments.run import BASELINES, settings_of
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 from dmac.refinement import FORMS
 
 #: Data sets whose labels were looked at while CLOSED_FORM was developed.
@@ -132,6 +132,7 @@ GROUPS = {
     "shallow, new sets": _group(_SHALLOW, 10, NEW),
     "revised, new sets": _group({"revised": ("DMAC", settings_of(REVISED))}, 3, NEW),
     "released, new sets": _group({"released": ("DMAC", settings_of(RELEASED))}, 3, NEW),
+    "published, new sets": _group({"published": ("DMAC", settings_of(PUBLISHED))}, 3, NEW),
     "closed form, unseen": _group(
         _runs_of({"closed form": {}}, held_out=0.3),
         10,

@@ -61,7 +61,7 @@ REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
 #: the test that no run of the plan is missing leaves them out. A stage that is complete has to be
 #: taken off this list.
 FILLING = (
-    *("released, new sets", "libraries"),
+    *("published, new sets", "libraries"),
     *("peers, deep", "CMGEC, cosine", "GCFAggMVC, trials"),
 )
 
