@@ -60,10 +60,12 @@ def n_samples(dataset):
 
 def estimate_peer(spec):
     """Seconds of a run of one of the other systems, roughly; the shallow ones take a few."""
+    short = plan.SHORT_PEERS.get(spec.method, (None, None))[1] == spec.settings
+    share = 0.1 if short else 1
     if spec.method == "CMGEC":
-        return 60 + 2e-7 * n_samples(spec.dataset) ** 3
+        return share * (60 + 2e-7 * n_samples(spec.dataset) ** 3)
     if spec.method in PEER_SECONDS:
-        return PEER_SECONDS[spec.method] * n_samples(spec.dataset)
+        return share * PEER_SECONDS[spec.method] * n_samples(spec.dataset)
     return 3
 
 

@@ -45,6 +45,26 @@ PEER_DATASETS = (
     *("PIE", "BBC", "mfeat", "100Leaves", "NGs", "BBCSport"),
     *("Yale-3view", "3Sources", "MNIST-4"),
 )
+#: Those on which the systems that train a network get a tenth of their epochs: with all of them,
+#: three seeds there would take one core a day and a half.
+SHORTENED = ("mfeat", "100Leaves", "MNIST-4")
+#: Those on which they get both, to see what the other nine tenths are worth.
+BOTH_SCHEDULES = ("PIE", "BBCSport", "Yale-3view", "3Sources")
+
+
+def _tenth(name):
+    """A tenth of all epochs, and of those between two refreshes of graphs or pseudo-labels."""
+    settings = peer_settings(name)
+    fewer = {
+        key: max(1, value // 10)
+        for key, value in settings.items()
+        if key.endswith("epochs") or key == "refresh"
+    }
+    return settings | fewer
+
+
+#: `DEEP_PEERS` with a tenth of their schedules.
+SHORT_PEERS = {name: (name, _tenth(name)) for name in DEEP_PEERS}
 #: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
 #: published schedules of the deep ones take hours.
 PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
@@ -317,6 +337,8 @@ def full(datasets=None):
         here = [d for d in asked["datasets"] if d in wanted]
         stages[group] = specs(asked["variants"], here, asked["seeds"], group)
     stages["peers, shallow"] = other_systems(SHALLOW_PEERS, wanted)
-    stages["peers, deep"] = other_systems(DEEP_PEERS, wanted)
+    whole = [d for d in wanted if d not in SHORTENED]
+    short = [d for d in wanted if d in (*BOTH_SCHEDULES, *SHORTENED)]
+    stages["peers, deep"] = other_systems(DEEP_PEERS, whole) + other_systems(SHORT_PEERS, short)
     stages["libraries"] = other_libraries([d for d in PEER_DATASETS if d in wanted])
     return stages
