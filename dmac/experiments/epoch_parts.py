@@ -224,29 +224,6 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     return found
 
 
-def page_seconds(n_samples=300_000, epochs=6, threads=2, repeats=2):
-    """Seconds of an epoch with pages of memory of 4 kB, and with 2 MB where PyTorch asks for them.
-
-    Parameters
-    ----------
-    n_samples : int
-        Of "growth".
-    epochs, threads, repeats : int
-        The best of some repeats counts.
-
-    Returns
-    -------
-    dict
-        ``small`` and ``huge``, where ``THP_MEM_ALLOC_ENABLE`` is 1.
-    """
-    best = {}
-    for name, value in [("small", "0"), ("huge", "1")] * repeats:
-        given = {"THP_MEM_ALLOC_ENABLE": value}
-        one = measure_alone("growth", n_samples, epochs, threads, **given)
-        best[name] = min(best.get(name, float("inf")), one["seconds"])
-    return best
-
-
 def measure(path, jobs=JOBS, threads=2, report=print):
     """Every job in a process of its own, one after the other; the file is written anew.
 
@@ -262,8 +239,7 @@ def measure(path, jobs=JOBS, threads=2, report=print):
     -------
     dict
         ``epochs``, a list of what `epoch_parts` returns, ``blocks`` of `block_seconds`, ``search``
-        of `search_seconds`, ``pages`` of `page_seconds`, ``beside`` of `busy_seconds`, ``threads``
-        and ``machine``.
+        of `search_seconds`, ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -276,7 +252,6 @@ def measure(path, jobs=JOBS, threads=2, report=print):
         stored["machine"] = provenance.machine()
         Path(path).write_text(json.dumps(stored, indent=1) + "\n")
         report(record)
-    stored["pages"] = page_seconds(threads=threads)
     stored["beside"] = busy_seconds(threads=threads)
     Path(path).write_text(json.dumps(stored, indent=1) + "\n")
     return stored

@@ -40,7 +40,6 @@ def test_the_command_stores_every_job(monkeypatch, tmp_path):
     path = tmp_path / "parts.json"
     monkeypatch.setattr(epoch_parts, "block_seconds", lambda: {15: 0.5})
     monkeypatch.setattr(epoch_parts, "search_seconds", lambda: {"as it is": 0.25})
-    monkeypatch.setattr(epoch_parts, "page_seconds", lambda threads: {"small": threads})
     monkeypatch.setattr(epoch_parts, "busy_seconds", lambda threads: {"alone": threads})
     jobs = [("mfeat", None, 2), ("growth", 1000, 2)]
     monkeypatch.setattr(epoch_parts.measure, "__defaults__", (jobs, 1, str))
@@ -50,7 +49,7 @@ def test_the_command_stores_every_job(monkeypatch, tmp_path):
     assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
     assert stored["threads"] == 1 and stored["blocks"] == {"15": 0.5}
     assert stored["search"] == {"as it is": 0.25}
-    assert stored["pages"] == {"small": 1} and stored["beside"] == {"alone": 1}
+    assert stored["beside"] == {"alone": 1}
 
 
 def test_a_busy_process_comes_and_goes():
@@ -65,11 +64,6 @@ def test_both_searches_find_the_same():
         assert torch.equal(found, expected)
     seconds = epoch_parts.search_seconds(8, 3, blocks=2, repeats=1)
     assert set(seconds) == {"as it is", "by groups"} and min(seconds.values()) > 0
-
-
-def test_pages_of_both_sizes_are_timed():
-    seconds = epoch_parts.page_seconds(1000, epochs=3, threads=1, repeats=1)
-    assert set(seconds) == {"small", "huge"} and min(seconds.values()) > 0
 
 
 def test_a_process_that_fails_says_why(tmp_path, monkeypatch):
