@@ -5,6 +5,7 @@ one view here. What it asks of everyone and an estimator of views does otherwise
 with the reason; a listed check that passes fails the test, so the list stays short.
 """
 
+import contextlib
 import dataclasses
 import sys
 from pathlib import Path
@@ -81,7 +82,12 @@ CASES = [
 def test_checks_of_scikit_learn(name, model, check):
     if check.func.__name__ in ONE_CLUSTER:
         model = with_two_clusters(model)
-    if check.func.__name__ in MODELS[name][1]:
+    reason = MODELS[name][1].get(check.func.__name__)
+    if reason == ROUNDING:  # whether the last digit differs depends on the processor
+        with contextlib.suppress(AssertionError):
+            check(model)
+        return
+    if reason:
         with pytest.raises((AssertionError, ValueError)):
             check(model)
         return
