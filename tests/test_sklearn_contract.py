@@ -2,8 +2,8 @@
 
 Whoever writes an estimator for scikit-learn runs `check_estimator`. It passes one array, which is
 one view here. What it asks of everyone and an estimator of views does otherwise is listed below,
-with the reason; a listed check that passes fails the test, so the list stays short. Where the reason
-is rounding it may pass, since that depends on the processor.
+with the reason; a listed check that passes fails the test, so the list stays short.
+Where the reason is rounding it may pass, since that depends on the processor.
 """
 
 import contextlib
