@@ -64,10 +64,11 @@ def grid(c):
     return _points("LMVSC", lmvsc) | _points("MSGL", msgl) | _points("UDBGL", udbgl)
 
 
-#: What was tried where a system is below its published number: rows of unit length in place of
-#: features from 0 to 1 for UDBGL, neighbours by the cosine of texts for CMGEC, and for GCFAggMVC
-#: more steps or a lower temperature.
+#: What was tried where a system is away from its published number: rows of unit length in place of
+#: features from 0 to 1 for UDBGL, and of standardised ones for GMC, neighbours by the cosine of
+#: texts for CMGEC, and for GCFAggMVC more steps or a lower temperature.
 UNIT_ROWS = {"UDBGL, unit rows": ("UDBGL", peer_settings("UDBGL", scale="rows"))}
+GMC_ROWS = {"GMC, unit rows": ("GMC", peer_settings("GMC", scale="rows"))}
 COSINE = {"CMGEC, cosine": ("CMGEC", peer_settings("CMGEC", metric="cosine"))}
 AGGREGATION = {
     f"GCFAggMVC, {name}": ("GCFAggMVC", peer_settings("GCFAggMVC", **changes))
@@ -87,6 +88,7 @@ GROUPS = {
     "other systems, grid of PIE": _group(grid(CLUSTERS["PIE"]), ("PIE",), SEEDS),
     "other systems, grid of BBC": _group(grid(CLUSTERS["BBC"]), ("BBC",), SEEDS),
     "UDBGL, unit rows": _group(UNIT_ROWS, ("PIE", "BBC"), range(1, 11)),
+    "GMC, unit rows": _group(GMC_ROWS, ("PIE", "BBC"), (1,)),
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
 }

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 import torch
+from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 import dmac
@@ -207,9 +208,9 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     Returns
     -------
     dict
-        ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` how many ``clusters`` these
-        name, and for DMAC what :func:`dmac.experiments.measure.measure` adds; what the run cost
-        and what made it.
+        ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` with ``nmi_max``, the mutual
+        information over the larger entropy, and how many ``clusters`` they name, and for DMAC what
+        :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
         A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
 
@@ -305,9 +306,12 @@ def _labels(data, spec, device):
     start = time.perf_counter()
     labels = function(data.views, data.n_clusters, spec.seed, **on, **spec.settings)
     seconds = time.perf_counter() - start
-    others = spec.method in PEERS or spec.method in LIBRARIES
-    found = {"clusters": len(set(labels.tolist()))} if others else {}
+    found, scored = {}, scores(data.labels, labels)
+    if spec.method in PEERS or spec.method in LIBRARIES:
+        found = {"clusters": len(set(labels.tolist()))}
+        by_larger = normalized_mutual_info_score(data.labels, labels, average_method="max")
+        scored["nmi_max"] = float(by_larger)
     return found | {
-        "scores": round_floats(scores(data.labels, labels)),
+        "scores": round_floats(scored),
         "seconds": round(seconds, 3),
     }

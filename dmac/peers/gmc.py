@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from dmac.data.whitening import RowNormalizer
 from dmac.peers._checks import check_numbers
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components, laplacian, smallest_eigenvectors
@@ -58,7 +59,7 @@ class GMC(Peer):
     U. The weight :math:`\lambda` starts at 1, doubles while there are too few components and halves
     when there are too many. The labels are the connected components of U: there is no k-means, and
     their number can end up other than c. Before, every sample is standardised: its features get
-    mean 0 and variance 1. A constant sample becomes 0.
+    mean 0 and variance 1, and a constant sample becomes 0 (``scale``).
 
     The objective need not fall from one iteration to the next: :math:`\lambda`, :math:`w_v` and
     :math:`\alpha^v_i` move, and the published update of U weighs the views equally, which is the
@@ -79,6 +80,8 @@ class GMC(Peer):
         c.
     n_neighbors : int
         k. Cut down to n - 2, with a warning, where there are fewer than k + 2 samples.
+    scale : {"standard", "rows"}
+        Every sample standardised, as the public code has it, or brought to unit length.
     random_state : int, numpy.random.RandomState or None
         Only for where eigenvector iterations start; the result does not depend on it, except
         through ties.
@@ -87,10 +90,16 @@ class GMC(Peer):
     """
 
     def __init__(
-        self, n_clusters, n_neighbors=15, random_state=None, memory_budget=MEMORY_BUDGET
+        self,
+        n_clusters,
+        n_neighbors=15,
+        scale="standard",
+        random_state=None,
+        memory_budget=MEMORY_BUDGET,
     ):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.scale = scale
         self.random_state = random_state
         self.memory_budget = memory_budget
 
@@ -105,7 +114,8 @@ class GMC(Peer):
     def _solve(self, views, generator):
         n, c, v = views[0].shape[0], self.n_clusters, len(views)
         k = self._neighbors(n)
-        neighbors, distances = zip(*(_nearest(_standardised(dense(x)), k + 1) for x in views))
+        scaled = _standardised if self.scale == "standard" else RowNormalizer().fit_transform
+        neighbors, distances = zip(*(_nearest(scaled(dense(x)), k + 1) for x in views))
         rows = np.repeat(np.arange(n), k + 1)
 
         def own_graph(a, u, w):
@@ -144,6 +154,8 @@ class GMC(Peer):
 
     def _check(self, n_samples):
         check_numbers(self, [("n_neighbors", 1)])
+        if self.scale not in ("standard", "rows"):
+            raise ValueError(f"scale is {self.scale!r}, it must be 'standard' or 'rows'")
         if n_samples < 3:
             raise ValueError(f"GMC needs at least 3 samples, there are {n_samples}")
 

@@ -39,26 +39,34 @@ def test_gaps_are_ours_minus_what_is_published():
     ]
     runs = frame(several("PIE", "MSGL", [40.0, 44.0]))
     trials = frame([
-        *several("BBC", "UDBGL, unit rows", [60.0]), *several("PIE", "UDBGL, unit rows", [20.0])
+        *several("BBC", "UDBGL, unit rows", [60.0]),
+        *several("PIE", "UDBGL, unit rows", [20.0]),
+        *several("BBC", "GMC, unit rows", [70.0]),
     ])
-    off, small, unit = field_tables.measure_gaps(runs, {"PIE": points}, trials)
+    off, small, unit, gmc = field_tables.measure_gaps(runs, {"PIE": points}, trials)
     published = paper.value("PIE", "acc", "MSGL")
     assert off.acc["MSGL", "PIE"] == 42 - published
     assert off.best_acc["MSGL", "PIE"] == 52 - published
     assert small.tolist() == points.nmi.tolist()[:1] and unit.acc.tolist() == [60.0]
+    row = gmc.loc["BBC"]
+    assert row.acc == 70 and row.published_acc == 69.05 and row.published_nmi == 47.87
 
 
 def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     table = field_tables.format_published(frame(several("PIE", "LMVSC", [40.0, 44.0])), {})
-    assert table.loc[("LMVSC", "PIE")].tolist() == ["36.3", "42.0", "–", "63.3", "52.0", "–", 2]
-    assert table.loc[("SURER", "BBC")].tolist() == ["79.8", "–", "–", "64.2", "–", "–", 0]
+    assert table.loc[("LMVSC", "PIE")].tolist() == [
+        *("36.32", "42.00", "–", "63.33", "52.00", "–", "47.00", 2)
+    ]
+    assert table.loc[("SURER", "BBC")].tolist() == [
+        *("79.85", "–", "–", "64.24", "–", "–", "–", 0)
+    ]
 
 
 def test_trials_are_means_over_their_seeds():
     runs = frame([*several("PIE", "a", [40.0, 44.0]), *several("BBC", "a", [7.0])])
     table = field_tables.format_trials(runs)
-    assert table.loc[("a", "PIE"), ["ACC", "seeds"]].tolist() == [42.0, 2]
-    assert table.loc[("a", "BBC"), ["ACC", "seeds"]].tolist() == [7.0, 1]
+    assert table.loc[("a", "PIE"), ["ACC", "seeds"]].tolist() == ["42.00", 2]
+    assert table.loc[("a", "BBC"), ["ACC", "seeds"]].tolist() == ["7.00", 1]
 
 
 def test_memory_is_what_a_system_says_of_itself():

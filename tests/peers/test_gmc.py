@@ -100,6 +100,23 @@ def test_samples_are_standardised():
     np.testing.assert_allclose(_standardised(7 * x[:1] + 4), z[:1], atol=1e-14)
 
 
+def test_rows_of_unit_length_do_not_see_how_long_a_document_is():
+    views, classes = systems.easy_views(n=90, c=3, noise=0.2, spread=2, widths=(7, 9))
+    lengths = np.random.default_rng(0).lognormal(sigma=1.5, size=(90, 1))
+    views = [lengths * np.exp(x) for x in views]
+    found = GMC(3, scale="rows", random_state=0).fit(views)
+    assert scores(classes, found.labels_)["acc"] > 0.95
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in views]
+    again = GMC(3, scale="rows", random_state=0).fit(unit)
+    np.testing.assert_allclose(found.graph_.toarray(), again.graph_.toarray(), atol=1e-12)
+    # A row's mean is part of what unit length keeps, and standardising takes out.
+    standard = GMC(3, random_state=0).fit(unit)
+    assert abs(standard.graph_ - found.graph_).max() > 1e-3
+    with pytest.raises(ValueError, match="'standard' or 'rows'"):
+        GMC(3, scale="range").fit(views)
+
+
+
 def test_finds_easy_clusters_and_says_how():
     views, classes = easy_views()
     model = GMC(4, random_state=0).fit(views)
@@ -170,7 +187,8 @@ def test_impossible_settings_are_refused():
 def test_parameters_and_memory():
     model = GMC(3, n_neighbors=7, random_state=1, memory_budget=10)
     assert clone(model).get_params() == model.get_params() == {
-        "n_clusters": 3, "n_neighbors": 7, "random_state": 1, "memory_budget": 10
+        **{"n_clusters": 3, "n_neighbors": 7, "scale": "standard"},
+        **{"random_state": 1, "memory_budget": 10},
     }
     with pytest.raises(MemoryError, match="memory_budget"):
         model.fit(easy_views()[0])
