@@ -199,7 +199,7 @@ def measure_alone(name, n_samples, epochs, threads, **environment):
 
 
 def busy_seconds(n_samples=100_000, epochs=6, threads=2):
-    """Seconds of an epoch alone, beside a process that takes a core, and with threads that sleep.
+    """Seconds of an epoch alone and beside a process that takes a core, by what its threads do.
 
     Parameters
     ----------
@@ -210,18 +210,28 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     Returns
     -------
     dict
-        ``alone``, ``busy`` and ``busy, passive``, where ``OMP_WAIT_POLICY`` is PASSIVE.
+        ``alone`` and ``busy``; the same with "passive" after a comma, where ``OMP_WAIT_POLICY`` is
+        PASSIVE and waiting threads sleep, and with "one thread".
     """
-    found = {"alone": measure_alone("growth", n_samples, epochs, threads)["seconds"]}
+    ways = {
+        "": (threads, {}),
+        ", passive": (threads, {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ", one thread": (1, {"OMP_NUM_THREADS": "1"}),
+    }
+
+    def seconds(when):
+        return {
+            when + way: measure_alone("growth", n_samples, epochs, number, **environment)["seconds"]
+            for way, (number, environment) in ways.items()
+        }
+
+    found = seconds("alone")
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        for name, environment in (("busy", {}), ("busy, passive", {"OMP_WAIT_POLICY": "PASSIVE"})):
-            one = measure_alone("growth", n_samples, epochs, threads, **environment)
-            found[name] = one["seconds"]
+        return found | seconds("busy")
     finally:
         other.kill()
         other.wait()
-    return found
 
 
 def measure(path, jobs=JOBS, threads=2, report=print):
