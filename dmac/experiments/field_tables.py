@@ -10,7 +10,7 @@ from dmac import peers
 from dmac.experiments import field, paper, records
 from dmac.experiments.compare import NOTHING
 from dmac.experiments.run import PEERS, peer_settings
-from dmac.experiments.tables import format_number
+from dmac.experiments.tables import format_number, format_spread
 
 
 def beside_published(runs, grids, metric="acc"):
@@ -139,6 +139,29 @@ def format_trials(trials):
     means = groups[list(names)].mean().rename(columns=names)
     text = means.map("{:.2f}".format).replace("nan", NOTHING)
     return text.join(groups.size().rename("seeds")).rename_axis([None, None])
+
+
+def format_schedules(whole, short, metric="acc"):
+    """What the epochs that a short schedule leaves out are worth, where both are stored.
+
+    Parameters
+    ----------
+    whole, short : pandas.DataFrame
+        Runs of the same systems with all their epochs, and with a tenth of them.
+    metric : str
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        One row per system and data set, in %: ``a tenth``, ``all`` and, over the seeds that both
+        have, the ``change``.
+    """
+    parts = ["variant", "dataset", "seed"]
+    both = [runs.dropna(subset=[metric]).set_index(parts)[metric] for runs in (short, whole)]
+    scores = pd.concat(both, axis=1, join="inner", keys=["a tenth", "all"])
+    scores["change"] = scores["all"] - scores["a tenth"]
+    groups = scores.groupby(level=parts[:2], observed=True)
+    return groups.agg(format_spread).rename_axis([None, None])
 
 
 def estimate_memory(sizes, n_features, n_clusters=10):

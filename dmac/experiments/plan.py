@@ -80,7 +80,7 @@ REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
 #: Stages whose runs are still being made. Pages show what is stored of them and say what is not;
 #: the test that no run of the plan is missing leaves them out. A stage that is complete has to be
 #: taken off this list.
-FILLING = ("libraries", "peers, deep", "CMGEC, cosine", "GCFAggMVC, trials")
+FILLING = ("libraries", "peers, deep")
 
 #: Table 3: what is taken out of RELEASED.
 ABLATION = {

@@ -69,6 +69,17 @@ def test_trials_are_means_over_their_seeds():
     assert table.loc[("a", "BBC"), ["ACC", "seeds"]].tolist() == ["7.00", 1]
 
 
+def test_the_other_nine_tenths_are_worth_the_change_at_equal_seeds():
+    short = frame([*several("PIE", "SURER", [30.0, 32.0]), *several("BBC", "SURER", [50.0])])
+    whole = frame([*several("PIE", "SURER", [29.0, 34.0, 90.0]), *several("PIE", "CMGEC", [9.0])])
+    table = field_tables.format_schedules(whole, short)
+    assert list(table.index) == [("SURER", "PIE")]
+    assert table.iloc[0].tolist() == ["31.0 ± 1.4", "31.5 ± 3.5", "0.5 ± 2.1"]
+    by_nmi = field_tables.format_schedules(whole, short, "nmi")
+    assert by_nmi.iloc[0]["a tenth"] == "41.0 ± 1.4"
+    assert field_tables.format_schedules(whole.iloc[:0], short).empty
+
+
 def test_memory_is_what_a_system_says_of_itself():
     memory = field_tables.estimate_memory([100, 1000], [64] * 3)
     assert list(memory.index) == list(peers.ALL) and list(memory) == [100, 1000]
