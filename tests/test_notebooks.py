@@ -115,6 +115,25 @@ def test_an_author_writes_the_text_and_asserts_what_it_claims(notebook):
     assert not re.search(r"\ba row a\b|\ba panel a\b|\ba line a\b|\bless the\b", json.dumps(cells))
 
 
+def test_make_bench_ends_though_a_machine_keeps_no_claim_of_the_page():
+    """Claims about stored timings hold for the machines that made them, and no other."""
+    (page,) = (path for path in NOTEBOOKS if path.stem == "05_runtime")
+    guarded = 0
+    for cell in cells_of(page, "code"):
+        for node in ast.parse(source_of(cell)).body:
+            if isinstance(node, ast.Assert):
+                assert "on_gpu" in ast.unparse(node)  # it is not measured by make bench
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "is_book":
+                assert not node.orelse
+                guarded += sum(isinstance(one, ast.Assert) for one in node.body)
+    assert guarded > 20
+    code = "\n".join(map(source_of, cells_of(page, "code")))
+    assert "is_book = not save_to" in code.splitlines()
+    makefile = (page.parents[1] / "Makefile").read_text(encoding="utf-8")
+    bench = makefile.split("\nbench:")[1].split("\n\n")[0]
+    assert "05_runtime.ipynb" in bench and "-p save_to results/runtime.json" in bench
+
+
 def source_of(cell):
     return "".join(cell["source"])
 
