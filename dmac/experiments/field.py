@@ -2,7 +2,7 @@
 
 A published number was chosen with the labels from a grid of settings. The runs here repeat that
 for the systems that train no network, so that a gap can be told from a choice. No other run takes
-anything from them. Chapter 13 shows them, by :mod:`dmac.experiments.field_tables`.
+anything from them. The comparison page shows them, by :mod:`dmac.experiments.field_tables`.
 """
 
 from dmac.experiments.run import peer_settings

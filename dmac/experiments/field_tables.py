@@ -1,4 +1,4 @@
-"""Published numbers of the other systems beside ours and the best of a grid, for chapter 13.
+"""Published numbers of the other systems beside ours and the best of a grid, for page 01.
 
 What a fit of each takes, and what was tried where a published number is missed, are here too.
 Functions that format return text; the others return numbers, in %.
