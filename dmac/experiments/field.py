@@ -79,6 +79,15 @@ AGGREGATION = {
 }
 
 
+#: DFP-GNN's pre-training, which `flat` ends early, going on: its loss, and no clustering.
+ON_AND_ON = {
+    "DFP-GNN, on and on": (
+        "DFP-GNN",
+        peer_settings("DFP-GNN", flat=None, pretrain_epochs=5000, epochs=0),
+    )
+}
+
+
 def _group(variants, datasets, seeds):
     return {"variants": variants, "datasets": datasets, "seeds": seeds}
 
@@ -90,5 +99,6 @@ GROUPS = {
     "UDBGL, unit rows": _group(UNIT_ROWS, ("PIE", "BBC"), range(1, 11)),
     "GMC, unit rows": _group(GMC_ROWS, ("PIE", "BBC"), (1,)),
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
+    "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
 }

@@ -1,4 +1,4 @@
-"""The map of the ten systems: what each builds, and what it learns."""
+"""Figures of the other systems: what each builds and learns, and where pre-training flattens."""
 
 import matplotlib.pyplot as plt
 
@@ -44,4 +44,31 @@ def plot_map():
     axis.grid(False)
     axis.grid(which="minor", linewidth=1)
     axis.tick_params(which="both", length=0)
+    return figure
+
+
+def plot_flattening(stopped, endless):
+    """The loss of a pre-training that goes on, and where a rule would have ended it.
+
+    Parameters
+    ----------
+    stopped, endless : dict of str to dict
+        Curves of one seed, as :func:`dmac.experiments.measure.curves_of` returns them, of a run
+        that the rule ended and of one that it did not; stages that both have are drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axis = plt.subplots(figsize=(5, 2.6))
+    for stage in [name for name in endless if name in stopped and name.startswith("view")]:
+        curve, ended = endless[stage], stopped[stage]
+        first = curve["loss"][0]
+        (line,) = axis.plot(curve["epoch"], [x / first for x in curve["loss"]], label=stage)
+        at = ended["epochs"], ended["loss"][-1] / first
+        axis.plot(*at, "o", color=line.get_color())
+    axis.set(xscale="log", xlabel="epoch", ylabel="loss, share of the first")
+    axis.set_ylim(bottom=0)
+    if axis.lines:
+        axis.legend(frameon=False)
     return figure

@@ -227,3 +227,46 @@ def read_published(results=records.RESULTS):
     }
     tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
+
+
+def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
+    """Curves of DFP-GNN by its defaults, and of its pre-training going on.
+
+    Parameters
+    ----------
+    results : path
+    dataset : str
+    seed : int
+
+    Returns
+    -------
+    stopped, endless : dict of str to dict
+        As :func:`dmac.experiments.measure.curves_of` returns them; empty where no run is stored.
+    """
+    stored = records.index(records.open_store(results).refresh())
+    asked = [("DFP-GNN", peer_settings("DFP-GNN")), *field.ON_AND_ON.values()]
+    names = [records.run_name(dataset, method, settings, seed) for method, settings in asked]
+    return tuple(stored.get(name, {}).get("curves", {}) for name in names)
+
+
+def measure_flattening(stopped, endless):
+    """Where pre-training ended, and what of the loss it left.
+
+    Parameters
+    ----------
+    stopped, endless : dict of str to dict
+        As `read_flattening` returns them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per view: ``epochs`` until the end, and in % of the first epoch's loss what it was
+        ``then`` and ``later``, after the last epoch of the run that went on.
+    """
+    rows = {}
+    for stage in [name for name in endless if name in stopped and name.startswith("view")]:
+        first, last = endless[stage]["loss"][0], endless[stage]["loss"][-1]
+        then = stopped[stage]["loss"][-1]
+        shares = {"then": 100 * then / first, "later": 100 * last / first}
+        rows[stage] = {"epochs": stopped[stage]["epochs"], **shares}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["epochs", "then", "later"])

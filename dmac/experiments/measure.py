@@ -19,6 +19,8 @@ from dmac.metrics import scores
 from dmac.training import EpochRecord
 
 _NEIGHBORS = 5  # of a sample, for the agreement of their labels
+#: Points of a stored curve, at most.
+CURVE = 60
 
 
 class _Clock:
@@ -214,3 +216,29 @@ def plane(z, seed=0):
         import umap
 
         return umap.UMAP(random_state=seed).fit_transform(z)
+
+
+def curves_of(history):
+    """The losses of every stage of a training, at epochs that are evenly spaced on a log scale.
+
+    Parameters
+    ----------
+    history : list
+        ``history_`` of one of the other systems.
+
+    Returns
+    -------
+    dict of str to dict
+        Stage to ``epochs``, how many it had, and the lists ``epoch`` and ``loss``, the first and
+        the last epoch among them. Empty for a system without such stages.
+    """
+    stages = {}
+    for one in history:
+        if hasattr(one, "stage"):
+            stages.setdefault(one.stage, []).append(one.loss)
+    curves = {}
+    for stage, losses in stages.items():
+        kept = np.unique(np.geomspace(1, len(losses), CURVE).round().astype(int)).tolist()
+        values = [float(f"{losses[epoch - 1]:.6g}") for epoch in kept]
+        curves[stage] = {"epochs": len(losses), "epoch": kept, "loss": values}
+    return curves

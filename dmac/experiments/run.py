@@ -18,7 +18,7 @@ import dmac
 from dmac import baselines, peers
 from dmac.compute.threads import exactly
 from dmac.experiments import libraries, pretraining, provenance, search
-from dmac.experiments.measure import measure, measure_held_out
+from dmac.experiments.measure import curves_of, measure, measure_held_out
 from dmac.experiments.store import round_floats
 from dmac.metrics import scores
 from dmac.recipes import RELEASED, Recipe
@@ -38,12 +38,16 @@ METHODS = dict(BASELINES)
 _NO_SETTINGS = ("n_clusters", "random_state", "device", "memory_budget")
 
 
-def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
-    """Labels of one of the other systems."""
+def _fitted_peer(system, views, n_clusters, seed, device="cpu", **settings):
     model = system(n_clusters, random_state=seed, **settings)
     if "device" in model.get_params():
         model.set_params(device=device)
-    return model.fit_predict(views)
+    return model.fit(views)
+
+
+def _fit_peer(system, *args, **settings):
+    """Labels of one of the other systems."""
+    return _fitted_peer(system, *args, **settings).labels_
 
 
 #: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
@@ -209,7 +213,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     -------
     dict
         ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` with ``nmi_max``, the mutual
-        information over the larger entropy, and how many ``clusters`` they name, and for DMAC what
+        information over the larger entropy, and how many ``clusters`` they name, for `PEERS` that
+        train a network the ``curves`` of `curves_of`, and for DMAC what
         :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
         A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
@@ -300,15 +305,20 @@ def _code_of(method):
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in METHODS.items()}
-    functions |= PEERS | LIBRARIES | {search.METHOD: search.spectral_search}
-    function = functions[spec.method]
-    on = {"device": device} if spec.method in PEERS else {}
+    functions |= LIBRARIES | {search.METHOD: search.spectral_search}
+    asked, found = (data.views, data.n_clusters, spec.seed), {}
     start = time.perf_counter()
-    labels = function(data.views, data.n_clusters, spec.seed, **on, **spec.settings)
+    if spec.method in PEERS:
+        model = _fitted_peer(peers.ALL[spec.method], *asked, device=device, **spec.settings)
+        labels = model.labels_
+    else:
+        labels = functions[spec.method](*asked, **spec.settings)
     seconds = time.perf_counter() - start
-    found, scored = {}, scores(data.labels, labels)
+    scored = scores(data.labels, labels)
+    if spec.method in PEERS and (curves := curves_of(model.history_)):
+        found = {"curves": curves}
     if spec.method in PEERS or spec.method in LIBRARIES:
-        found = {"clusters": len(set(labels.tolist()))}
+        found |= {"clusters": len(set(labels.tolist()))}
         by_larger = normalized_mutual_info_score(data.labels, labels, average_method="max")
         scored["nmi_max"] = float(by_larger)
     return found | {

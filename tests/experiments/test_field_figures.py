@@ -16,3 +16,18 @@ def test_the_map_has_every_system_of_the_paper_in_its_cell():
     grey = {at for at, text in texts.items() if text.get_color() != "black"}
     assert grey == {(1, 0), (2, 0)}
     plt.close("all")
+
+
+def test_a_dot_stands_where_the_rule_ended_a_stage():
+    endless = {
+        "view 1": {"epochs": 100, "epoch": [1, 10, 100], "loss": [4.0, 2.0, 1.0]},
+        "shared": {"epochs": 100, "epoch": [1, 100], "loss": [2.0, 1.0]},
+    }
+    stopped = {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}}
+    (axis,) = field_figures.plot_flattening(stopped | {"shared": {}}, endless).axes
+    line, dot = axis.lines
+    assert line.get_ydata().tolist() == [1.0, 0.5, 0.25]
+    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (10, 0.5)
+    (axis,) = field_figures.plot_flattening({}, endless).axes
+    assert not axis.lines
+    plt.close("all")

@@ -107,3 +107,22 @@ def test_stored_runs_are_found_by_what_they_are(tmp_path):
     assert trials.variant.tolist() == ["UDBGL, unit rows"] and trials.seed.tolist() == [2]
     row = field_tables.beside_published(runs, grids).loc[("LMVSC", "PIE")]
     assert row.oracle == 50 and row.seeds == 1
+
+
+def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
+    nothing = field_tables.read_flattening(tmp_path)
+    assert nothing == ({}, {}) and field_tables.measure_flattening(*nothing).empty
+    store = experiments.open_store(tmp_path)
+    curves = {
+        "stopped": {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}},
+        "endless": {"view 1": {"epochs": 99, "epoch": [1, 99], "loss": [4.0, 1.0]}},
+    }
+    settings = peer_settings("DFP-GNN"), field.ON_AND_ON["DFP-GNN, on and on"][1]
+    for one, asked in zip(curves.values(), settings):
+        run = dict(dataset="Yale-3view", data="0" * 64, method="DFP-GNN", settings=asked, seed=1)
+        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
+        store.append(run | {"scores": scores, "seconds": 1.0, "curves": one}, "Yale-3view/some")
+    found = field_tables.read_flattening(tmp_path)
+    assert found == (curves["stopped"], curves["endless"])
+    row = field_tables.measure_flattening(*found).loc["view 1"]
+    assert row.tolist() == [10, 50, 25]

@@ -101,3 +101,18 @@ def test_shape_of_a_collapsed_and_of_an_orthonormal_embedding():
     assert point["one_minus_cosine"] == pytest.approx(0, abs=1e-12)
     signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
     assert measure._shape(signs)["effective_rank"] == pytest.approx(2)
+
+
+def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
+    from dmac.peers._training import EpochRecord
+
+    history = [EpochRecord("view 1", i, 1 / i, 0.0) for i in range(1, 1001)]
+    history += [EpochRecord("tuning", 1, 5.0, 0.0)]
+    curves = measure.curves_of(history)
+    assert list(curves) == ["view 1", "tuning"]
+    assert curves["tuning"] == {"epochs": 1, "epoch": [1], "loss": [5.0]}
+    epochs, losses = curves["view 1"]["epoch"], curves["view 1"]["loss"]
+    assert epochs[0] == 1 and epochs[-1] == curves["view 1"]["epochs"] == 1000
+    assert len(epochs) <= measure.CURVE and epochs == sorted(set(epochs))
+    np.testing.assert_allclose(losses, 1 / np.array(epochs), rtol=1e-5)
+    assert measure.curves_of(["a record without a stage"]) == {}
