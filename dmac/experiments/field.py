@@ -79,7 +79,7 @@ AGGREGATION = {
 }
 
 
-#: DFP-GNN's pre-training, which `flat` ends early, going on: its loss, and no clustering.
+#: DFP-GNN's pre-training, which ``flat`` ends early, going on: its loss, and no clustering.
 ON_AND_ON = {
     "DFP-GNN, on and on": (
         "DFP-GNN",

@@ -214,8 +214,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     dict
         ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` with ``nmi_max``, the mutual
         information over the larger entropy, and how many ``clusters`` they name, for `PEERS` that
-        train a network the ``curves`` of `curves_of`, and for DMAC what
-        :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
+        train a network the ``curves`` of :func:`dmac.experiments.measure.curves_of`, and for DMAC
+        what :func:`dmac.experiments.measure.measure` adds; what the run cost and what made it.
         A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
         ``arrays``.
 
