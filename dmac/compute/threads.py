@@ -8,8 +8,9 @@ does nothing else it gains far less. So a fit takes one thread unless an epoch h
 
 The environment variable ``DMAC_NUM_THREADS`` sets the number for every size, and 1 is the number
 for large fits beside other work. Threads can be let sleep, by ``OMP_WAIT_POLICY=PASSIVE`` before
-Python starts, but that costs as much as it gains. The load is not looked at: rounding depends on
-the number of threads, and what else runs must not change a result.
+Python starts, but that made them slower than one thread where it was measured, also with nothing
+else running. The load is not looked at: rounding depends on the number of threads, and what else
+runs must not change a result.
 
 Work that falls into pieces of its own, as the anchor sets of a fit do, needs no such waiting: every
 thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,

@@ -38,21 +38,17 @@ METHODS = dict(BASELINES)
 _NO_SETTINGS = ("n_clusters", "random_state", "device", "memory_budget")
 
 
-def _fitted_peer(system, views, n_clusters, seed, device="cpu", **settings):
+def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
+    """One of the other systems, fitted."""
     model = system(n_clusters, random_state=seed, **settings)
     if "device" in model.get_params():
         model.set_params(device=device)
     return model.fit(views)
 
 
-def _fit_peer(system, *args, **settings):
-    """Labels of one of the other systems."""
-    return _fitted_peer(system, *args, **settings).labels_
-
-
 #: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
-#: of clusters, seed and settings. They are not among `METHODS`: what is stored of them is still
-#: being filled, see :data:`dmac.experiments.plan.FILLING`.
+#: of clusters, seed and settings, which returns the fitted system. They are not among `METHODS`:
+#: what is stored of them is still being filled, see :data:`dmac.experiments.plan.FILLING`.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.
@@ -309,7 +305,7 @@ def _labels(data, spec, device):
     asked, found = (data.views, data.n_clusters, spec.seed), {}
     start = time.perf_counter()
     if spec.method in PEERS:
-        model = _fitted_peer(peers.ALL[spec.method], *asked, device=device, **spec.settings)
+        model = PEERS[spec.method](*asked, device=device, **spec.settings)
         labels = model.labels_
     else:
         labels = functions[spec.method](*asked, **spec.settings)

@@ -116,7 +116,6 @@ def test_rows_of_unit_length_do_not_see_how_long_a_document_is():
         GMC(3, scale="range").fit(views)
 
 
-
 def test_finds_easy_clusters_and_says_how():
     views, classes = easy_views()
     model = GMC(4, random_state=0).fit(views)
