@@ -66,7 +66,8 @@ def grid(c):
 
 #: What was tried where a system is away from its published number: rows of unit length in place of
 #: features from 0 to 1 for UDBGL, and of standardised ones for GMC, neighbours by the cosine of
-#: texts for CMGEC, and for GCFAggMVC more steps or a lower temperature.
+#: texts for CMGEC, for GCFAggMVC more steps or a lower temperature, and for it and DealMVC
+#: standardised features in place of those from 0 to 1.
 UNIT_ROWS = {"UDBGL, unit rows": ("UDBGL", peer_settings("UDBGL", scale="rows"))}
 GMC_ROWS = {"GMC, unit rows": ("GMC", peer_settings("GMC", scale="rows"))}
 COSINE = {"CMGEC, cosine": ("CMGEC", peer_settings("CMGEC", metric="cosine"))}
@@ -78,6 +79,10 @@ AGGREGATION = {
     }.items()
 }
 
+STANDARDISED = {
+    f"{system}, standardised": (system, peer_settings(system, scale="standard"))
+    for system in ("DealMVC", "GCFAggMVC")
+}
 
 #: DFP-GNN's pre-training, which ``flat`` ends early, going on: its loss, and no clustering.
 ON_AND_ON = {
@@ -101,4 +106,5 @@ GROUPS = {
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
+    "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),
 }

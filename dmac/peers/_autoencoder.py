@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from dmac.compute.layers import dense_layer
@@ -36,9 +37,29 @@ class MinMax:
         return ((dense(x) / 2 - self.low) / self.width).astype(np.float32)
 
 
-def scaled_views(views, device):
-    """Views by `MinMax`, as float32 tensors on the device."""
-    return [torch.as_tensor(MinMax().fit(x).transform(x), device=device) for x in views]
+SCALES = ("range", "standard")
+
+
+def scaled_views(views, device, scale="range"):
+    """Views as float32 tensors on the device, every feature scaled.
+
+    Parameters
+    ----------
+    views : list of arrays or sparse matrices of shape (n, d_v)
+    device : torch.device
+    scale : {"range", "standard"}
+        By `MinMax`, or then to mean 0 and variance 1, a constant feature to 0.
+
+    Returns
+    -------
+    list of torch.Tensor of shape (n, d_v)
+    """
+    scaled = (MinMax().fit(x).transform(x) for x in views)
+    if scale == "standard":  # After the range, so that no square is too large.
+        scaled = (
+            StandardScaler().fit_transform(x.astype(float)).astype(np.float32) for x in scaled
+        )
+    return [torch.as_tensor(x, device=device) for x in scaled]
 
 
 def perceptron(widths, generator):
@@ -72,22 +93,6 @@ class AutoEncoder(nn.Module):
         """(b, d) -> code (b, widths[-1]) and reconstruction (b, d)."""
         z = self.encoder(x)
         return z, self.decoder(z)
-
-
-def attention_layer(width, n_heads, generator):
-    """Torch's own self-attention, its weights drawn as torch does it but from ``generator``.
-
-    Without dropout inside, which would draw from the global random state: that of
-    :mod:`dmac.peers._training` goes outside.
-    """
-    layer = nn.utils.skip_init(nn.MultiheadAttention, width, n_heads, batch_first=True)
-    bound = math.sqrt(6 / (width + 3 * width))  # Glorot and Bengio's, for all three projections
-    nn.init.uniform_(layer.in_proj_weight, -bound, bound, generator=generator)
-    bound = 1 / math.sqrt(width)
-    nn.init.uniform_(layer.out_proj.weight, -bound, bound, generator=generator)
-    nn.init.zeros_(layer.in_proj_bias)
-    nn.init.zeros_(layer.out_proj.bias)
-    return layer
 
 
 def shuffled_batches(n, batch_size, generator):

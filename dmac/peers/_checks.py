@@ -51,6 +51,14 @@ def check_widths(estimator, *names):
             raise ValueError(f"{name} is {value!r}, it must be a tuple of integers of at least 1")
 
 
+def check_choice(estimator, name, choices):
+    """Refuse a parameter that is none of some strings."""
+    value = getattr(estimator, name)
+    if not isinstance(value, str) or value not in choices:
+        said = ", ".join(map(repr, choices[:-1]))
+        raise ValueError(f"{name} is {value!r}, it must be {said} or {choices[-1]!r}")
+
+
 def check_anchors(estimator, n_samples):
     """Refuse a number of anchors that is no integer from ``n_clusters`` to ``n_samples``."""
     m, c = estimator.n_anchors, estimator.n_clusters

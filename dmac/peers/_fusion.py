@@ -1,4 +1,4 @@
-"""The graph fusion network of CMGEC: the views' graphs in, one graph that falls into parts out.
+"""The two networks of CMGEC: the views' graphs in and one graph out, and the embedding over it.
 
 Chapter 13 of the book introduces it.
 """
@@ -9,8 +9,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns
-from dmac.peers._gcn import dense_operator
+from dmac.peers._gcn import GraphEncoder, Links, dense_operator, graph_operator, link_loss
 from dmac.peers._graphs import leading_vectors
+from dmac.peers._training import dropout
+from dmac.peers.base import dense
 
 # An entry of the fused graph above this is an edge.
 _EDGE = 0.4
@@ -117,3 +119,81 @@ class GraphFusion(nn.Module):
         operator *= root[:, None]
         vectors = leading_vectors(operator, self.n_clusters)
         return torch.as_tensor(np.ascontiguousarray(vectors)).to(output)
+
+
+def information_loss(together, apart):
+    r"""Minus the Jensen-Shannon estimate of mutual information, from a discriminator's logits.
+
+    .. math:: \mathrm{mean}\, \mathrm{softplus}(-t) + \mathrm{mean}\, \mathrm{softplus}(t')
+
+    Parameters
+    ----------
+    together, apart : torch.Tensor of shape (p,)
+        Logits t of pairs of neighbours, and t' of random pairs.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return F.softplus(-together).mean() + F.softplus(apart).mean()
+
+
+class ConsensusEmbedding(nn.Module):
+    """The convolutions and the discriminator.
+
+    Parameters
+    ----------
+    model : dmac.peers.cmgec.CMGEC
+        Has the widths, the rate of the dropout and the weight of the mutual information.
+    views : list of v arrays or sparse matrices of shape (n, d_a)
+    graphs : list of v scipy.sparse.csr_matrix of shape (n, n)
+    close : numpy.ndarray of shape (n, k)
+        Numbers of the samples whose rows a sample's own row should tell of.
+    draws : torch.Generator
+        On the CPU; draws the weights, the dropout and the random pairs.
+    device : torch.device
+    """
+
+    def __init__(self, model, views, graphs, close, draws, device):
+        super().__init__()
+        self.dropout, self.lambda2, self.draws = model.dropout, model.lambda2, draws
+        self.xs = [torch.as_tensor(dense(x), dtype=torch.float32, device=device) for x in views]
+        self.operators = [graph_operator(graph, device) for graph in graphs]
+        self.links = [Links([graph], device) for graph in graphs]
+        d = model.hidden[-1]
+        self.encoders = nn.ModuleList(
+            GraphEncoder([x.shape[1], *model.hidden], draws) for x in views
+        )
+        self.images = nn.ModuleList(dense_layer(d, d, draws, bias=False) for _ in views)
+        self.consensus = GraphEncoder([d, *model.consensus], draws)
+        widths = [2 * model.consensus[-1], *model.discriminator, 1]
+        self.discriminator = nn.ModuleList(
+            dense_layer(a, b, draws) for a, b in zip(widths, widths[1:])
+        )
+        self.of = torch.arange(len(close)).repeat_interleave(close.shape[1]).to(device)
+        self.neighbor = torch.as_tensor(close.ravel(), device=device)
+        self.to(device)
+
+    def forward(self, graph, rate=0.0):
+        """Z (n, d) over a fused graph (n, n), with a dropout of the views' embeddings."""
+        h = 0
+        for encoder, operator, x, image in zip(self.encoders, self.operators, self.xs, self.images):
+            part = encoder.encode(operator, x)
+            h = h + image(dropout(part, rate, self.draws))
+        return self.consensus.encode(lambda y: dense_operator(graph, y), h.softmax(1))
+
+    def loss(self, graph):
+        """The mean ``link_loss`` over the views plus the weighted ``information_loss``: ()."""
+        z = self(graph, self.dropout)
+        links = sum(link_loss(z, part) for part in self.links) / len(self.links)
+        # Neighbours of somebody else: the same samples, but as they come in a random pairing.
+        other = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
+        together = self._judge(z[self.of], z[self.neighbor])
+        apart = self._judge(z[self.of], z[self.neighbor[other]])
+        return links + self.lambda2 * information_loss(together, apart)
+
+    def _judge(self, left, right):
+        t = torch.cat([left, right], 1)
+        for layer in self.discriminator[:-1]:
+            t = F.relu(layer(t))
+        return self.discriminator[-1](t)[:, 0]

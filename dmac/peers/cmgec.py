@@ -6,45 +6,20 @@ Chapter 13 of the book introduces it.
 import numpy as np
 import scipy.sparse
 import torch
-import torch.nn.functional as F
-from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.compute.layers import dense_layer
 from dmac.compute.threads import threads_for
 from dmac.peers._checks import check_dropout, check_numbers, check_widths
-from dmac.peers._fusion import GraphFusion, fused_graph
+from dmac.peers._fusion import ConsensusEmbedding, GraphFusion, fused_graph
 from dmac.peers._gcn import (
-    GraphEncoder,
-    Links,
     autoencoder_bytes,
-    dense_operator,
     graph_bytes,
-    graph_operator,
     link_bytes,
-    link_loss,
 )
 from dmac.peers._graphs import nearest_neighbors, union_graph
-from dmac.peers._training import dropout, torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
-
-
-def information_loss(together, apart):
-    r"""Minus the Jensen-Shannon estimate of mutual information, from a discriminator's logits.
-
-    .. math:: \mathrm{mean}\, \mathrm{softplus}(-t) + \mathrm{mean}\, \mathrm{softplus}(t')
-
-    Parameters
-    ----------
-    together, apart : torch.Tensor of shape (p,)
-        Logits t of pairs of neighbours, and t' of random pairs.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    return F.softplus(-together).mean() + F.softplus(apart).mean()
+from dmac.peers._training import torch_generator, train
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
 class CMGEC(Peer):
@@ -64,9 +39,10 @@ class CMGEC(Peer):
     .. math:: \min \frac1v \sum_a L_\mathrm{link}(Z, A^a) + \lambda_2 L_\mathrm{info}(Z)
 
     Here :math:`L_\mathrm{link}` is the weighted cross-entropy of :math:`\sigma(Z Z^T)`, and
-    :math:`L_\mathrm{info}`, ``information_loss``, makes a sample's row tell of those of its nearest
-    neighbours. Three stages train by full-batch Adam: the fusion network, the embedding, both.
-    K-means on Z (10 starts) gives the labels.
+    :math:`L_\mathrm{info}`, minus the Jensen-Shannon estimate of mutual information by a
+    discriminator of pairs, makes a sample's row tell of those of its nearest neighbours. Three
+    stages train by full-batch Adam: the fusion network, the embedding, both. K-means on Z (10
+    starts) gives the labels.
 
     The public code takes for each view the metric whose graph agrees best with the labels; here
     it is one metric. It never trains the discriminator of the mutual information, and rounds
@@ -187,7 +163,7 @@ class CMGEC(Peer):
         graphs = [union_graph(neighbors[:, : self.n_neighbors]) for neighbors in near]
         close = np.hstack([neighbors[:, : self.n_close] for neighbors in near])
         fusion = GraphFusion(graphs, self.n_clusters, draws, device)
-        embedding = _Embedding(self, views, graphs, close, draws, device)
+        embedding = ConsensusEmbedding(self, views, graphs, close, draws, device)
         history = []
 
         def first(epoch):
@@ -215,52 +191,6 @@ class CMGEC(Peer):
             z = embedding(graph).cpu().numpy()
         labels = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=10).labels_
         return Outcome(labels, z, scipy.sparse.csr_matrix(graph.cpu().numpy()), history)
-
-
-class _Embedding(nn.Module):
-    """The convolutions and the discriminator."""
-
-    def __init__(self, model, views, graphs, close, draws, device):
-        super().__init__()
-        self.dropout, self.lambda2, self.draws = model.dropout, model.lambda2, draws
-        self.xs = [torch.as_tensor(dense(x), dtype=torch.float32, device=device) for x in views]
-        self.operators = [graph_operator(graph, device) for graph in graphs]
-        self.links = [Links([graph], device) for graph in graphs]
-        d = model.hidden[-1]
-        self.encoders = nn.ModuleList(
-            GraphEncoder([x.shape[1], *model.hidden], draws) for x in views
-        )
-        self.images = nn.ModuleList(dense_layer(d, d, draws, bias=False) for _ in views)
-        self.consensus = GraphEncoder([d, *model.consensus], draws)
-        widths = [2 * model.consensus[-1], *model.discriminator, 1]
-        self.discriminator = nn.ModuleList(
-            dense_layer(a, b, draws) for a, b in zip(widths, widths[1:])
-        )
-        self.of = torch.arange(len(close)).repeat_interleave(close.shape[1]).to(device)
-        self.neighbor = torch.as_tensor(close.ravel(), device=device)
-        self.to(device)
-
-    def forward(self, graph, rate=0.0):
-        h = 0
-        for encoder, operator, x, image in zip(self.encoders, self.operators, self.xs, self.images):
-            part = encoder.encode(operator, x)
-            h = h + image(dropout(part, rate, self.draws))
-        return self.consensus.encode(lambda y: dense_operator(graph, y), h.softmax(1))
-
-    def loss(self, graph):
-        z = self(graph, self.dropout)
-        links = sum(link_loss(z, part) for part in self.links) / len(self.links)
-        # Neighbours of somebody else: the same samples, but as they come in a random pairing.
-        other = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
-        together = self._judge(z[self.of], z[self.neighbor])
-        apart = self._judge(z[self.of], z[self.neighbor[other]])
-        return links + self.lambda2 * information_loss(together, apart)
-
-    def _judge(self, left, right):
-        t = torch.cat([left, right], 1)
-        for layer in self.discriminator[:-1]:
-            t = F.relu(layer(t))
-        return self.discriminator[-1](t)[:, 0]
 
 
 def _unit_sums(x):

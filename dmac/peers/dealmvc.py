@@ -3,143 +3,30 @@
 Chapter 13 of the book introduces it.
 """
 
-from itertools import combinations
-
-import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.optimize import linear_sum_assignment
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
+from dmac.peers._attention import ViewWeights
 from dmac.peers._autoencoder import (
+    SCALES,
     AutoEncoder,
     MinMax,
-    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
-    perceptron,
     pretrain,
     scaled_views,
     shuffled_batches,
     train,
 )
-from dmac.peers._checks import check_dropout, check_numbers, check_widths
-from dmac.peers._training import dropout, torch_generator
+from dmac.peers._calibration import dual_calibration_loss, match_clusters
+from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
+from dmac.peers._training import torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
-
-
-def calibration_target(p, q, threshold=0.8):
-    r"""Which samples should be alike, by their pseudo labels.
-
-    :math:`T = P Q^T` with ones on the diagonal, entries below the threshold set to 0, and rows
-    scaled to sum 1. Gradients reach P and Q through the entries that are left.
-
-    Parameters
-    ----------
-    p, q : torch.Tensor of shape (b, c)
-        Rows are distributions over clusters.
-    threshold : float
-
-    Returns
-    -------
-    torch.Tensor of shape (b, b)
-    """
-    same = torch.eye(len(p), dtype=torch.bool, device=p.device)
-    t = (p @ q.T).masked_fill(same, 1.0)
-    t = torch.where(t >= threshold, t, 0.0)
-    return t / t.sum(1, keepdim=True)  # not 0: the diagonal is 1
-
-
-def calibration_loss(h, g, target):
-    r"""Cross-entropy between a target and the similarities of two sets of features.
-
-    .. math:: L = -\frac1b \sum_{ij} T_{ij} \log\big(
-        \mathrm{softmax}_j(\langle h_i, g_j \rangle) + 10^{-7} \big)
-
-    Parameters
-    ----------
-    h, g : torch.Tensor of shape (b, d)
-    target : torch.Tensor of shape (b, b)
-        From `calibration_target`.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    similarity = torch.softmax(h @ g.T, dim=1)
-    return -(target * torch.log(similarity + 1e-7)).sum(1).mean()
-
-
-def label_consistency_loss(overall, local):
-    r"""Mean squared differences :math:`\sum_{v<w} \mathrm{MSE}(T, T^{vw})` between targets.
-
-    Parameters
-    ----------
-    overall : torch.Tensor of shape (b, b)
-        Target of the fused features.
-    local : list of tensors of shape (b, b)
-        Targets of the pairs of views; none with one view, and the loss is then 0.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    return sum((F.mse_loss(overall, t) for t in local), start=overall.new_zeros(()))
-
-
-def match_clusters(clusters, labels, n_clusters):
-    """Rename clusters so that they agree with labels as often as they can (Hungarian method).
-
-    Parameters
-    ----------
-    clusters, labels : numpy.ndarray of shape (n,)
-        Integers below ``n_clusters``.
-    n_clusters : int
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,), int64
-    """
-    table = np.zeros((n_clusters, n_clusters))
-    np.add.at(table, (clusters, labels), 1)
-    return linear_sum_assignment(table, maximize=True)[1][clusters]
-
-
-class ViewWeights(nn.Module):
-    r"""Weights of the views from what they look like in a batch.
-
-    The views are a sequence of v tokens, each the mean :math:`\bar h^v` of its features over the
-    batch. Self-attention gives a scalar :math:`a_v` each (the mean of its output), a perceptron on
-    the uniform weights u = (1/v, ...) another, and
-
-    .. math:: w = u \odot \mathrm{softmax}\big( a \odot \mathrm{FFN}(u) \big) .
-
-    Parameters
-    ----------
-    n_views, width, n_heads, hidden : int
-        v; the features' width; heads of the attention; hidden width of the perceptron.
-    rate : float
-        Of the dropout.
-    generator : torch.Generator
-        On the CPU; draws the initial weights.
-    """
-
-    def __init__(self, n_views, width, n_heads, hidden, rate, generator):
-        super().__init__()
-        self.rate = rate
-        self.attention = attention_layer(width, n_heads, generator)
-        self.perceptron = perceptron((n_views, hidden, n_views), generator)
-
-    def forward(self, means, generator=None):
-        """(v, d) -> (v,); a generator switches the dropout on."""
-        uniform = torch.full((len(means),), 1 / len(means), device=means.device, dtype=means.dtype)
-        y = self.attention(means[None], means[None], means[None], need_weights=False)[0][0]
-        a = dropout(y, self.rate, generator).mean(1)
-        return uniform * torch.softmax(a * self.perceptron(uniform), dim=0)
 
 
 class _Network(nn.Module):
@@ -151,8 +38,8 @@ class _Network(nn.Module):
         width = model.widths[-1]
         self.feature_head = dense_layer(width, width, generator)
         self.label_head = dense_layer(width, model.n_clusters, generator)
-        sizes = width, model.n_heads, model.ff_dim
-        self.weights = ViewWeights(len(n_features), *sizes, model.dropout, generator)
+        sizes = len(n_features), width, model.n_heads, model.ff_dim
+        self.weights = ViewWeights(*sizes, model.dropout, generator)
 
     def features(self, z):
         return F.normalize(self.feature_head(z))
@@ -172,7 +59,9 @@ class DealMVC(Peer):
     Auto-encoders with codes :math:`z_i^v`, a shared head for unit rows :math:`h_i^v`, a shared head
     for soft labels :math:`q_i^v`, both of the codes, and fused features
     :math:`f = \sum_v w_v h^v`, as wide as a code, with labels p from the same head.
-    Three stages: reconstruction; then, with `calibration_loss` L and `calibration_target` T,
+    Three stages: reconstruction; then, with :math:`T(P, Q)` the entries of :math:`P Q^T` that reach
+    the threshold, rows scaled to sum 1, and :math:`L(H, G, T)` the cross-entropy of T to the row
+    softmax of :math:`H G^T`,
 
     .. math:: \sum_{v<w} L(H^v, H^w, T(Q^v, Q^w)) + L(F, F, T(P, P))
         + \sum_{v<w} \mathrm{MSE}(T(P, P), T(Q^v, Q^w)) + \sum_v \mathrm{MSE}(X^v, \hat X^v) ;
@@ -217,6 +106,8 @@ class DealMVC(Peer):
         Of Adam.
     n_init : int
         Starts of the k-means for pseudo labels.
+    scale : {"range", "standard"}
+        Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
     device : str
         "auto" takes a GPU when there is one.
     random_state : int, numpy.random.RandomState or None
@@ -244,6 +135,7 @@ class DealMVC(Peer):
         batch_size=256,
         lr=3e-4,
         n_init=100,
+        scale="range",
         device="auto",
         random_state=None,
         memory_budget=MEMORY_BUDGET,
@@ -260,6 +152,7 @@ class DealMVC(Peer):
         self.batch_size = batch_size
         self.lr = lr
         self.n_init = n_init
+        self.scale = scale
         self.device = device
         self.random_state = random_state
         self.memory_budget = memory_budget
@@ -267,9 +160,9 @@ class DealMVC(Peer):
     def _check(self, n_samples):
         check_widths(self, "widths")
         check_dropout(self)
+        check_choice(self, "scale", SCALES)
         stages = ("pretrain_epochs", "calibration_epochs", "finetune_epochs")
         counts = [(name, 0) for name in stages]
-        # Samples of a batch are compared with each other.
         integers = [("batch_size", 2), *((name, 1) for name in ("n_heads", "ff_dim", "n_init"))]
         check_numbers(self, [*integers, *counts], [("lr", 0), ("threshold", 0)])
         if self.widths[-1] % self.n_heads:
@@ -282,14 +175,11 @@ class DealMVC(Peer):
         device = resolve_device(self.device)
         draws = torch_generator(generator)
         n, n_features = views[0].shape[0], [x.shape[1] for x in views]
-        views = scaled_views(views, device)
+        views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
         optimiser = torch.optim.Adam(network.parameters(), lr=self.lr)
-        history = list(
-            pretrain(
-                network.autoencoders, views, self.pretrain_epochs, self.batch_size, optimiser, draws
-            )
-        )
+        sizes = self.pretrain_epochs, self.batch_size
+        history = list(pretrain(network.autoencoders, views, *sizes, optimiser, draws))
         history += train(
             "calibration",
             self.calibration_epochs,
@@ -322,14 +212,8 @@ class DealMVC(Peer):
         qs = [network.labels(z) for z in codes]
         fused, _ = network.fuse(hs, draws)
         p = network.labels(fused)
-        overall = calibration_target(p, p, self.threshold)
         loss = sum(F.mse_loss(y, x) for y, x in zip(reconstructions, batch))
-        loss = loss + calibration_loss(fused, fused, overall)
-        local = []
-        for v, w in combinations(range(len(hs)), 2):
-            local.append(calibration_target(qs[v], qs[w], self.threshold))
-            loss = loss + calibration_loss(hs[v], hs[w], local[-1])
-        return loss + label_consistency_loss(overall, local)
+        return loss + dual_calibration_loss(hs, qs, fused, p, self.threshold)
 
     def _pseudo_labels(self, h, q, seed):
         h = h.cpu().numpy()
@@ -347,17 +231,7 @@ class DealMVC(Peer):
         return hs, qs
 
     def memory(self, n_samples, n_features):
-        """Bytes at the peak: scaled views, weights with Adam's moments, one batch, features.
-
-        Parameters
-        ----------
-        n_samples : int
-        n_features : sequence of int
-
-        Returns
-        -------
-        int
-        """
+        """Bytes at the peak: scaled views, weights with Adam's moments, one batch, features."""
         b, f, v = min(self.batch_size, n_samples), self.widths[-1], len(n_features)
         heads = [(f, f), (f, self.n_clusters), *[(f, f)] * 4]
         pairs = 4 * b**2 * (v * (v - 1) // 2 + 1)  # product, softmax, logarithm and target

@@ -4,59 +4,27 @@ Chapter 13 of the book introduces it.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._assignments import sharpened, student_t, tuning_loss
 from dmac.peers._checks import check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
     autoencoder_bytes,
-    balanced_link_loss,
-    divergence,
     graph_bytes,
     graph_operator,
     link_bytes,
     pretrain,
-    sharpened,
-    student_t,
+    rmsprop,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import Patience, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
-
-
-def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):
-    r"""The loss of the last stage.
-
-    .. math:: \frac{1}{nd} \|H - \hat H\|_F^2 + \lambda_1 L_\mathrm{link}(Z) +
-        \frac{\lambda_2}{n} \sum_i \mathrm{KL}(p_i \| q_i)
-
-    Parameters
-    ----------
-    h, h_hat : torch.Tensor of shape (n, d)
-        The fused features, a constant here, and their reconstruction. Were H no constant, a
-        smaller H would be a better one.
-    z : torch.Tensor of shape (n, d')
-    q, p : torch.Tensor of shape (n, c)
-        Soft assignments and their target.
-    links : dmac.peers._gcn.Links
-        The views' graphs.
-    weights : torch.Tensor of shape (v,)
-        Of the graphs; constants.
-    link_weight, cluster_weight : float
-        The two factors.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    loss = F.mse_loss(h_hat, h.detach()) + cluster_weight * divergence(p, q)
-    return loss + link_weight * balanced_link_loss(z, links, weights)
 
 
 class DFPGNN(Peer):
@@ -72,8 +40,12 @@ class DFPGNN(Peer):
     :math:`H^a` and on that mean's own graph. Last, all encoders together: two softmax weight
     vectors fuse the features, :math:`H = \sum_a w_a H^a`, and the graphs,
     :math:`\hat A = \sum_a u_a \hat A^a`; the shared encoder gives Z, Student-t assignments q to c
-    centres are sharpened to p every ``refresh`` epochs, and ``tuning_loss`` is minimised until no
-    label changes between two refreshes. Labels are the arg-max of q.
+    centres are sharpened to p every ``refresh`` epochs, and
+
+    .. math:: \min \frac{1}{nd} \|H - \hat H\|_F^2 + \lambda_1 L_\mathrm{link}(Z)
+        + \frac{\lambda_2}{n} \sum_i \mathrm{KL}(p_i \| q_i)
+
+    until no label changes between two refreshes. Labels are the arg-max of q.
 
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
     better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
@@ -197,9 +169,6 @@ class DFPGNN(Peer):
             total += 16 * n_samples * d
         return total
 
-    def _optimizer(self, parameters, decay):
-        return torch.optim.RMSprop(parameters, lr=self.lr, momentum=0.9, weight_decay=decay)
-
     def _pretrain(self, model, x, graph, device, stage, history):
         return pretrain(
             model,
@@ -207,7 +176,7 @@ class DFPGNN(Peer):
             graph_operator(graph, device),
             Links([graph], device),
             self.lambda0,
-            self._optimizer(model.parameters(), self.pretrain_decay),
+            rmsprop(model.parameters(), self.lr, self.pretrain_decay),
             epochs=self.pretrain_epochs,
             stage=stage,
             history=history,
@@ -274,7 +243,7 @@ class DFPGNN(Peer):
                 h, shared.decode(z), z, q, target, links, u, self.lambda1, self.lambda2
             )
 
-        train(loss, self._optimizer(parameters, self.weight_decay), self.epochs, "tuning", history)
+        train(loss, rmsprop(parameters, self.lr, self.weight_decay), self.epochs, "tuning", history)
         with torch.no_grad():
             _, z, u = forward()
             return z, student_t(z, centers), u

@@ -12,10 +12,10 @@ from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.compute.layers import dense_layer
+from dmac.peers._attention import AttentionOverSamples
 from dmac.peers._autoencoder import (
+    SCALES,
     AutoEncoder,
-    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
@@ -25,8 +25,8 @@ from dmac.peers._autoencoder import (
     shuffled_batches,
     train,
 )
-from dmac.peers._checks import check_dropout, check_numbers, check_widths
-from dmac.peers._training import dropout, torch_generator
+from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
+from dmac.peers._training import torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -64,40 +64,6 @@ def structure_guided_loss(h, consensus, s, temperature=0.5):
     itself = torch.eye(2 * b, dtype=torch.bool, device=h.device)
     logits = logits.masked_fill(itself, -math.inf)
     return F.cross_entropy(logits, partner)
-
-
-class AttentionOverSamples(nn.Module):
-    """A transformer encoder layer whose sequence is the batch: one head, norms after the sums.
-
-    Dropout is on the two branches and between the two linear layers. The attention itself has
-    none, so that the rows of S are distributions.
-
-    Parameters
-    ----------
-    width : int
-        D, of a sample.
-    hidden : int
-        Width between the two linear layers.
-    rate : float
-        Of the dropout.
-    generator : torch.Generator
-        On the CPU; draws the initial weights.
-    """
-
-    def __init__(self, width, hidden, rate, generator):
-        super().__init__()
-        self.rate = rate
-        self.attention = attention_layer(width, 1, generator)
-        self.first = dense_layer(width, hidden, generator)
-        self.second = dense_layer(hidden, width, generator)
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-
-    def forward(self, z, generator=None):
-        """(b, D) -> (b, D) and the attention S (b, b); a generator switches the dropout on."""
-        y, s = self.attention(z[None], z[None], z[None], need_weights=True)
-        z = self.norms[0](z + dropout(y[0], self.rate, generator))
-        y = self.second(dropout(F.relu(self.first(z)), self.rate, generator))
-        return self.norms[1](z + dropout(y, self.rate, generator)), s[0]
 
 
 class _Network(nn.Module):
@@ -161,6 +127,8 @@ class GCFAggMVC(Peer):
         Of Adam.
     n_init : int
         Starts of the final k-means.
+    scale : {"range", "standard"}
+        Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
     device : str
         "auto" takes a GPU when there is one.
     random_state : int, numpy.random.RandomState or None
@@ -182,6 +150,7 @@ class GCFAggMVC(Peer):
         batch_size=256,
         lr=3e-4,
         n_init=100,
+        scale="range",
         device="auto",
         random_state=None,
         memory_budget=MEMORY_BUDGET,
@@ -197,6 +166,7 @@ class GCFAggMVC(Peer):
         self.batch_size = batch_size
         self.lr = lr
         self.n_init = n_init
+        self.scale = scale
         self.device = device
         self.random_state = random_state
         self.memory_budget = memory_budget
@@ -204,6 +174,7 @@ class GCFAggMVC(Peer):
     def _check(self, n_samples):
         check_widths(self, "widths")
         check_dropout(self)
+        check_choice(self, "scale", SCALES)
         positive = ("feature_dim", "ff_dim", "n_init")
         counts = [(name, 0) for name in ("pretrain_epochs", "contrastive_epochs")]
         # Samples of a batch are compared with each other.
@@ -216,14 +187,11 @@ class GCFAggMVC(Peer):
         device = resolve_device(self.device)
         draws = torch_generator(generator)
         n_features = [x.shape[1] for x in views]
-        views = scaled_views(views, device)
+        views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
         optimiser = torch.optim.Adam(network.parameters(), lr=self.lr)
-        history = list(
-            pretrain(
-                network.autoencoders, views, self.pretrain_epochs, self.batch_size, optimiser, draws
-            )
-        )
+        sizes = self.pretrain_epochs, self.batch_size
+        history = list(pretrain(network.autoencoders, views, *sizes, optimiser, draws))
         history += train(
             "contrast",
             self.contrastive_epochs,
@@ -255,17 +223,7 @@ class GCFAggMVC(Peer):
         return np.concatenate(parts)
 
     def memory(self, n_samples, n_features):
-        """Bytes at the peak: scaled views, weights with Adam's moments, one batch, embedding.
-
-        Parameters
-        ----------
-        n_samples : int
-        n_features : sequence of int
-
-        Returns
-        -------
-        int
-        """
+        """Bytes at the peak: scaled views, weights with Adam's moments, one batch, embedding."""
         b, f, width = min(self.batch_size, n_samples), self.feature_dim, self.widths[-1]
         joint = width * len(n_features)
         heads = [(width, f), (joint, f), (joint, self.ff_dim), (self.ff_dim, joint)]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_numbers
+from dmac.peers._checks import check_choice, check_numbers
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components, laplacian, smallest_eigenvectors
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
@@ -131,9 +131,7 @@ class GMC(Peer):
         f = smallest_eigenvectors(laplacian(fused), min(c + 1, n), generator)[1][:, :c]
         weights, penalty, history = np.full(v, 1 / v), 1.0, []
         for _ in range(_ITERATIONS):
-            near = [
-                np.asarray(fused[rows, index.ravel()]).reshape(n, k + 1) for index in neighbors
-            ]
+            near = [np.asarray(fused[rows, index.ravel()]).reshape(n, k + 1) for index in neighbors]
             graphs, alphas, spread = zip(*(own_graph(a, near[a], weights[a]) for a in range(v)))
             weights = np.array([0.5 / max(_norm(fused - s), _ZERO) for s in graphs])
             fused = _fuse(graphs, f, penalty / (2 * v) * np.mean(1 / weights))
@@ -154,8 +152,7 @@ class GMC(Peer):
 
     def _check(self, n_samples):
         check_numbers(self, [("n_neighbors", 1)])
-        if self.scale not in ("standard", "rows"):
-            raise ValueError(f"scale is {self.scale!r}, it must be 'standard' or 'rows'")
+        check_choice(self, "scale", ("standard", "rows"))
         if n_samples < 3:
             raise ValueError(f"GMC needs at least 3 samples, there are {n_samples}")
 

@@ -13,19 +13,18 @@ from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
+from dmac.peers._assignments import class_means, clustering_loss, sharpened, student_t
 from dmac.peers._checks import check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
     autoencoder_bytes,
     balanced_link_loss,
-    divergence,
     graph_bytes,
     graph_operator,
     link_bytes,
     pretrain,
-    sharpened,
-    student_t,
+    rmsprop,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import torch_generator, train
@@ -66,27 +65,6 @@ def _in_view(h, s, v):
     graph = torch.sigmoid(h @ h.T)
     root = (graph.sum(1, keepdim=True) + v).rsqrt()
     return root, root * s, graph @ (root * s)
-
-
-def clustering_loss(q, p, labels, lambda2, lambda3):
-    r"""The part of the loss that the assignments have.
-
-    .. math:: \frac1n \sum_i \lambda_2 \mathrm{KL}(p_i \| q_i) - \lambda_3 \log q_{i y_i}
-
-    Parameters
-    ----------
-    q, p : torch.Tensor of shape (n, c)
-        Soft assignments and their target.
-    labels : torch.Tensor of shape (n,), int64
-        Pseudo-labels y, from k-means.
-    lambda2, lambda3 : float
-        The two factors.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
-    """
-    return lambda2 * divergence(p, q) + lambda3 * F.nll_loss(q.log(), labels)
 
 
 class SURER(Peer):
@@ -220,9 +198,7 @@ class SURER(Peer):
             operator, links = graph_operator(graph, device), Links([graph], device)
             x = torch.as_tensor(dense(x), dtype=torch.float32, device=device)
             model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
-            optimizer = self._optimizer(
-                model.parameters(), self.pretrain_lr, self.pretrain_decay
-            )
+            optimizer = rmsprop(model.parameters(), self.pretrain_lr, self.pretrain_decay)
             more = dict(epochs=self.pretrain_epochs, stage=f"view {a}", history=history)
             hs.append(pretrain(model, x, operator, links, self.lambda0, optimizer, **more))
             parts.append((model, x, operator, links))
@@ -231,9 +207,6 @@ class SURER(Peer):
         labels = kmeans(h, self.n_clusters, seed, n_init=10).labels_
         z, q = self._tune(parts, labels.astype(np.int64), draws, history)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
-
-    def _optimizer(self, parameters, lr, decay):
-        return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
     def _tune(self, parts, labels, draws, history):
         """The second stage: embedding and assignments after it."""
@@ -249,7 +222,7 @@ class SURER(Peer):
             return hs, sum(w * y for w, y in zip(logits.softmax(0), ys))
 
         with torch.no_grad():
-            centers = nn.Parameter(_class_means(embed()[1], labels, self.n_clusters))
+            centers = nn.Parameter(class_means(embed()[1], labels, self.n_clusters))
         parameters = [weight, logits, centers]
         parameters += [parameter for part in parts for parameter in part[0].parameters()]
         target = None
@@ -266,15 +239,8 @@ class SURER(Peer):
                 value = value + self.lambda1 * balanced_link_loss(h, links)
             return value
 
-        optimizer = self._optimizer(parameters, self.lr, self.weight_decay)
+        optimizer = rmsprop(parameters, self.lr, self.weight_decay)
         train(loss, optimizer, self.epochs, "unified", history)
         with torch.no_grad():
             z = embed()[1]
             return z, student_t(z, centers)
-
-
-def _class_means(z, labels, n_clusters):
-    """The mean row of every class, and that of all rows for a class without any."""
-    one_hot = F.one_hot(labels, n_clusters).to(z.dtype)
-    counts = one_hot.sum(0)[:, None]
-    return torch.where(counts > 0, one_hot.T @ z / counts.clamp_min(1), z.mean(0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_anchors, check_numbers
+from dmac.peers._checks import check_anchors, check_choice, check_numbers
 from dmac.peers._simplex import project_rows, solve_rows
 from dmac.peers._spectral import bipartite_components, bipartite_embedding
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
@@ -167,8 +167,7 @@ class UDBGL(Peer):
     def _check(self, n_samples):
         check_numbers(self, reals=[("alpha", 0), ("beta", 0)])
         check_anchors(self, n_samples)
-        if self.scale not in ("range", "rows"):
-            raise ValueError(f"scale is {self.scale!r}, it must be 'range' or 'rows'")
+        check_choice(self, "scale", ("range", "rows"))
 
     def _anchors(self):
         """m."""

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from dmac.peers._checks import check_anchors, check_dropout, check_numbers, check_widths
+from dmac.peers._checks import (
+    check_anchors,
+    check_choice,
+    check_dropout,
+    check_numbers,
+    check_widths,
+)
 
 
 class Settings:
@@ -39,6 +45,13 @@ def test_wrong_widths_are_refused(value):
     with pytest.raises(ValueError, match="hidden is"):
         check_widths(Settings(hidden=value), "hidden")
     check_widths(Settings(hidden=[3, np.int64(2)]), "hidden")
+
+
+@pytest.mark.parametrize("value", ["column", None, 1, ["rows"]])
+def test_wrong_choice_is_refused(value):
+    with pytest.raises(ValueError, match="scale is .*, it must be 'range', 'standard' or 'rows'"):
+        check_choice(Settings(scale=value), "scale", ("range", "standard", "rows"))
+    check_choice(Settings(scale="rows"), "scale", ("range", "rows"))
 
 
 @pytest.mark.parametrize("value", [3, 13, 7.5, True])

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from systems import QUICK
 from torch import nn
 
+from dmac.peers import ALL
+from dmac.peers._attention import attention_layer
 from dmac.peers._autoencoder import (
     AutoEncoder,
     MinMax,
-    attention_layer,
     autoencoder_bytes,
     even_batches,
     pretrain,
+    scaled_views,
     shuffled_batches,
     train,
 )
@@ -45,6 +48,31 @@ def test_sparse_views_scale_as_dense_ones():
     x = scipy.sparse.random(15, 6, density=0.3, format="csr", random_state=0)
     dense = MinMax().fit(x.toarray()).transform(x.toarray())
     np.testing.assert_array_equal(MinMax().fit(x).transform(x), dense)
+
+
+def test_standardised_features_have_mean_0_and_variance_1_and_constant_ones_are_zero():
+    x = np.random.default_rng(0).normal(size=(30, 5)) * [1, 1e300, 1e-300, 0, 1] + [5, 0, 0, 7, 1e4]
+    one, other = scaled_views([x, scipy.sparse.csr_matrix(x)], "cpu", "standard")
+    assert one.dtype == torch.float32 and torch.equal(one, other)
+    np.testing.assert_allclose(one.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(one.std(0, correction=0), [1, 1, 1, 0, 1], rtol=1e-3)
+    expected = (x[:, 0] - x[:, 0].mean()) / x[:, 0].std()
+    np.testing.assert_allclose(one[:, 0], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["DealMVC", "GCFAggMVC"])
+def test_systems_scale_features_as_they_are_asked_to(name):
+    x = np.random.default_rng(0).normal(size=(60, 3)) * [1, 5, 20]
+
+    def fit(y, scale):
+        model = ALL[name](2, scale=scale, random_state=0, device="cpu", **QUICK[name])
+        return model.fit([y, y]).embedding_
+
+    for scale in ("range", "standard"):  # The unit of a feature does not matter.
+        np.testing.assert_allclose(fit(x, scale), fit(3 * x + 1, scale), atol=1e-3)
+    assert not np.allclose(fit(x, "range"), fit(x, "standard"), atol=1e-2)
+    with pytest.raises(ValueError, match="scale is 'rows', it must be 'range' or 'standard'"):
+        fit(x, "rows")
 
 
 def test_the_decoder_mirrors_the_encoder():

@@ -7,8 +7,8 @@ from helpers import assert_matches
 from systems import easy_views, quick
 
 from dmac.peers import cmgec
-from dmac.peers._fusion import fused_graph, fusion_loss, symmetric_part
-from dmac.peers.cmgec import CMGEC, information_loss
+from dmac.peers._fusion import fused_graph, fusion_loss, information_loss, symmetric_part
+from dmac.peers.cmgec import CMGEC
 
 
 def random(*shape, seed=0):
@@ -93,7 +93,7 @@ def test_stages_follow_each_other_and_losses_fall():
 def test_every_part_gets_a_gradient(monkeypatch):
     # The discriminator and, through the convolution and the trace, the fusion network among them.
     built = {}
-    for name in ("GraphFusion", "_Embedding"):
+    for name in ("GraphFusion", "ConsensusEmbedding"):
         original = getattr(cmgec, name)
 
         def build(*args, original=original, name=name):
@@ -104,10 +104,10 @@ def test_every_part_gets_a_gradient(monkeypatch):
         monkeypatch.setattr(cmgec, name, build)
     # Enough epochs for the fusion network's output to have edges.
     quick("CMGEC", fusion_epochs=40, pretrain_lr=1e-2).fit(easy_views()[0])
-    for name in ("GraphFusion", "_Embedding"):
+    for name in ("GraphFusion", "ConsensusEmbedding"):
         for before, after in zip(built[name + " before"], built[name].parameters()):
             assert not torch.equal(before, after)
-    fusion, embedding = built["GraphFusion"], built["_Embedding"]
+    fusion, embedding = built["GraphFusion"], built["ConsensusEmbedding"]
     fusion.zero_grad()
     embedding.loss(fused_graph(fusion())).backward()
     assert all(p.grad.abs().sum() > 0 for p in embedding.parameters())

@@ -10,15 +10,14 @@ import torch.nn.functional as F
 from helpers import assert_matches
 from systems import easy_views
 
-from dmac.peers.dealmvc import (
-    DealMVC,
-    ViewWeights,
-    _Network,
+from dmac.peers._attention import ViewWeights
+from dmac.peers._calibration import (
     calibration_loss,
     calibration_target,
     label_consistency_loss,
     match_clusters,
 )
+from dmac.peers.dealmvc import DealMVC, _Network
 
 SMALL = dict(
     widths=(32, 16), n_heads=2, pretrain_epochs=20, calibration_epochs=20,

@@ -10,12 +10,8 @@ from helpers import assert_matches
 from systems import easy_views
 from torch import nn
 
-from dmac.peers.gcfagg import (
-    AttentionOverSamples,
-    GCFAggMVC,
-    _Network,
-    structure_guided_loss,
-)
+from dmac.peers._attention import AttentionOverSamples
+from dmac.peers.gcfagg import GCFAggMVC, _Network, structure_guided_loss
 
 SMALL = dict(
     widths=(32, 16), feature_dim=8, ff_dim=8, pretrain_epochs=20, contrastive_epochs=15,
