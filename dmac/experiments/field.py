@@ -83,6 +83,14 @@ STANDARDISED = {
     f"{system}, standardised": (system, peer_settings(system, scale="standard"))
     for system in ("DealMVC", "GCFAggMVC")
 }
+#: What DealMVC's calibration, 100 epochs by default, does to what pre-training gave.
+CALIBRATION = {
+    f"DealMVC, standardised, {epochs} epochs of calibration": (
+        "DealMVC",
+        peer_settings("DealMVC", scale="standard", calibration_epochs=epochs),
+    )
+    for epochs in (0, 5)
+}
 
 #: DFP-GNN's pre-training, which ``flat`` ends early, going on: its loss, and no clustering.
 ON_AND_ON = {
@@ -106,5 +114,5 @@ GROUPS = {
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
-    "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),
+    "standardised features": _group(STANDARDISED | CALIBRATION, ("PIE",), (1, 2, 3)),
 }

@@ -58,14 +58,16 @@ def test_all_estimators_that_people_would_install_are_there():
     assert not set(libraries.ESTIMATORS) & (set(runs.METHODS) | set(runs.PEERS))
 
 
-def test_the_plan_has_ten_seeds_of_each_on_every_data_set_of_the_other_systems():
+def test_the_plan_has_ten_seeds_of_each_on_the_data_sets_of_the_other_systems_or_three():
     listed = plan.full()["libraries"]
     seeds = {}
     for one in listed:
         if (one.method, one.settings) in plan.LIBRARIES.values():
             seeds.setdefault((one.method, one.dataset), set()).add(one.seed)
-    assert set(seeds) == {(name, d) for name in libraries.ESTIMATORS for d in plan.PEER_DATASETS}
-    assert all(found == set(range(1, 11)) for found in seeds.values())
+    everywhere = {(name, d) for name in libraries.ESTIMATORS for d in plan.PEER_DATASETS}
+    assert set(seeds) == everywhere - {("mvlearn, co-trained spectral", "MNIST-4")}
+    for (_, dataset), found in seeds.items():
+        assert found == set(range(1, (3 if dataset in plan.SHORTENED else 10) + 1))
     assert plan.full(["my.mat"])["libraries"] == []
 
 
