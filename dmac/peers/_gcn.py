@@ -213,7 +213,7 @@ def rmsprop(parameters, lr, decay):
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
-def pretrain(model, x, operator, links, weight, optimizer, **more):
+def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
     r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
 
     Parameters
@@ -224,6 +224,8 @@ def pretrain(model, x, operator, links, weight, optimizer, **more):
     links : Links
     weight : float
     optimizer : torch.optim.Optimizer
+    scale : float
+        Factor of the whole loss.
     **more
         Goes on to ``train``.
 
@@ -235,7 +237,8 @@ def pretrain(model, x, operator, links, weight, optimizer, **more):
 
     def loss(epoch):
         z = model.encode(operator, x)
-        return F.mse_loss(model.decode(z), x) + weight * balanced_link_loss(z, links)
+        error = F.mse_loss(model.decode(z), x)
+        return scale * (error + weight * balanced_link_loss(z, links))
 
     train(loss, optimizer, stage=more.pop("stage"), **more)
     with torch.no_grad():

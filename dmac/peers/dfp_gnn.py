@@ -11,7 +11,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._assignments import sharpened, student_t, tuning_loss
-from dmac.peers._checks import check_numbers, check_widths
+from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
@@ -50,7 +50,9 @@ class DFPGNN(Peer):
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
     better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
     ``flat`` ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
-    published rule holds. ``history_`` shows the curve either way.
+    published rule holds. With thousands of features a loss that is their mean has gradients below
+    RMSprop's epsilon, 1e-8, and below the weight decay, which then shrinks all weights to zero;
+    ``reduction="sum"`` takes their sum.
 
     What the paper leaves open is settled so: a link's target has self-loops, so that an empty
     graph is no division by zero; the target of the last stage is the views' graphs with the
@@ -83,6 +85,8 @@ class DFPGNN(Peer):
         Epochs of pre-training without a better loss.
     flat : float or None
         Share of the loss by which ``patience`` epochs must lower it.
+    reduction : {"mean", "sum"}
+        Of pre-training's loss over a view's features; for texts take "sum".
     epochs : int
         At most, of the last stage.
     refresh : int
@@ -114,6 +118,7 @@ class DFPGNN(Peer):
         pretrain_epochs=20000,
         patience=100,
         flat=0.01,
+        reduction="mean",
         epochs=20000,
         refresh=50,
         tolerance=1e-7,
@@ -136,6 +141,7 @@ class DFPGNN(Peer):
         self.pretrain_epochs = pretrain_epochs
         self.patience = patience
         self.flat = flat
+        self.reduction = reduction
         self.epochs = epochs
         self.refresh = refresh
         self.tolerance = tolerance
@@ -148,6 +154,7 @@ class DFPGNN(Peer):
 
     def _check(self, n_samples):
         check_widths(self, "hidden", "shared")
+        check_choice(self, "reduction", ("mean", "sum"))
         positive = ("n_neighbors", "n_fused_neighbors", "patience", "refresh")
         counts = ("min_common", "pretrain_epochs", "epochs")
         reals = ("lambda0", "lambda1", "lambda2", "tolerance", "lr", "pretrain_decay")
@@ -170,18 +177,12 @@ class DFPGNN(Peer):
         return total
 
     def _pretrain(self, model, x, graph, device, stage, history):
-        return pretrain(
-            model,
-            x,
-            graph_operator(graph, device),
-            Links([graph], device),
-            self.lambda0,
-            rmsprop(model.parameters(), self.lr, self.pretrain_decay),
-            epochs=self.pretrain_epochs,
-            stage=stage,
-            history=history,
-            stop=Patience(self.patience, self.flat),
-        )
+        operator, links = graph_operator(graph, device), Links([graph], device)
+        optimizer = rmsprop(model.parameters(), self.lr, self.pretrain_decay)
+        more = dict(epochs=self.pretrain_epochs, stage=stage, history=history)
+        more |= dict(stop=Patience(self.patience, self.flat))
+        more |= dict(scale=x.shape[1] if self.reduction == "sum" else 1)
+        return pretrain(model, x, operator, links, self.lambda0, optimizer, **more)
 
     def _solve(self, views, generator):
         widths = sum(x.shape[1] for x in views) * self.hidden[0]

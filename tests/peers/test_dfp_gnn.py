@@ -82,6 +82,18 @@ def test_pretraining_ends_where_it_is_flat_and_tuning_where_labels_stay():
     assert len(early) < len(published)
 
 
+def test_a_sum_over_the_features_is_so_many_times_their_mean():
+    views, _ = easy_views()
+    first = {}
+    for reduction in ("mean", "sum"):
+        history = quick("DFP-GNN", reduction=reduction).fit(views).history_
+        first[reduction] = [r.loss for r in history if r.stage == "view 1"]
+    d = views[0].shape[1]
+    assert first["sum"][0] == pytest.approx(d * first["mean"][0], rel=1e-6)
+    with pytest.raises(ValueError, match="reduction is 'none', it must be 'mean' or 'sum'"):
+        quick("DFP-GNN", reduction="none").fit(views)
+
+
 def test_graph_is_a_mean_of_the_views_graphs():
     views, _ = easy_views()
     graph = quick("DFP-GNN").fit(views).graph_

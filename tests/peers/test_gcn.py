@@ -19,6 +19,7 @@ from dmac.peers._gcn import (
     graph_operator,
     link_loss,
     pretrain,
+    rmsprop,
 )
 from dmac.peers._graphs import normalized
 
@@ -162,3 +163,22 @@ def test_pretraining_learns_to_tell_edges_from_gaps(generator):
     assert len(history) == 150 and history[-1].loss < 0.6 * history[0].loss
     assert [record.epoch for record in history] == list(range(1, 151))
     assert all(record.seconds > 0 and record.stage == "view 1" for record in history)
+
+
+def test_where_gradients_are_below_the_weight_decay_weights_only_shrink():
+    # What the mean over thousands of features comes to: RMSprop follows the decay alone.
+    graph = scipy.sparse.csr_matrix(np.kron(np.eye(3), np.ones((10, 10))))
+    x = torch.randn(30, 6, generator=torch.Generator().manual_seed(0))
+    lengths, falls = {}, {}
+    for scale in (1.0, 1e-12):
+        model = GraphAutoencoder([6, 8, 4], torch.Generator().manual_seed(1))
+        before, history = sum(w.square().sum() for w in model.parameters()), []
+        pretrain(
+            model, x, graph_operator(graph, CPU), Links([graph], CPU), 1.0,
+            rmsprop(model.parameters(), 1e-3, 1e-6), scale, epochs=150, stage="one",
+            history=history,
+        )  # fmt: skip
+        lengths[scale] = sum(w.square().sum() for w in model.parameters()) / before
+        falls[scale] = history[-1].loss / history[0].loss
+    assert lengths[1.0] > 1 > 0.9 > lengths[1e-12]
+    assert falls[1.0] < 0.6 < 0.8 < falls[1e-12]
