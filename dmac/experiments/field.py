@@ -104,6 +104,9 @@ ON_AND_ON = {
 #: Its pre-training's loss as a sum over the features, whose mean has gradients that are too small.
 SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum"))}
 
+#: SURER without its second stage: the labels are those with which that begins.
+FIRST_STAGE = {"SURER, first stage alone": ("SURER", peer_settings("SURER", epochs=0))}
+
 
 def _group(variants, datasets, seeds):
     return {"variants": variants, "datasets": datasets, "seeds": seeds}
@@ -118,6 +121,7 @@ GROUPS = {
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
+    "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED | CALIBRATION, ("PIE",), (1, 2, 3)),
 }
