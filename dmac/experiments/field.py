@@ -104,7 +104,7 @@ ON_AND_ON = {
 #: Its pre-training's loss as a sum over the features, whose mean has gradients that are too small.
 SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum"))}
 
-#: SURER without its second stage: the labels are those with which that begins.
+#: SURER without its second stage: labels by the centres with which that would begin.
 FIRST_STAGE = {"SURER, first stage alone": ("SURER", peer_settings("SURER", epochs=0))}
 
 

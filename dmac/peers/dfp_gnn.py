@@ -50,9 +50,9 @@ class DFPGNN(Peer):
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
     better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
     ``flat`` ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
-    published rule holds. With thousands of features a loss that is their mean has gradients below
-    RMSprop's epsilon, 1e-8, and below the weight decay, which then shrinks all weights to zero;
-    ``reduction="sum"`` takes their sum.
+    published rule holds. With thousands of features a loss that is their mean has gradients so
+    small that RMSprop's epsilon, 1e-8, and the weight decay outweigh them, and the output may stay
+    zero, as on BBC; ``reduction="sum"`` takes their sum.
 
     What the paper leaves open is settled so: a link's target has self-loops, so that an empty
     graph is no division by zero; the target of the last stage is the views' graphs with the
@@ -86,7 +86,7 @@ class DFPGNN(Peer):
     flat : float or None
         Share of the loss by which ``patience`` epochs must lower it.
     reduction : {"mean", "sum"}
-        Of pre-training's loss over a view's features; for texts take "sum".
+        Of pre-training's loss over a view's features; "sum" is meant for texts.
     epochs : int
         At most, of the last stage.
     refresh : int
