@@ -60,8 +60,8 @@ class DealMVC(Peer):
     for soft labels :math:`q_i^v`, both of the codes, and fused features
     :math:`f = \sum_v w_v h^v`, as wide as a code, with labels p from the same head.
     Three stages: reconstruction; then, with :math:`T(P, Q)` the entries of :math:`P Q^T` that reach
-    the threshold and a diagonal of ones, rows scaled to sum 1, and :math:`L(H, G, T)` the cross-entropy of T to the row
-    softmax of :math:`H G^T`,
+    the threshold and a diagonal of ones, rows scaled to sum 1, and :math:`L(H, G, T)` the
+    cross-entropy of T to the row softmax of :math:`H G^T`,
 
     .. math:: \sum_{v<w} L(H^v, H^w, T(Q^v, Q^w)) + L(F, F, T(P, P))
         + \sum_{v<w} \mathrm{MSE}(T(P, P), T(Q^v, Q^w)) + \sum_v \mathrm{MSE}(X^v, \hat X^v) ;
