@@ -106,6 +106,13 @@ SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum"))}
 
 #: SURER without its second stage: labels by the centres with which that would begin.
 FIRST_STAGE = {"SURER, first stage alone": ("SURER", peer_settings("SURER", epochs=0))}
+#: The public code repeats its run ten times, and each begins with the weights of the one before.
+TEN_REPEATS = {
+    "SURER, first stage ten times as long": (
+        "SURER",
+        peer_settings("SURER", pretrain_epochs=4500, epochs=0),
+    )
+}
 
 
 def _group(variants, datasets, seeds):
@@ -122,6 +129,7 @@ GROUPS = {
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
+    "SURER, ten repeats": _group(TEN_REPEATS, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),
     "DealMVC, calibration": _group(CALIBRATION, ("PIE",), (1, 2, 3)),
