@@ -83,6 +83,8 @@ STANDARDISED = {
     f"{system}, standardised": (system, peer_settings(system, scale="standard"))
     for system in ("DealMVC", "GCFAggMVC")
 }
+#: The same on texts.
+TEXTS = {name: run for name, run in STANDARDISED.items() if run[0] == "GCFAggMVC"}
 #: What DealMVC's calibration, 100 epochs by default, does to what pre-training gave.
 CALIBRATION = {
     f"DealMVC, standardised, {epochs} epochs of calibration": (
@@ -129,6 +131,7 @@ GROUPS = {
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
+    "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),
     "SURER, ten repeats": _group(TEN_REPEATS, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),

