@@ -1,4 +1,4 @@
-"""GCFAggMVC: its loss and its transformer layer against references, and how it clusters."""
+"""GCFAggMVC: its loss against a reference, its records and its memory."""
 
 import math
 
@@ -8,9 +8,7 @@ import torch
 import torch.nn.functional as F
 from helpers import assert_matches
 from systems import easy_views
-from torch import nn
 
-from dmac.peers._attention import AttentionOverSamples
 from dmac.peers.gcfagg import GCFAggMVC, _Network, structure_guided_loss
 
 SMALL = dict(
@@ -64,30 +62,6 @@ def test_attention_between_alike_samples_spares_them():
     apart, together = torch.zeros(3, 3), torch.zeros(3, 3)
     together[0, 1] = together[1, 0] = 1.0
     assert structure_guided_loss(h, h, together) < structure_guided_loss(h, h, apart)
-
-
-def test_layer_is_that_of_torch():
-    ours = AttentionOverSamples(6, 10, 0.1, torch.Generator().manual_seed(0))
-    theirs = nn.TransformerEncoderLayer(6, 1, 10, 0.1, batch_first=True).eval()
-    theirs.self_attn.load_state_dict(ours.attention.state_dict())
-    theirs.linear1.load_state_dict(ours.first.state_dict())
-    theirs.linear2.load_state_dict(ours.second.state_dict())
-    z = torch.randn(7, 6, generator=torch.Generator().manual_seed(1))
-    y, s = ours(z)
-    torch.testing.assert_close(y, theirs(z[None])[0])
-    torch.testing.assert_close(s.sum(1), torch.ones(7))
-    noisy, same = ours(z, torch.Generator().manual_seed(2))
-    assert not torch.allclose(y, noisy) and torch.equal(s, same)
-
-
-def test_layer_knows_samples_not_their_order():
-    layer = AttentionOverSamples(6, 10, 0.1, torch.Generator().manual_seed(0))
-    z = torch.randn(7, 6, generator=torch.Generator().manual_seed(1))
-    order = torch.randperm(7, generator=torch.Generator().manual_seed(2))
-    y, s = layer(z)
-    y_permuted, s_permuted = layer(z[order])
-    torch.testing.assert_close(y_permuted, y[order])
-    torch.testing.assert_close(s_permuted, s[order][:, order])
 
 
 def test_records_and_embedding():
