@@ -58,8 +58,12 @@ def n_samples(dataset):
     return dmac.load(dataset).n_samples
 
 
-def estimate_peer(spec):
-    """Seconds of a run of one of the other systems, roughly; the shallow ones take a few."""
+def estimate_other(spec):
+    """Seconds of a run of another system or library, roughly; the shallow ones take a few."""
+    if spec.method in LIBRARIES:
+        # Dense eigenvectors of n x n matrices; the co-trained estimator takes most of them.
+        slow = 10 if spec.method == "mvlearn, co-trained spectral" else 1
+        return 1 + slow * 6e-9 * n_samples(spec.dataset) ** 3
     short = plan.SHORT_PEERS.get(spec.method, (None, None))[1] == spec.settings
     share = 0.1 if short else 1
     if spec.method == "CMGEC":
@@ -74,7 +78,8 @@ def estimate(specs, paid):
     total = 0.0
     for spec in specs:
         if spec.method != "DMAC":
-            total += estimate_peer(spec) if spec.method in PEERS else 2
+            other = spec.method in PEERS or spec.method in LIBRARIES
+            total += estimate_other(spec) if other else 2
             continue
         if spec.settings["solver"] == "spectral":
             total += 4 + 25 * spec.keep
