@@ -102,9 +102,10 @@ ON_AND_ON = {
     )
 }
 
-
+#: Its last stage until no label changes, which the plan's runs end after 2000 epochs.
+TO_THE_END = {"DFP-GNN, to the end": ("DFP-GNN", peer_settings("DFP-GNN"))}
 #: Its pre-training's loss as a sum over the features, whose mean has gradients that are too small.
-SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum"))}
+SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum", epochs=2000))}
 
 #: SURER without its second stage: labels by the centres with which that would begin.
 FIRST_STAGE = {"SURER, first stage alone": ("SURER", peer_settings("SURER", epochs=0))}
@@ -129,6 +130,7 @@ GROUPS = {
     "GMC, unit rows": _group(GMC_ROWS, ("PIE", "BBC"), (1,)),
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
+    "DFP-GNN, to the end": _group(TO_THE_END, ("Yale-3view", "BBC"), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
     "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),
