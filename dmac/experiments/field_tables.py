@@ -7,9 +7,8 @@ Functions that format return text; the others return numbers, in %.
 import pandas as pd
 
 from dmac import peers
-from dmac.experiments import field, paper, records
+from dmac.experiments import field, paper, plan, records
 from dmac.experiments.compare import NOTHING
-from dmac.experiments.run import PEERS, peer_settings
 from dmac.experiments.tables import format_number, format_spread
 
 
@@ -214,24 +213,25 @@ def read_published(results=records.RESULTS):
     Returns
     -------
     runs : pandas.DataFrame
-        Of the nine systems at their defaults, on the data sets that are the paper's.
+        Of the nine systems as the plan has them, on the data sets that are the paper's.
     grids : dict of str to pandas.DataFrame
     trials : pandas.DataFrame
         Of what was tried where a number is missed.
     """
     stored = records.index(records.open_store(results).refresh())
-    systems = {name: (name, peer_settings(name)) for name in PEERS}
+    systems = plan.SHALLOW_PEERS | plan.DEEP_PEERS
     runs = records.runs(stored, systems, list(field.CLUSTERS), range(1, 11))
     grids = {
         d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()
     }
     tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
     tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
+    tried |= field.TEN_REPEATS
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
 
 
 def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
-    """Curves of DFP-GNN by its defaults, and of its pre-training going on.
+    """Curves of DFP-GNN by its own rules, and of its pre-training going on.
 
     Parameters
     ----------
@@ -245,9 +245,30 @@ def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
         As :func:`dmac.experiments.measure.curves_of` returns them; empty where no run is stored.
     """
     stored = records.index(records.open_store(results).refresh())
-    asked = [("DFP-GNN", peer_settings("DFP-GNN")), *field.ON_AND_ON.values()]
+    asked = [*field.TO_THE_END.values(), *field.ON_AND_ON.values()]
     names = [records.run_name(dataset, method, settings, seed) for method, settings in asked]
     return tuple(stored.get(name, {}).get("curves", {}) for name in names)
+
+
+def read_ends(results=records.RESULTS, seed=1):
+    """After how many epochs DFP-GNN's last stage ended.
+
+    Parameters
+    ----------
+    results : path
+    seed : int
+
+    Returns
+    -------
+    dict of str to int
+        By data set: of the runs that go on until no label changes, and on PIE of the plan's run.
+        Data sets of which none is stored are left out.
+    """
+    stored = records.index(records.open_store(results).refresh())
+    ((method, settings),) = field.TO_THE_END.values()
+    asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": plan.DEEP_PEERS[method][1]}
+    found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
+    return {d: run["curves"]["tuning"]["epochs"] for d, run in found.items() if run}
 
 
 def measure_flattening(stopped, endless):

@@ -5,7 +5,7 @@ import pandas as pd
 from toy_frames import frame, several
 
 from dmac import peers
-from dmac.experiments import field, field_tables, paper
+from dmac.experiments import field, field_tables, paper, plan
 from dmac.experiments import records as experiments
 from dmac.experiments.run import peer_settings
 
@@ -126,3 +126,15 @@ def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
     assert found == (curves["stopped"], curves["endless"])
     row = field_tables.measure_flattening(*found).loc["view 1"]
     assert row.tolist() == [10, 50, 25]
+
+
+def test_ends_are_those_of_the_last_stage(tmp_path):
+    assert field_tables.read_ends(tmp_path) == {}
+    store = experiments.open_store(tmp_path)
+    kept = {"PIE": plan.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
+    for epochs, (dataset, settings) in enumerate(kept.items(), 7):
+        run = dict(dataset=dataset, data="0" * 64, method="DFP-GNN", settings=settings, seed=1)
+        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
+        curves = {"view 1": {"epochs": 3}, "tuning": {"epochs": epochs}}
+        store.append(run | {"scores": scores, "seconds": 1.0, "curves": curves}, f"{dataset}/some")
+    assert field_tables.read_ends(tmp_path) == {"PIE": 7, "BBC": 8}

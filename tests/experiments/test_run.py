@@ -243,9 +243,17 @@ def test_the_list_has_every_other_system_of_the_paper():
     assert {s.dataset for s in plan.full(["PIE"])["peers, deep"]} == {"PIE"}
 
 
+def test_deep_systems_have_their_defaults_but_for_the_end_of_one_stage():
+    for name, (method, settings) in plan.DEEP_PEERS.items():
+        defaults = runs.peer_settings(name)
+        changed = {key: settings[key] for key in defaults if settings[key] != defaults[key]}
+        assert method == name and settings.keys() == defaults.keys()
+        assert changed == ({"epochs": 2000} if name == "DFP-GNN" else {})
+
+
 def test_a_tenth_of_a_schedule_changes_nothing_else():
     for name, (method, settings) in plan.SHORT_PEERS.items():
-        whole = runs.peer_settings(name)
+        whole = plan.DEEP_PEERS[name][1]
         changed = {key for key in whole if settings[key] != whole[key]}
         assert method == name and settings.keys() == whole.keys()
         assert changed == {k for k in whole if k.endswith("epochs") or k == "refresh"} != set()
