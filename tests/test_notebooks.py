@@ -13,7 +13,7 @@ import numpy as np
 import papermill
 import pytest
 
-from dmac.experiments import export, plan
+from dmac.experiments import changes, export
 from dmac.experiments import records as experiments
 from dmac.experiments.run import BASELINES
 
@@ -264,7 +264,7 @@ def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
     )
     made = experiments.open_store(tmp_path).refresh().records()
     assert {(record["dataset"], record["seed"]) for record in made} == {("toy", 1), ("toy", 2)}
-    assert len(made) == 2 * (len(plan.GRID) + len(BASELINES))
+    assert len(made) == 2 * (len(changes.GRID) + len(BASELINES))
     page = json.dumps(outputs(executed))
     assert "toy ACC" in page and re.search(rf"all\s+{len(made)}\s+{len(made)}", page)
 

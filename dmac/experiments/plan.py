@@ -3,9 +3,7 @@
 A run belongs to the first list that names it; later ones, and the pages, find it in the store.
 """
 
-import dataclasses
-
-from dmac.experiments import field, generalise, paper, switches
+from dmac.experiments import changes, field, generalise, paper, switches
 from dmac.experiments.libraries import ESTIMATORS, library_settings
 from dmac.experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
@@ -95,128 +93,6 @@ FILLING = (
     "peers, deep",
 )
 
-#: Table 3: what is taken out of RELEASED.
-ABLATION = {
-    "wo/PD": dict(perturbation=False, al_weight=0.0),
-    "wo/CM": dict(cm_weight=0.0),
-}
-
-#: The grid of the two weights, as the paper has it.
-WEIGHTS = tuple(10.0**power for power in range(-3, 4))
-GRID = {(cm, sp): dict(cm_weight=cm, sp_weight=sp) for cm in WEIGHTS for sp in WEIGHTS}
-
-#: The corners of the grid: enough for a first look.
-CORNERS = [str((cm, sp)) for cm in WEIGHTS[::6] for sp in WEIGHTS[::6]]
-
-#: One number of RELEASED at other values; k without the schedule that would override it.
-LINES = {
-    "m": {factor: dict(anchor_factor=factor) for factor in (0.25, 0.5, 1.0, 2.0, 3.0)},
-    "k": {k: dict(n_neighbors=k, neighbor_period=0) for k in (2, 3, 5, 10)},
-    "learning rate": {lr: dict(lr=lr) for lr in (1e-5, 1e-4, 1e-3, 5e-3, 1e-2)},
-    "pre-training epochs": {e: dict(pretrain_epochs=e) for e in (0, 100, 300, 1000, 2000)},
-}
-#: Lengths at which a pre-training's state is kept on the way, for the shorter ones.
-PRETRAINED_AT = (100, 300)
-
-#: What was tried to close the gap to the paper's values on PIE and BBC.
-TRIALS = {
-    **{f"lr {lr:g}": dict(lr=lr) for lr in (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)},
-    **{f"{e} epochs of pre-training": dict(pretrain_epochs=e) for e in (0, 100, 300)},
-    "k-means++ in every epoch": dict(anchor_start="kmeans"),
-    "100 epochs": dict(epochs=100),
-}
-PAIRED_TRIALS = {
-    f"lr {lr:g}, {e} epochs of pre-training": dict(lr=lr, pretrain_epochs=e)
-    for lr in (1e-5, 3e-5, 1e-4)
-    for e in (100, 300)
-}
-#: Also one of `LINES`, with few seeds; on PIE, where it takes minutes and not hours, with ten.
-LONG_TRIALS = {"2000 epochs of pre-training": dict(pretrain_epochs=2000)}
-#: Beside the recipe: the term counts of BBC weighted first.
-WEIGHTED_TRIALS = {f"tf-idf, lr {lr:g}": dict(lr=lr) for lr in (5e-3, 1e-3, 1e-4, 1e-5)}
-
-#: Every choice of RELEASED that the book decides by experiment, one at a time.
-BEYOND = {
-    "no pre-training": dict(pretrain_epochs=0),
-    "Adam": dict(optimizer="adam"),
-    "step falls to 0": dict(schedule="cosine"),
-    "twice the anchors": dict(anchor_factor=2.0),
-    "k-means++ in every epoch": dict(anchor_start="kmeans"),
-    "sampled anchors": dict(anchor_start="sample"),
-    "softplus": dict(sigma="softplus"),
-    "spread of the cell": dict(sigma="spread"),
-    "anchors not normalised": dict(normalize_anchors=False),
-    "k constant": dict(neighbor_period=0),
-    "graph held constant": dict(detach_graph=True),
-    "one joint graph": dict(joint_graph=True),
-    "joint mutual information": dict(mutual_information="joint"),
-    "balanced anchor learning": dict(al_form="balanced"),
-    "structure loss over n": dict(sp_form="mean"),
-    "structure loss over pairs": dict(sp_form="pairs"),
-    "orthonormal fusion": dict(orthonormal=True),
-    "10 starts of the last k-means": dict(final_n_init=10),
-    "unit rows before the last k-means": dict(final_unit_rows=True),
-    "views whitened to 2c": dict(components=2.0),
-    "d = c": dict(embedding_dim=None),
-    "ReLU": dict(negative_slope=0.0),
-    "linear map plus MLP": dict(encoder="residual"),
-    "square root of the views": dict(root=True),
-    "nothing normalised in the network": dict(normalize_embedding=False, normalize_anchors=False),
-}
-#: As many of them, the last ones, cannot share RELEASED's pre-training.
-OWN_PRETRAINING = 6
-
-
-def vary(changes, **more):
-    """Variants that are RELEASED with other values in some fields.
-
-    Parameters
-    ----------
-    changes : dict
-        Name to recipe fields; a name may be anything that has a text.
-    **more
-        As in :func:`dmac.experiments.run.settings_of`.
-
-    Returns
-    -------
-    dict of str to (str, dict)
-        Name to method and settings.
-    """
-    return {
-        str(name): ("DMAC", settings_of(dataclasses.replace(EARLY, **fields), **more))
-        for name, fields in changes.items()
-    }
-
-
-def line_variants(lines=LINES):
-    """The variants of `LINES`, named "what = value"."""
-    return vary(
-        {
-            f"{what} = {value}": fields
-            for what, values in lines.items()
-            for value, fields in values.items()
-        }
-    )
-
-
-#: Table 3 as a table has it.
-ABLATED = vary(ABLATION | {"RELEASED": {}})
-
-#: What was tried to come closer to the paper, as arguments of
-#: :meth:`dmac.experiments.page.Page.fetch`.
-ATTEMPTS = (
-    dict(variants=vary({"RELEASED": {}} | TRIALS), datasets=("PIE", "BBC")),
-    dict(variants=vary(PAIRED_TRIALS), datasets=("PIE", "BBC"), seeds=FEW),
-    dict(variants=vary(LONG_TRIALS), datasets=("PIE",), only=True),
-    dict(variants=vary(LONG_TRIALS), datasets=("BBC",), seeds=FEW, only=True),
-    dict(
-        variants=vary(WEIGHTED_TRIALS, weighting="tf-idf"),
-        datasets=("BBC",),
-        seeds=FEW,
-        only=True,
-    ),
-)
-
 
 def keeps(dataset, seed):
     """Whether figures 3 and 4 show the run: anchors and the embedding in the plane."""
@@ -229,7 +105,8 @@ def specs(variants, datasets, seeds, file, keep=False):
     Parameters
     ----------
     variants : dict of str to (str, dict)
-        Name to method and settings, as `COMPARISON` is and `vary` makes them.
+        Name to method and settings, as `COMPARISON` is and :func:`dmac.experiments.changes.vary`
+        makes them.
     datasets, seeds : iterables
     file : str
         Group of records in the store.
@@ -262,7 +139,8 @@ def comparison(datasets, seeds):
 
 def ablation(datasets, seeds):
     """Table 3, beside RELEASED itself."""
-    return specs(vary({"RELEASED": {}} | ABLATION), datasets, seeds, "ablation", keep=True)
+    wanted = changes.vary({"RELEASED": {}} | changes.ABLATION)
+    return specs(wanted, datasets, seeds, "ablation", keep=True)
 
 
 def other_systems(systems, datasets):
@@ -295,9 +173,9 @@ def other_libraries(datasets):
     return runs
 
 
-def variants(changes, datasets, seeds, file, **more):
-    """RELEASED with each of some changes."""
-    return specs(vary(changes, **more), datasets, seeds, file)
+def variants(changed, datasets, seeds, file, **more):
+    """RELEASED with each of some changes, as :mod:`dmac.experiments.changes` has them."""
+    return specs(changes.vary(changed, **more), datasets, seeds, file)
 
 
 def full(datasets=None):
@@ -318,29 +196,32 @@ def full(datasets=None):
     main = [d for d in MAIN if d in chosen]
     quick, text = [d for d in main if d != "BBC"], [d for d in main if d == "BBC"]
     others = [d for d in chosen if d not in MAIN]
-    lines = [line for values in LINES.values() for line in values.values()]
-    gap, beyond = [d for d in main if d in ("PIE", "BBC")], list(BEYOND.items())
+    lines = [line for values in changes.LINES.values() for line in values.values()]
+    gap = [d for d in main if d in ("PIE", "BBC")]
+    # The last ones cannot share RELEASED's pre-training.
+    shared = dict(list(changes.BEYOND.items())[: -changes.OWN_PRETRAINING])
+    own = {name: fields for name, fields in changes.BEYOND.items() if name not in shared}
     # The pre-training of BBC takes as long as that of all others together: few seeds first. Runs
     # that share a pre-training do not stand side by side, or one worker would wait for the other.
     early = [spec for seed in ten for spec in comparison(main if seed <= FEW else quick, [seed])]
     stages = {
         "comparison": early,
         "ablation": ablation(quick, ten) + ablation(text, three),
-        "grid": variants(GRID, main, three, "grid"),
+        "grid": variants(changes.GRID, main, three, "grid"),
         "lines": variants(dict(enumerate(lines)), main, three, "lines"),
-        "trials": variants(TRIALS | PAIRED_TRIALS, gap, three, "trials"),
+        "trials": variants(changes.TRIALS | changes.PAIRED_TRIALS, gap, three, "trials"),
         "BBC": comparison(text, ten) + ablation(text, ten),
-        "trials, 10 seeds": variants(TRIALS, gap, ten, "trials"),
+        "trials, 10 seeds": variants(changes.TRIALS, gap, ten, "trials"),
         "others": comparison(others, ten) + ablation(others, ten),
         "tf-idf": [
             spec
-            for change in WEIGHTED_TRIALS.items()
+            for change in changes.WEIGHTED_TRIALS.items()
             for spec in variants(dict([change]), text, three, "trials", weighting="tf-idf")
         ],
-        "beyond": variants(BEYOND, quick, three, "beyond"),
-        "beyond, BBC": variants(dict(beyond[:-OWN_PRETRAINING]), text, three, "beyond"),
-        "long": variants(LONG_TRIALS, [d for d in gap if d == "PIE"], ten, "trials"),
-        "own pre-training": variants(dict(beyond[-OWN_PRETRAINING:]), text, three, "beyond"),
+        "beyond": variants(changes.BEYOND, quick, three, "beyond"),
+        "beyond, BBC": variants(shared, text, three, "beyond"),
+        "long": variants(changes.LONG_TRIALS, [d for d in gap if d == "PIE"], ten, "trials"),
+        "own pre-training": variants(own, text, three, "beyond"),
         "schedule": specs(SCHEDULE, chosen, range(1, SCHEDULE_SEEDS + 1), "schedule"),
     }
     for group, asked in (switches.GROUPS | generalise.GROUPS).items():

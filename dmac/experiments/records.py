@@ -15,7 +15,7 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import title_of
-from dmac.experiments import plan
+from dmac.experiments import changes, plan
 from dmac.experiments.run import complete_settings, make_run
 from dmac.experiments.store import Store
 from dmac.experiments.sweep import fill
@@ -97,9 +97,8 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
             os.replace(temporary, path)
         return record
 
-    make = functools.partial(
-        make_run, device=device, pretrained=pretrained, pretrained_at=plan.PRETRAINED_AT, load=load
-    )
+    more = dict(pretrained=pretrained, pretrained_at=changes.PRETRAINED_AT)
+    make = functools.partial(make_run, device=device, load=load, **more)
     yield from fill(
         store,
         runs,

@@ -340,7 +340,7 @@ def format_choices(changes):
     Parameters
     ----------
     changes : dict
-        Name to recipe fields, as :data:`dmac.experiments.plan.BEYOND` is.
+        Name to recipe fields, as :data:`dmac.experiments.changes.BEYOND` is.
 
     Returns
     -------

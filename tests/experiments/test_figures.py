@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from toy_frames import three_variants
 
+from dmac.experiments import changes, figures, plan, sensitivity, switches
 from dmac.experiments import compare as comparisons
-from dmac.experiments import figures, plan, sensitivity, switches
 from dmac.experiments import records as experiments
 from dmac.experiments.page import Page
 
@@ -140,7 +140,7 @@ def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monke
 
 
 def test_grid_has_its_axes_the_right_way(folder):
-    grid = page(folder, dataset="PIE").fetch(plan.vary(plan.GRID), "grid", seeds=3)
+    grid = page(folder, dataset="PIE").fetch(changes.vary(changes.GRID), "grid", seeds=3)
     means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
@@ -151,11 +151,11 @@ def test_grid_has_its_axes_the_right_way(folder):
 
 
 def test_lines_stand_at_the_values_of_their_runs(folder):
-    runs = page(folder, dataset="PIE").fetch(plan.line_variants(), "lines", seeds=3)
-    panels = sensitivity.plot_lines(runs, plan.LINES).axes
-    rate = panels[list(plan.LINES).index("learning rate")]
+    runs = page(folder, dataset="PIE").fetch(changes.line_variants(), "lines", seeds=3)
+    panels = sensitivity.plot_lines(runs, changes.LINES).axes
+    rate = panels[list(changes.LINES).index("learning rate")]
     means = runs[runs.variant == "learning rate = 0.001"].acc.mean()
-    place = list(plan.LINES["learning rate"]).index(1e-3)
+    place = list(changes.LINES["learning rate"]).index(1e-3)
     assert rate.lines[0].get_ydata()[place] == pytest.approx(means)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from toy_frames import frame, grid_frame, several, three_variants
 
-from dmac.experiments import plan, tables
+from dmac.experiments import changes, tables
 
 
 @pytest.fixture
@@ -143,8 +143,8 @@ def test_grid_chooses_the_best_point_by_its_mean():
 
 
 def test_choices_name_the_fields_before_and_after():
-    table = tables.format_choices(plan.BEYOND)
-    assert list(table.index) == list(plan.BEYOND)
+    table = tables.format_choices(changes.BEYOND)
+    assert list(table.index) == list(changes.BEYOND)
     assert table.loc["Adam"].tolist() == ["optimizer", "rmsprop", "adam"]
     both = table.loc["nothing normalised in the network"]
     assert both.tolist() == ["normalize_embedding, normalize_anchors", "True, True", "False, False"]
@@ -156,7 +156,7 @@ def test_ablation_shows_the_paper_and_both_scores():
         for name, values in {"wo/PD": [30, 31], "wo/CM": [34, 35], "RELEASED": [34, 36]}.items()
         for row in several("Yale-3view", name, values)
     ]
-    runs = frame(rows, list(plan.ABLATED))
+    runs = frame(rows, list(changes.ABLATED))
     column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
     assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
     by_nmi = tables.format_ablation(runs, "nmi")
