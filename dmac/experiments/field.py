@@ -116,6 +116,10 @@ TEN_REPEATS = {
         peer_settings("SURER", pretrain_epochs=4500, epochs=0),
     )
 }
+#: A class of PIE has ten samples, and SURER's graphs have 25 neighbours.
+FEWER_NEIGHBOURS = {
+    f"SURER, {k} neighbours": ("SURER", peer_settings("SURER", n_neighbors=k)) for k in (10, 5)
+}
 
 
 def _group(variants, datasets, seeds):
@@ -134,6 +138,7 @@ GROUPS = {
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
     "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),
+    "SURER, fewer neighbours": _group(FEWER_NEIGHBOURS, ("PIE",), (1,)),
     "SURER, ten repeats": _group(TEN_REPEATS, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),

@@ -88,6 +88,7 @@ FILLING = (
     "DealMVC, calibration",
     "DFP-GNN, sums",
     "GCFAggMVC on texts",
+    "SURER, fewer neighbours",
     "SURER, ten repeats",
     "libraries",
     "peers, deep",
