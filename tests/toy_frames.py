@@ -1,4 +1,6 @@
-"""Frames of runs whose answers are known."""
+"""Frames of runs whose answers are known, and what a styled table marks."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -54,3 +56,13 @@ def grid_frame(dataset="PIE", seeds=(1, 2)):
                 }
             )  # fmt: skip
     return frame(rows)
+
+
+def bold(table):
+    """Row and column of the bold cells of a styled table."""
+    rows, columns = table.data.index, table.data.columns
+    rules = table.to_html().split("</style>")[0]
+    assert rules.count("font-weight: bold") == rules.count("{") <= 1
+    return {
+        (rows[int(i)], columns[int(j)]) for i, j in re.findall(r"row(\d+)_col(\d+)", rules)
+    }

@@ -1,15 +1,17 @@
 """Published numbers of the other systems beside ours and the best of a grid, for page 01.
 
-What a fit of each takes, and what was tried where a published number is missed, are here too.
-Functions that format return text; the others return numbers, in %.
+What a fit of each takes, and what was tried where a published number is missed, are here too; the
+runs are read by :mod:`dmac.experiments.field_runs`. Functions that format return text; the others
+return numbers, in %.
 """
 
+import numpy as np
 import pandas as pd
 
 from dmac import peers
-from dmac.experiments import field, paper, plan, records
+from dmac.experiments import paper
 from dmac.experiments.compare import NOTHING
-from dmac.experiments.tables import format_number, format_spread
+from dmac.experiments.tables import format_cell, format_number, format_spread, mark_best
 
 
 def beside_published(runs, grids, metric="acc"):
@@ -63,7 +65,7 @@ def measure_gaps(runs, grids, trials):
     runs : pandas.DataFrame
     grids : dict of str to pandas.DataFrame
     trials : pandas.DataFrame
-        As `read_published` returns them.
+        As :func:`dmac.experiments.field_runs.read_published` returns them.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def format_trials(trials):
     Parameters
     ----------
     trials : pandas.DataFrame
-        As `read_published` returns them.
+        As :func:`dmac.experiments.field_runs.read_published` returns them.
 
     Returns
     -------
@@ -138,6 +140,42 @@ def format_trials(trials):
     means = groups[list(names)].mean().rename(columns=names)
     text = means.map("{:.2f}".format).replace("nan", NOTHING)
     return text.join(groups.size().rename("seeds")).rename_axis([None, None])
+
+
+def format_other_systems(runs, systems, seeds, metric="acc"):
+    """A score of the other systems: a row per data set, below it the paper's where it has it.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        With the systems as variants; its data sets are shown, also those without a run.
+    systems : iterable of str
+        A system that the paper does not have has no value there.
+    seeds : dict of str to int
+        How many are asked for of each system.
+    metric : {"acc", "nmi"}
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        The best system of every row is bold.
+    """
+    systems, rows, means = list(systems), {}, {}
+    for dataset in runs.dataset.cat.categories:
+        parts = {x: runs[(runs.dataset == dataset) & (runs.variant == x)] for x in systems}
+        rows[dataset] = {x: format_cell(part, metric, seeds[x]) for x, part in parts.items()}
+        means[dataset] = {x: part[metric].mean() for x, part in parts.items()}
+        known = {
+            x: paper.value(dataset, metric, x)
+            for x in systems
+            if dataset in paper.SAME and x in paper.TABLE_2
+        }
+        if known:
+            row = f"{dataset}, the paper"
+            means[row] = {x: known.get(x, np.nan) for x in systems}
+            rows[row] = {x: f"{known[x]:.1f}" if x in known else NOTHING for x in systems}
+    text = pd.DataFrame.from_dict(rows, orient="index", columns=systems)
+    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=systems))
 
 
 def format_schedules(whole, short, metric="acc"):
@@ -201,94 +239,3 @@ def format_memory(memory):
     """
     shown = memory.rename(columns="n = {:,}".format)
     return shown.map(lambda x: format_number(x, 3) if x > 1 else f"{x:.2f}")
-
-
-def read_published(results=records.RESULTS):
-    """The stored runs behind the table of `format_published`.
-
-    Parameters
-    ----------
-    results : path
-
-    Returns
-    -------
-    runs : pandas.DataFrame
-        Of the nine systems as the plan has them, on the data sets that are the paper's.
-    grids : dict of str to pandas.DataFrame
-    trials : pandas.DataFrame
-        Of what was tried where a number is missed.
-    """
-    stored = records.index(records.open_store(results).refresh())
-    systems = plan.SHALLOW_PEERS | plan.DEEP_PEERS
-    runs = records.runs(stored, systems, list(field.CLUSTERS), range(1, 11))
-    grids = {
-        d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()
-    }
-    tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
-    tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
-    tried |= field.TEN_REPEATS | field.FEWER_NEIGHBOURS
-    return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
-
-
-def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
-    """Curves of DFP-GNN by its own rules, and of its pre-training going on.
-
-    Parameters
-    ----------
-    results : path
-    dataset : str
-    seed : int
-
-    Returns
-    -------
-    stopped, endless : dict of str to dict
-        As :func:`dmac.experiments.measure.curves_of` returns them; empty where no run is stored.
-    """
-    stored = records.index(records.open_store(results).refresh())
-    asked = [*field.TO_THE_END.values(), *field.ON_AND_ON.values()]
-    names = [records.run_name(dataset, method, settings, seed) for method, settings in asked]
-    return tuple(stored.get(name, {}).get("curves", {}) for name in names)
-
-
-def read_ends(results=records.RESULTS, seed=1):
-    """After how many epochs DFP-GNN's last stage ended.
-
-    Parameters
-    ----------
-    results : path
-    seed : int
-
-    Returns
-    -------
-    dict of str to int
-        By data set: of the runs that go on until no label changes, and on PIE of the plan's run.
-        Data sets of which none is stored are left out.
-    """
-    stored = records.index(records.open_store(results).refresh())
-    ((method, settings),) = field.TO_THE_END.values()
-    asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": plan.DEEP_PEERS[method][1]}
-    found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
-    return {d: run["curves"]["tuning"]["epochs"] for d, run in found.items() if run}
-
-
-def measure_flattening(stopped, endless):
-    """Where pre-training ended, and what of the loss it left.
-
-    Parameters
-    ----------
-    stopped, endless : dict of str to dict
-        As `read_flattening` returns them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per view: ``epochs`` until the end, and in % of the first epoch's loss what it was
-        ``then`` and ``later``, after the last epoch of the run that went on.
-    """
-    rows = {}
-    for stage in [name for name in endless if name in stopped and name.startswith("view")]:
-        first, last = endless[stage]["loss"][0], endless[stage]["loss"][-1]
-        then = stopped[stage]["loss"][-1]
-        shares = {"then": 100 * then / first, "later": 100 * last / first}
-        rows[stage] = {"epochs": stopped[stage]["epochs"], **shares}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["epochs", "then", "later"])

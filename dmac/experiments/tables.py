@@ -57,7 +57,8 @@ def typeset(name):
     return re.sub(number, lambda found: format_number(float(found[0]), 6), str(name))
 
 
-def _cell(runs, metric, of=0, digits=1):
+def format_cell(runs, metric, of=0, digits=1):
+    """`format_spread` of a metric of some runs, with those that failed."""
     return format_spread(runs[metric], of, digits, failed=int(runs.error.notna().sum()))
 
 
@@ -78,7 +79,7 @@ def format_scores(runs, metric, rows="dataset", columns="variant", digits=1):
     """
     groups = dict(list(runs.groupby([rows, columns], observed=True)))
     of = max([runs.attrs.get("seeds", 0), *map(len, groups.values())])
-    text = {key: _cell(part, metric, of, digits) for key, part in groups.items()}
+    text = {key: format_cell(part, metric, of, digits) for key, part in groups.items()}
     lines, names = (
         [value for value in runs[axis].cat.categories if value in set(runs[axis])]
         for axis in (rows, columns)
@@ -119,7 +120,7 @@ def compare_recipes(runs, recipes, references, metric="acc"):
                 continue
             name = source if isinstance(source, str) else source.get(dataset)
             part = runs[(runs.dataset == dataset) & (runs.variant == name)]
-            rows[dataset][title] = _cell(part, metric, of)
+            rows[dataset][title] = format_cell(part, metric, of)
             means[dataset][title] = part[metric].mean()
     text = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
     return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=list(columns)))
@@ -164,63 +165,6 @@ def format_paper_scores(table=paper.TABLE_2, metric="acc"):
     values = {name: row[i::2] for name, row in table.items()}
     numbers = pd.DataFrame(values, index=list(paper.DATASETS))
     return mark_best(numbers.map("{:.1f}".format), numbers)
-
-
-def format_other_systems(runs, systems, seeds, metric="acc"):
-    """A score of the other systems: a row per data set, below it the paper's where it has it.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        With the systems as variants; its data sets are shown, also those without a run.
-    systems : iterable of str
-        A system that the paper does not have has no value there.
-    seeds : dict of str to int
-        How many are asked for of each system.
-    metric : {"acc", "nmi"}
-
-    Returns
-    -------
-    pandas.io.formats.style.Styler
-        The best system of every row is bold.
-    """
-    systems, rows, means = list(systems), {}, {}
-    for dataset in runs.dataset.cat.categories:
-        parts = {x: runs[(runs.dataset == dataset) & (runs.variant == x)] for x in systems}
-        rows[dataset] = {x: _cell(part, metric, seeds[x]) for x, part in parts.items()}
-        means[dataset] = {x: part[metric].mean() for x, part in parts.items()}
-        known = {
-            x: paper.value(dataset, metric, x)
-            for x in systems
-            if dataset in paper.SAME and x in paper.TABLE_2
-        }
-        if known:
-            row = f"{dataset}, the paper"
-            means[row] = {x: known.get(x, np.nan) for x in systems}
-            rows[row] = {x: f"{known[x]:.1f}" if x in known else NOTHING for x in systems}
-    text = pd.DataFrame.from_dict(rows, orient="index", columns=systems)
-    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=systems))
-
-
-def count_stored(runs, seeds):
-    """How many runs of each variant are asked for, stored, and not yet made.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-    seeds : dict of str to int
-        How many are asked for of each variant, on every data set of ``runs``.
-
-    Returns
-    -------
-    pandas.DataFrame of int
-        One row per variant: ``seeds``, ``asked for``, ``stored``, ``not yet run``.
-    """
-    stored = runs.groupby("variant", observed=False).size().reindex(list(seeds), fill_value=0)
-    table = pd.DataFrame({"seeds": seeds, "asked for": 0, "stored": stored}, dtype=int)
-    table["asked for"] = table.seeds * len(runs.dataset.cat.categories)
-    table["not yet run"] = table["asked for"] - table.stored
-    return table.loc[list(seeds)].rename_axis(None)
 
 
 def format_trials(runs, grid):
@@ -329,7 +273,8 @@ def format_ablation(runs, metric="acc"):
             values = {v: paper.value(dataset, metric, known_as[v], paper.TABLE_3) for v in names}
             rows[dataset, known] = {v: f"{value:.1f}" for v, value in values.items()}
         for source, prefix in {"oracle epoch": "oracle_", "last epoch": ""}.items():
-            cells = {v: _cell(part[part.variant == v], f"{prefix}{metric}", of) for v in names}
+            by_name = {v: part[part.variant == v] for v in names}
+            cells = {v: format_cell(runs, f"{prefix}{metric}", of) for v, runs in by_name.items()}
             rows[dataset, source] = cells
     return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from toy_frames import frame, several
+from toy_frames import bold, frame, several
 
 from dmac import peers
-from dmac.experiments import field, field_tables, paper, plan
-from dmac.experiments import records as experiments
-from dmac.experiments.run import peer_settings
+from dmac.experiments import field_tables, paper
 
 
 def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
@@ -88,53 +86,23 @@ def test_memory_is_what_a_system_says_of_itself():
     assert text["n = 1,000"].tolist() == ["0.12", "1230"]
 
 
-def test_stored_runs_are_found_by_what_they_are(tmp_path):
-    store = experiments.open_store(tmp_path)
-
-    def add(dataset, method, settings, seed, acc):
-        scores = dict(acc=acc, nmi=acc, ari=acc, purity=acc, f1=acc)
-        run = dict(dataset=dataset, data="0" * 64, method=method, settings=settings, seed=seed)
-        store.append(run | {"scores": scores, "seconds": 1.0}, f"{dataset}/some")
-
-    add("PIE", "LMVSC", peer_settings("LMVSC"), 1, 0.4)
-    add("PIE", *next(iter(field.grid(68).values())), 1, 0.5)
-    add("BBC", *field.UNIT_ROWS["UDBGL, unit rows"], 2, 0.7)
-    runs, grids, trials = field_tables.read_published(tmp_path)
-    assert runs.acc.tolist() == [40.0] and set(runs.variant.cat.categories) | {"DMAC"} == set(
-        paper.TABLE_2
-    )
-    assert grids["PIE"].acc.tolist() == [50.0] and len(grids["BBC"]) == 0
-    assert trials.variant.tolist() == ["UDBGL, unit rows"] and trials.seed.tolist() == [2]
-    row = field_tables.beside_published(runs, grids).loc[("LMVSC", "PIE")]
-    assert row.oracle == 50 and row.seeds == 1
-
-
-def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
-    nothing = field_tables.read_flattening(tmp_path)
-    assert nothing == ({}, {}) and field_tables.measure_flattening(*nothing).empty
-    store = experiments.open_store(tmp_path)
-    curves = {
-        "stopped": {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}},
-        "endless": {"view 1": {"epochs": 99, "epoch": [1, 99], "loss": [4.0, 1.0]}},
-    }
-    settings = peer_settings("DFP-GNN"), field.ON_AND_ON["DFP-GNN, on and on"][1]
-    for one, asked in zip(curves.values(), settings):
-        run = dict(dataset="Yale-3view", data="0" * 64, method="DFP-GNN", settings=asked, seed=1)
-        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
-        store.append(run | {"scores": scores, "seconds": 1.0, "curves": one}, "Yale-3view/some")
-    found = field_tables.read_flattening(tmp_path)
-    assert found == (curves["stopped"], curves["endless"])
-    row = field_tables.measure_flattening(*found).loc["view 1"]
-    assert row.tolist() == [10, 50, 25]
-
-
-def test_ends_are_those_of_the_last_stage(tmp_path):
-    assert field_tables.read_ends(tmp_path) == {}
-    store = experiments.open_store(tmp_path)
-    kept = {"PIE": plan.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
-    for epochs, (dataset, settings) in enumerate(kept.items(), 7):
-        run = dict(dataset=dataset, data="0" * 64, method="DFP-GNN", settings=settings, seed=1)
-        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
-        curves = {"view 1": {"epochs": 3}, "tuning": {"epochs": epochs}}
-        store.append(run | {"scores": scores, "seconds": 1.0, "curves": curves}, f"{dataset}/some")
-    assert field_tables.read_ends(tmp_path) == {"PIE": 7, "BBC": 8}
+def test_other_systems_stand_beside_the_paper():
+    seeds = {"GMC": 1, "LMVSC": 3, "SURER": 2}
+    rows = [
+        *several("PIE", "GMC", [20.0]),
+        *several("PIE", "LMVSC", [20.0, 22.0]),
+        *several("mfeat", "LMVSC", [60.0, 61.0, 62.0]),
+    ]
+    runs = frame(rows, list(seeds), ["PIE", "mfeat"], seeds=10)
+    table = field_tables.format_other_systems(runs, seeds, seeds)
+    assert bold(table) == {("PIE", "LMVSC"), ("PIE, the paper", "LMVSC"), ("mfeat", "LMVSC")}
+    assert list(table.data.index) == ["PIE", "PIE, the paper", "mfeat"]
+    assert table.data.loc["PIE"].tolist() == ["20.0", "21.0 ± 1.4 (2)", "–"]
+    assert table.data.loc["mfeat"].tolist() == ["–", "61.0 ± 1.0", "–"]
+    by_nmi = field_tables.format_other_systems(runs, seeds, seeds, "nmi").data
+    assert by_nmi.loc["PIE, the paper"].tolist() == ["44.2", "63.3", "64.2"]
+    more = {"GMC": 1, "of a library": 1}
+    new = field_tables.format_other_systems(runs, list(more), more)
+    assert new.data["of a library"].tolist() == ["–", "–", "–"]
+    nothing = runs.iloc[:0]
+    assert set(field_tables.format_other_systems(nothing, seeds, seeds).data.loc["mfeat"]) == {"–"}

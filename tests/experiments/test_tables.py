@@ -1,11 +1,10 @@
 """Tables of the experiments, on runs whose answers are known."""
 
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from toy_frames import frame, grid_frame, several, three_variants
+from toy_frames import bold, frame, grid_frame, several, three_variants
 
 from dmac.experiments import changes, tables
 
@@ -27,31 +26,6 @@ def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
     assert tables.format_scores(without, "acc").loc["PIE", "DMAC"] == "–"
     assert tables.format_scores(runs.iloc[:0], "acc").empty
     assert tables.format_scores(runs[runs.seed == 1], "acc").loc["PIE", "DMAC"] == "30.0 (1)"
-
-
-def test_other_systems_stand_beside_the_paper():
-    seeds = {"GMC": 1, "LMVSC": 3, "SURER": 2}
-    rows = [
-        *several("PIE", "GMC", [20.0]),
-        *several("PIE", "LMVSC", [20.0, 22.0]),
-        *several("mfeat", "LMVSC", [60.0, 61.0, 62.0]),
-    ]
-    runs = frame(rows, list(seeds), ["PIE", "mfeat"], seeds=10)
-    table = tables.format_other_systems(runs, seeds, seeds)
-    assert bold(table) == {("PIE", "LMVSC"), ("PIE, the paper", "LMVSC"), ("mfeat", "LMVSC")}
-    assert list(table.data.index) == ["PIE", "PIE, the paper", "mfeat"]
-    assert table.data.loc["PIE"].tolist() == ["20.0", "21.0 ± 1.4 (2)", "–"]
-    assert table.data.loc["mfeat"].tolist() == ["–", "61.0 ± 1.0", "–"]
-    by_nmi = tables.format_other_systems(runs, seeds, seeds, "nmi").data
-    assert by_nmi.loc["PIE, the paper"].tolist() == ["44.2", "63.3", "64.2"]
-    new = tables.format_other_systems(runs, ["GMC", "of a library"], {"GMC": 1, "of a library": 1})
-    assert new.data["of a library"].tolist() == ["–", "–", "–"]
-    counts = tables.count_stored(runs, seeds)
-    assert counts.loc["LMVSC"].tolist() == [3, 6, 5, 1]
-    assert counts.loc["SURER"].tolist() == [2, 4, 0, 4]
-    nothing = runs.iloc[:0]
-    assert set(tables.format_other_systems(nothing, seeds, seeds).data.loc["mfeat"]) == {"–"}
-    assert tables.count_stored(nothing, seeds)["not yet run"].tolist() == [2, 6, 4]
 
 
 def test_failed_runs_are_counted():
@@ -90,16 +64,6 @@ def test_best_are_bold_and_equal_ones_all_of_them():
     assert "nan" in table.to_html() and table.to_html() == tables.mark_best(
         values.map("{:.1f}".format), values
     ).to_html()
-
-
-def bold(table):
-    """Row and column of the bold cells of a styled table."""
-    rows, columns = table.data.index, table.data.columns
-    rules = table.to_html().split("</style>")[0]
-    assert rules.count("font-weight: bold") == rules.count("{") <= 1
-    return {
-        (rows[int(i)], columns[int(j)]) for i, j in re.findall(r"row(\d+)_col(\d+)", rules)
-    }
 
 
 def test_names_have_typeset_numbers():
