@@ -27,7 +27,7 @@ def count_stored(runs, seeds):
 
 
 def read_published(results=records.RESULTS):
-    """The stored runs behind the table of `format_published`.
+    """The stored runs behind :func:`dmac.experiments.field_tables.format_published`.
 
     Parameters
     ----------
