@@ -116,9 +116,18 @@ TEN_REPEATS = {
         peer_settings("SURER", pretrain_epochs=4500, epochs=0),
     )
 }
-#: A class of PIE has ten samples, and SURER's graphs have 25 neighbours.
+#: A class of PIE has ten samples; SURER's graphs have 25 neighbours, those of DFP-GNN 50 and 40.
 FEWER_NEIGHBOURS = {
     f"SURER, {k} neighbours": ("SURER", peer_settings("SURER", n_neighbors=k)) for k in (10, 5)
+}
+_TEN = dict(n_neighbors=10, n_fused_neighbors=10)
+FEWER_NEIGHBOURS |= {
+    name: ("DFP-GNN", peer_settings("DFP-GNN", **changes))
+    for name, changes in {
+        "DFP-GNN, pre-training alone": dict(epochs=0),
+        "DFP-GNN, 10 neighbours, pre-training alone": dict(epochs=0, **_TEN),
+        "DFP-GNN, 10 neighbours": dict(epochs=2000, **_TEN),
+    }.items()
 }
 
 
@@ -138,7 +147,7 @@ GROUPS = {
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
     "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),
-    "SURER, fewer neighbours": _group(FEWER_NEIGHBOURS, ("PIE",), (1,)),
+    "fewer neighbours": _group(FEWER_NEIGHBOURS, ("PIE",), (1,)),
     "SURER, ten repeats": _group(TEN_REPEATS, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),

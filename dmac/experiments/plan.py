@@ -88,7 +88,7 @@ FILLING = (
     "DealMVC, calibration",
     "DFP-GNN, sums",
     "GCFAggMVC on texts",
-    "SURER, fewer neighbours",
+    "fewer neighbours",
     "SURER, ten repeats",
     "libraries",
     "peers, deep",
