@@ -89,7 +89,6 @@ FILLING = (
     "DFP-GNN, sums",
     "GCFAggMVC on texts",
     "fewer neighbours",
-    "SURER, ten repeats",
     "libraries",
     "peers, deep",
 )
