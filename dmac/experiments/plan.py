@@ -86,7 +86,6 @@ TOO_LONG = (("MNIST-4", "mvlearn, co-trained spectral"),)
 #: taken off this list.
 FILLING = (
     "DealMVC, calibration",
-    "DFP-GNN, sums",
     "GCFAggMVC on texts",
     "fewer neighbours",
     "libraries",
