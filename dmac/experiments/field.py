@@ -116,7 +116,8 @@ TEN_REPEATS = {
         peer_settings("SURER", pretrain_epochs=4500, epochs=0),
     )
 }
-#: A class of PIE has ten samples; SURER's graphs have 25 neighbours, those of DFP-GNN 50 and 40.
+#: PIE has n / c = 10 samples per class; SURER's graphs have 25 neighbours, those of DFP-GNN 50 and
+#: 40. DFP-GNN also without its last stage, to tell the two apart.
 FEWER_NEIGHBOURS = {
     f"SURER, {k} neighbours": ("SURER", peer_settings("SURER", n_neighbors=k)) for k in (10, 5)
 }
