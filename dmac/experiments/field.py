@@ -117,18 +117,19 @@ TEN_REPEATS = {
     )
 }
 #: PIE has n / c = 10 samples per class; SURER's graphs have 25 neighbours, those of DFP-GNN 50 and
-#: 40. DFP-GNN also without its last stage, to tell the two apart.
+#: 40.
 FEWER_NEIGHBOURS = {
     f"SURER, {k} neighbours": ("SURER", peer_settings("SURER", n_neighbors=k)) for k in (10, 5)
 }
 _TEN = dict(n_neighbors=10, n_fused_neighbors=10)
-FEWER_NEIGHBOURS |= {
-    name: ("DFP-GNN", peer_settings("DFP-GNN", **changes))
-    for name, changes in {
-        "DFP-GNN, pre-training alone": dict(epochs=0),
-        "DFP-GNN, 10 neighbours, pre-training alone": dict(epochs=0, **_TEN),
-        "DFP-GNN, 10 neighbours": dict(epochs=2000, **_TEN),
-    }.items()
+FEWER_NEIGHBOURS["DFP-GNN, 10 neighbours"] = (
+    "DFP-GNN",
+    peer_settings("DFP-GNN", epochs=2000, **_TEN),
+)
+#: DFP-GNN without its last stage, with either number of neighbours, to tell the two apart.
+PRETRAINING_ALONE = {
+    f"{name}, pre-training alone": ("DFP-GNN", peer_settings("DFP-GNN", epochs=0, **changes))
+    for name, changes in {"DFP-GNN": {}, "DFP-GNN, 10 neighbours": _TEN}.items()
 }
 
 
@@ -146,9 +147,9 @@ GROUPS = {
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "DFP-GNN, to the end": _group(TO_THE_END, ("Yale-3view", "BBC"), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
-    "SURER, first stage": _group(FIRST_STAGE, ("PIE",), (1,)),
+    "SURER, first stage": _group(FIRST_STAGE, ("PIE", "BBC"), (1, 2, 3)),
     "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),
-    "fewer neighbours": _group(FEWER_NEIGHBOURS, ("PIE",), (1,)),
+    "fewer neighbours": _group(PRETRAINING_ALONE | FEWER_NEIGHBOURS, ("PIE",), (1,)),
     "SURER, ten repeats": _group(TEN_REPEATS, ("PIE",), (1,)),
     "GCFAggMVC, trials": _group(AGGREGATION, ("PIE",), (1,)),
     "standardised features": _group(STANDARDISED, ("PIE",), (1, 2, 3)),

@@ -60,13 +60,39 @@ def plot_flattening(stopped, endless):
     -------
     matplotlib.figure.Figure
     """
+    names = [name for name in endless if name in stopped and name.startswith("view")]
     figure, axis = plt.subplots(figsize=(5, 2.6))
-    for stage in [name for name in endless if name in stopped and name.startswith("view")]:
-        curve, ended = endless[stage], stopped[stage]
-        first = curve["loss"][0]
-        (line,) = axis.plot(curve["epoch"], [x / first for x in curve["loss"]], label=stage)
-        at = ended["epochs"], ended["loss"][-1] / first
-        axis.plot(*at, "o", color=line.get_color())
+    for name in names:
+        _plot_shares(axis, endless[name], stopped[name], name)
+    return _finish_shares(figure, axis)
+
+
+def plot_last_stages(curves):
+    """The loss of a last stage, with a dot where it ended.
+
+    Parameters
+    ----------
+    curves : dict of str to dict
+        By data set, as :func:`dmac.experiments.field_runs.read_last_stages` returns them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axis = plt.subplots(figsize=(5, 2.6))
+    for dataset, curve in curves.items():
+        _plot_shares(axis, curve, curve, dataset)
+    return _finish_shares(figure, axis)
+
+
+def _plot_shares(axis, curve, ended, label):
+    """A curve as shares of its first value, and a dot where the other one of the two ends."""
+    first = curve["loss"][0]
+    (line,) = axis.plot(curve["epoch"], [x / first for x in curve["loss"]], label=label)
+    axis.plot(ended["epochs"], ended["loss"][-1] / first, "o", color=line.get_color())
+
+
+def _finish_shares(figure, axis):
     axis.set(xscale="log", xlabel="epoch", ylabel="loss, share of the first")
     axis.set_ylim(bottom=0)
     if axis.lines:

@@ -49,7 +49,7 @@ def read_published(results=records.RESULTS):
     }
     tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
     tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
-    tried |= field.TEN_REPEATS | field.FEWER_NEIGHBOURS
+    tried |= field.TEN_REPEATS | field.PRETRAINING_ALONE | field.FEWER_NEIGHBOURS
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
 
 
@@ -73,8 +73,8 @@ def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
     return tuple(stored.get(name, {}).get("curves", {}) for name in names)
 
 
-def read_ends(results=records.RESULTS, seed=1):
-    """After how many epochs DFP-GNN's last stage ended.
+def read_last_stages(results=records.RESULTS, seed=1):
+    """Curves of DFP-GNN's last stage.
 
     Parameters
     ----------
@@ -83,15 +83,16 @@ def read_ends(results=records.RESULTS, seed=1):
 
     Returns
     -------
-    dict of str to int
-        By data set: of the runs that go on until no label changes, and on PIE of the plan's run.
-        Data sets of which none is stored are left out.
+    dict of str to dict
+        By data set, one of the curves of :func:`dmac.experiments.measure.curves_of`: of the runs
+        that go on until no label changes, and on PIE of the plan's run. Data sets of which none is
+        stored are left out.
     """
     stored = records.index(records.open_store(results).refresh())
     ((method, settings),) = field.TO_THE_END.values()
     asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": plan.DEEP_PEERS[method][1]}
     found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
-    return {d: run["curves"]["tuning"]["epochs"] for d, run in found.items() if run}
+    return {d: run["curves"]["tuning"] for d, run in found.items() if run}
 
 
 def measure_flattening(stopped, endless):

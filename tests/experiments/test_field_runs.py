@@ -57,8 +57,8 @@ def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
     assert row.tolist() == [10, 50, 25]
 
 
-def test_ends_are_those_of_the_last_stage(tmp_path):
-    assert field_runs.read_ends(tmp_path) == {}
+def test_the_last_stage_is_read_of_each_data_set(tmp_path):
+    assert field_runs.read_last_stages(tmp_path) == {}
     store = experiments.open_store(tmp_path)
     kept = {"PIE": plan.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
     for epochs, (dataset, settings) in enumerate(kept.items(), 7):
@@ -66,4 +66,5 @@ def test_ends_are_those_of_the_last_stage(tmp_path):
         scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
         curves = {"view 1": {"epochs": 3}, "tuning": {"epochs": epochs}}
         store.append(run | {"scores": scores, "seconds": 1.0, "curves": curves}, f"{dataset}/some")
-    assert field_runs.read_ends(tmp_path) == {"PIE": 7, "BBC": 8}
+    found = field_runs.read_last_stages(tmp_path)
+    assert found == {"PIE": {"epochs": 7}, "BBC": {"epochs": 8}}
