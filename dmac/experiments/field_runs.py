@@ -49,7 +49,8 @@ def read_published(results=records.RESULTS):
     }
     tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
     tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
-    tried |= field.TEN_REPEATS | field.PRETRAINING_ALONE | field.FEWER_NEIGHBOURS
+    tried |= field.SPECTRAL_LABELS | field.TEN_REPEATS
+    tried |= field.PRETRAINING_ALONE | field.FEWER_NEIGHBOURS
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
 
 

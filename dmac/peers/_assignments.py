@@ -3,9 +3,12 @@
 Chapter 13 of the book introduces both.
 """
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from sklearn.cluster import SpectralClustering
 
+from dmac.compute.kmeans import kmeans
 from dmac.peers._gcn import balanced_link_loss
 
 
@@ -48,6 +51,32 @@ def class_means(z, labels, n_clusters):
     one_hot = F.one_hot(labels, n_clusters).to(z.dtype)
     counts = one_hot.sum(0)[:, None]
     return torch.where(counts > 0, one_hot.T @ z / counts.clamp_min(1), z.mean(0))
+
+
+def pseudo_labels(hs, n_clusters, seed, how):
+    r"""Labels with which a last stage begins.
+
+    Parameters
+    ----------
+    hs : list of v torch.Tensor of shape (n, d)
+        The views' embeddings.
+    n_clusters, seed : int
+    how : {"kmeans", "spectral"}
+        k-means, the best of 10 starts, on the mean of the embeddings, or the spectral clustering
+        of the graph :math:`\frac1v \sum_a \sigma(H^a H^{aT})`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+    """
+    if how == "kmeans":
+        h = torch.stack(hs).mean(0).cpu().numpy()
+        labels = kmeans(h, n_clusters, seed, n_init=10).labels_
+    else:
+        graph = sum(torch.sigmoid(h @ h.T) for h in hs) / len(hs)
+        model = SpectralClustering(n_clusters, affinity="precomputed", random_state=seed)
+        labels = model.fit_predict(graph.double().cpu().numpy())
+    return np.asarray(labels, dtype=np.int64)
 
 
 def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):

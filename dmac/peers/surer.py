@@ -3,18 +3,16 @@
 Chapter 13 of the book introduces it.
 """
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dmac.compute.device import resolve_device
-from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._assignments import class_means, clustering_loss, sharpened, student_t
-from dmac.peers._checks import check_numbers, check_widths
+from dmac.peers import _assignments as assignments
+from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
@@ -94,9 +92,9 @@ class SURER(Peer):
     here. The centres begin as the means of Z over the pseudo-labels. The number of neighbours is
     cut down to a quarter of the samples.
 
-    Memory is O(n^2), about 5 n x n floats whatever the number of views, and time O(v n^2 d) an
-    epoch, beside the layers' O(n widths^2). Source: Wang et al. (2024), public repository
-    ``Wjing-bjtu/SURER``.
+    Memory is O(n^2), about 5 n x n floats whatever the number of views, doubles for spectral
+    pseudo-labels, and time O(v n^2 d) an epoch, beside the layers' O(n widths^2). Source: Wang et
+    al. (2024), public repository ``Wjing-bjtu/SURER``.
 
     Parameters
     ----------
@@ -114,6 +112,9 @@ class SURER(Peer):
         Of the two stages.
     refresh : int
         Epochs between two targets p.
+    initial : {"kmeans", "spectral"}
+        What the pseudo-labels y come from: k-means, as published, or the spectral clustering of
+        the mean of the refined graphs.
     pretrain_lr, lr : float
         Learning rates of the two stages; the momentum is 0.9.
     pretrain_decay, weight_decay : float
@@ -138,6 +139,7 @@ class SURER(Peer):
         pretrain_epochs=450,
         epochs=350,
         refresh=80,
+        initial="kmeans",
         pretrain_lr=1e-4,
         lr=1e-5,
         pretrain_decay=1e-6,
@@ -157,6 +159,7 @@ class SURER(Peer):
         self.pretrain_epochs = pretrain_epochs
         self.epochs = epochs
         self.refresh = refresh
+        self.initial = initial
         self.pretrain_lr = pretrain_lr
         self.lr = lr
         self.pretrain_decay = pretrain_decay
@@ -167,6 +170,7 @@ class SURER(Peer):
 
     def _check(self, n_samples):
         check_widths(self, "hidden")
+        check_choice(self, "initial", ("kmeans", "spectral"))
         reals = ("lambda0", "lambda1", "lambda2", "lambda3", "pretrain_lr", "lr")
         check_numbers(
             self,
@@ -177,7 +181,8 @@ class SURER(Peer):
 
     def memory(self, n_samples, n_features):
         """Bytes: one view's dense graph and its gradients, layers and activations of all."""
-        total = 4 * 5 * n_samples**2 + link_bytes(n_samples)
+        dense = 4 * 5 if self.initial == "kmeans" else 8 * 5  # the eigenvectors are of doubles
+        total = dense * n_samples**2 + link_bytes(n_samples)
         for d in n_features:
             total += autoencoder_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors)
@@ -202,10 +207,9 @@ class SURER(Peer):
             more = dict(epochs=self.pretrain_epochs, stage=f"view {a}", history=history)
             hs.append(pretrain(model, x, operator, links, self.lambda0, optimizer, **more))
             parts.append((model, x, operator, links))
-        h = torch.stack(hs).mean(0).cpu().numpy()
         seed = int(generator.integers(2**31 - 1))
-        labels = kmeans(h, self.n_clusters, seed, n_init=10).labels_
-        z, q = self._tune(parts, labels.astype(np.int64), draws, history)
+        labels = assignments.pseudo_labels(hs, self.n_clusters, seed, self.initial)
+        z, q = self._tune(parts, labels, draws, history)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
 
     def _tune(self, parts, labels, draws, history):
@@ -222,7 +226,7 @@ class SURER(Peer):
             return hs, sum(w * y for w, y in zip(logits.softmax(0), ys))
 
         with torch.no_grad():
-            centers = nn.Parameter(class_means(embed()[1], labels, self.n_clusters))
+            centers = nn.Parameter(assignments.class_means(embed()[1], labels, self.n_clusters))
         parameters = [weight, logits, centers]
         parameters += [parameter for part in parts for parameter in part[0].parameters()]
         target = None
@@ -230,10 +234,10 @@ class SURER(Peer):
         def loss(epoch):
             nonlocal target
             hs, z = embed()
-            q = student_t(z, centers)
+            q = assignments.student_t(z, centers)
             if epoch % self.refresh == 0:
-                target = sharpened(q)
-            value = clustering_loss(q, target, labels, self.lambda2, self.lambda3)
+                target = assignments.sharpened(q)
+            value = assignments.clustering_loss(q, target, labels, self.lambda2, self.lambda3)
             for h, (model, x, _, links) in zip(hs, parts):
                 value = value + F.mse_loss(model.decode(h), x)
                 value = value + self.lambda1 * balanced_link_loss(h, links)
@@ -243,4 +247,4 @@ class SURER(Peer):
         train(loss, optimizer, self.epochs, "unified", history)
         with torch.no_grad():
             z = embed()[1]
-            return z, student_t(z, centers)
+            return z, assignments.student_t(z, centers)

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 import torch
 from helpers import assert_matches
+from sklearn.metrics import adjusted_rand_score
 
-from dmac.peers._assignments import class_means, divergence, sharpened, student_t
+from dmac.peers._assignments import (
+    class_means,
+    divergence,
+    pseudo_labels,
+    sharpened,
+    student_t,
+)
 
 
 def random(*shape, seed=0, gradient=True):
@@ -72,3 +79,25 @@ def test_class_means_are_those_of_every_class_and_of_all_rows_without_one():
     for label in (0, 1, 3):
         torch.testing.assert_close(means[label], z[labels == label].mean(0))
     torch.testing.assert_close(means[2], z.mean(0))
+
+
+def planted(sizes=(20, 12, 8)):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    h = 4 * torch.eye(len(sizes))[torch.as_tensor(labels)]
+    return labels, h + 0.1 * random(len(labels), len(sizes), gradient=False).float()
+
+
+@pytest.mark.parametrize("how", ["kmeans", "spectral"])
+def test_pseudo_labels_are_the_planted_ones(how):
+    labels, h = planted()
+    found = pseudo_labels([h, h + 0.01], 3, 0, how)
+    assert found.dtype == np.int64 and found.shape == labels.shape
+    assert adjusted_rand_score(labels, found) == 1
+
+
+def test_pseudo_labels_by_the_graphs_need_no_common_axes():
+    # The mean of H and -H is 0, and their graphs are the same.
+    labels, h = planted()
+    assert adjusted_rand_score(labels, pseudo_labels([h, -h], 3, 0, "spectral")) == 1
+    blind = pseudo_labels([h, 1e-3 * random(*h.shape).detach().float() - h], 3, 0, "kmeans")
+    assert adjusted_rand_score(labels, blind) < 0.3

@@ -165,7 +165,7 @@ BAD = {
     ),
     "SURER": dict(
         n_neighbors=(0,), hidden=((),), refresh=(0,), lambda3=(-1,), pretrain_lr=(math.nan,),
-        device=("abacus",),
+        initial=("abacus",), device=("abacus",),
     ),
 }  # fmt: skip
 

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from helpers import assert_matches
-from systems import easy_views, quick
+from systems import easy_views, enough, quick
 
+from dmac.metrics import scores
 from dmac.peers._assignments import clustering_loss
 from dmac.peers.surer import SURER, unified_convolution
 
@@ -86,3 +87,11 @@ def test_memory_is_that_of_one_views_graph_whatever_the_number_of_views():
     n = 1_000_000
     one, four = (model.memory(n, (50,) * v) / (4 * n**2) for v in (1, 4))
     assert one == pytest.approx(5, rel=0.02) and four == pytest.approx(one, rel=0.03)
+
+
+def test_spectral_pseudo_labels_find_the_classes_and_take_memory_in_doubles():
+    views, labels = easy_views()
+    model = enough("SURER", initial="spectral", random_state=0)
+    assert scores(labels, model.fit_predict(views))["acc"] > 0.95
+    n = 1_000_000
+    assert SURER(3, initial="spectral").memory(n, (50,)) == pytest.approx(8 * 5 * n**2, rel=0.02)
