@@ -64,8 +64,7 @@ def estimate_other(spec):
         # Dense eigenvectors of n x n matrices; the co-trained estimator takes most of them.
         slow = 10 if spec.method == "mvlearn, co-trained spectral" else 1
         return 1 + slow * 6e-9 * n_samples(spec.dataset) ** 3
-    short = plan.SHORT_PEERS.get(spec.method, (None, None))[1] == spec.settings
-    share = 0.1 if short else 1
+    share = 0.1 if plan.is_short(spec) else 1
     if spec.method == "CMGEC":
         return share * (60 + 2e-7 * n_samples(spec.dataset) ** 3)
     if spec.method in PEER_SECONDS:

@@ -270,21 +270,7 @@ def test_the_project_lacks_no_run_of_the_plan():
     absent = [
         (stage, spec)
         for stage, specs in plan.full().items()
-        if stage not in plan.FILLING
         for spec in specs
         if records.run_name(spec.dataset, spec.method, spec.settings, spec.seed) not in found
     ]
     assert absent == []
-
-
-def test_stages_that_are_still_being_filled_are_stages_and_lack_runs():
-    stages = plan.full()
-    assert set(plan.FILLING) <= set(stages)
-    if not (records.RESULTS / "runs").is_dir():
-        pytest.skip("no stored runs")
-    found = records.index(records.open_store().refresh())
-    for stage in plan.FILLING:  # one that is complete has to be taken off the list
-        assert any(
-            records.run_name(spec.dataset, spec.method, spec.settings, spec.seed) not in found
-            for spec in stages[stage]
-        ), stage

@@ -104,6 +104,13 @@ ON_AND_ON = {
 
 #: Its last stage until no label changes, which the plan's runs end after 2000 epochs.
 TO_THE_END = {"DFP-GNN, to the end": ("DFP-GNN", peer_settings("DFP-GNN"))}
+#: A tenth of its epochs with the 1 % rule, where the plan's short runs end a stage at 5 %.
+ONE_PERCENT = {
+    "DFP-GNN, a tenth, to 1 %": (
+        "DFP-GNN",
+        peer_settings("DFP-GNN", pretrain_epochs=2000, epochs=200, refresh=5),
+    )
+}
 #: Its pre-training's loss as a sum over the features, whose mean has gradients that are too small.
 SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum", epochs=2000))}
 
@@ -151,6 +158,7 @@ GROUPS = {
     "CMGEC, cosine": _group(COSINE, ("3Sources", "BBCSport", "NGs", "BBC"), (1, 2, 3)),
     "DFP-GNN, on and on": _group(ON_AND_ON, ("Yale-3view",), (1,)),
     "DFP-GNN, to the end": _group(TO_THE_END, ("Yale-3view", "BBC"), (1,)),
+    "DFP-GNN, a tenth": _group(ONE_PERCENT, ("100Leaves",), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE", "BBC"), (1, 2, 3)),
     "SURER, spectral pseudo-labels": _group(SPECTRAL_LABELS, ("BBC",), (1, 2, 3)),

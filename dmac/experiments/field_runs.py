@@ -93,7 +93,7 @@ def read_last_stages(results=records.RESULTS, seed=1):
     ((method, settings),) = field.TO_THE_END.values()
     asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": plan.DEEP_PEERS[method][1]}
     found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
-    return {d: run["curves"]["tuning"] for d, run in found.items() if run}
+    return {d: run["curves"]["tuning"] for d, run in found.items() if run and "curves" in run}
 
 
 def measure_flattening(stopped, endless):

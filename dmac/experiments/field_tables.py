@@ -178,6 +178,24 @@ def format_other_systems(runs, systems, seeds, metric="acc"):
     return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=systems))
 
 
+def measure_schedules(whole, short, metric="acc"):
+    """What the epochs that a short schedule leaves out are worth, in points.
+
+    Parameters
+    ----------
+    whole, short : pandas.DataFrame
+        As `format_schedules` takes them.
+    metric : str
+
+    Returns
+    -------
+    pandas.Series
+        By system and data set, the mean over the seeds that both have.
+    """
+    groups = _join_schedules(whole, short, metric).groupby(level=[0, 1], observed=True)
+    return groups.change.mean()
+
+
 def format_schedules(whole, short, metric="acc"):
     """What the epochs that a short schedule leaves out are worth, where both are stored.
 
@@ -193,12 +211,16 @@ def format_schedules(whole, short, metric="acc"):
         One row per system and data set, in %: ``a tenth``, ``all`` and, over the seeds that both
         have, the ``change``.
     """
+    groups = _join_schedules(whole, short, metric).groupby(level=[0, 1], observed=True)
+    return groups.agg(format_spread).rename_axis([None, None])
+
+
+def _join_schedules(whole, short, metric):
     parts = ["variant", "dataset", "seed"]
     both = [runs.dropna(subset=[metric]).set_index(parts)[metric] for runs in (short, whole)]
     scores = pd.concat(both, axis=1, join="inner", keys=["a tenth", "all"])
     scores["change"] = scores["all"] - scores["a tenth"]
-    groups = scores.groupby(level=parts[:2], observed=True)
-    return groups.agg(format_spread).rename_axis([None, None])
+    return scores
 
 
 def estimate_memory(sizes, n_features, n_clusters=10):

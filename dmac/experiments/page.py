@@ -149,8 +149,8 @@ class Page:
     def look_up(self, variants, datasets, seeds=None):
         """Runs of some variants that are stored: none is made, and none is missed.
 
-        For runs that are still being made (:data:`dmac.experiments.plan.FILLING`); `is_whole` and
-        `status` do not count them.
+        For runs that take hours, as those of the other systems do; `is_whole` and `status` do not
+        count them.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 
 #: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
 #: of clusters, seed and settings, which returns the fitted system. They are not among `METHODS`:
-#: what is stored of them is still being filled, see :data:`dmac.experiments.plan.FILLING`.
+#: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.

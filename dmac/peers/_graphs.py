@@ -116,9 +116,10 @@ def normalized(graph):
 def leading_vectors(operator, n_vectors):
     """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix.
 
-    Lanczos from a fixed start, O(n^2 c) a step, where few vectors of many are asked for; the dense
-    decomposition for small matrices, and where Lanczos does not converge. For the operator of a
-    graph convolution they are those of the smallest eigenvalues of its Laplacian.
+    Lanczos from a fixed start, O(n^2) a step, where few vectors of many are asked for; the dense
+    decomposition, O(n^3), for small matrices, and where Lanczos has not converged in about n / 4
+    steps, which take as long. For the operator of a graph convolution they are those of the
+    smallest eigenvalues of its Laplacian.
 
     Parameters
     ----------
@@ -134,8 +135,11 @@ def leading_vectors(operator, n_vectors):
     n = len(operator)
     if n > 500 and 10 * n_vectors < n:
         rng = np.random.default_rng(0)
+        kept = max(2 * n_vectors + 1, 20)  # SciPy's default; a restart takes kept - c more steps
+        settings = {"ncv": kept, "maxiter": max(1, n // (4 * (kept - n_vectors)))}
         try:
-            return eigsh(operator, n_vectors, which="LA", v0=rng.standard_normal(n), rng=rng)[1]
+            v0 = rng.standard_normal(n)
+            return eigsh(operator, n_vectors, which="LA", v0=v0, rng=rng, **settings)[1]
         except ArpackError:
             pass
     return scipy.linalg.eigh(operator, subset_by_index=(n - n_vectors, n - 1))[1]

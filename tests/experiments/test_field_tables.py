@@ -73,6 +73,7 @@ def test_the_other_nine_tenths_are_worth_the_change_at_equal_seeds():
     table = field_tables.format_schedules(whole, short)
     assert list(table.index) == [("SURER", "PIE")]
     assert table.iloc[0].tolist() == ["31.0 ± 1.4", "31.5 ± 3.5", "0.5 ± 2.1"]
+    assert field_tables.measure_schedules(whole, short).to_dict() == {("SURER", "PIE"): 0.5}
     by_nmi = field_tables.format_schedules(whole, short, "nmi")
     assert by_nmi.iloc[0]["a tenth"] == "41.0 ± 1.4"
     assert field_tables.format_schedules(whole.iloc[:0], short).empty

@@ -12,7 +12,7 @@ from scipy.stats import entropy
 
 import dmac
 from dmac import peers
-from dmac.experiments import measure, paper, plan, provenance, search
+from dmac.experiments import field, measure, paper, plan, provenance, search
 from dmac.experiments import records as experiments
 from dmac.experiments import run as runs
 from dmac.experiments.generalise import disturb
@@ -231,7 +231,7 @@ def test_the_list_has_every_other_system_of_the_paper():
     stages, counts = plan.full(), {}
     for stage in ("peers, shallow", "peers, deep"):
         for spec in stages[stage]:
-            short = spec.settings == plan.SHORT_PEERS.get(spec.method, (None, None))[1]
+            short = plan.is_short(spec)
             if spec.method in paper.SHALLOW or short == (spec.dataset in plan.SHORTENED):
                 seeds = counts.setdefault((spec.method, spec.dataset), [])
                 seeds.append(spec.seed)
@@ -258,6 +258,10 @@ def test_a_tenth_of_a_schedule_changes_nothing_else():
         assert method == name and settings.keys() == whole.keys()
         assert changed == {k for k in whole if k.endswith("epochs") or k == "refresh"} != set()
         assert all(10 * settings[key] == whole[key] for key in changed)
+        capped = plan.CAPPED_PEERS[name][1]
+        also = {key: capped[key] for key in whole if capped[key] != settings[key]}
+        assert also == ({"flat": 0.05} if name == "DFP-GNN" else {})
+    assert list(field.ONE_PERCENT.values()) == [plan.SHORT_PEERS["DFP-GNN"]]
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):

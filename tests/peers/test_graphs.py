@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.peers._graphs import (
     METRICS,
@@ -136,3 +137,29 @@ def test_leading_vectors_fall_back_on_the_dense_decomposition(monkeypatch):
     monkeypatch.setattr("dmac.peers._graphs.eigsh", fail)
     operator = np.diag(np.arange(520.0))
     np.testing.assert_allclose(np.abs(leading_vectors(operator, 2)), np.eye(520)[:, -2:], atol=1e-9)
+
+
+@pytest.mark.parametrize("c", [4, 40])
+def test_leading_vectors_of_eigenvalues_that_hardly_differ_take_no_more_than_the_dense_ones(
+    monkeypatch, c
+):
+    products = []
+
+    def count(operator, *args, **kwargs):
+        def multiply(x):
+            products.append(1)
+            return operator @ x
+
+        counted = LinearOperator(operator.shape, multiply, dtype=operator.dtype)
+        return eigsh(counted, *args, **kwargs)
+
+    monkeypatch.setattr("dmac.peers._graphs.eigsh", count)
+    n = 600
+    values = 1 - np.geomspace(1e-9, 1, n)  # many near 1, none equal
+    turned = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
+    operator = (turned * values) @ turned.T
+    operator = (operator + operator.T) / 2
+    q = leading_vectors(operator, c)
+    assert 0 < len(products) <= n // 4 + max(2 * c + 1, 20)
+    np.testing.assert_allclose(q.T @ q, np.eye(c), atol=1e-8)
+    assert np.trace(q.T @ operator @ q) == pytest.approx(values[:c].sum(), abs=1e-10)
