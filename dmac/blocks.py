@@ -43,7 +43,6 @@ class Block:
     widths: tuple[int, ...]
 
 
-
 def level_names(recipe: Recipe) -> tuple[str, ...]:
     """The levels of a recipe, in the order of their columns."""
     return ("whitened", "plain") if recipe.levels == "both" else (recipe.levels,)

@@ -64,6 +64,7 @@ def _document(cls: _Class) -> _Class:
     cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", *lines, ""])
     return cls
 
+
 _VOTERS = ("flat", "filtered", "learned", "both", "trained")
 _REFINEMENTS = (
     *("noise by prediction", "noise by agreement"),
@@ -97,151 +98,311 @@ class Recipe:
 
     name: str = _field(dataclasses.MISSING, _TEXT, "Of the recipe.")
 
-    solver: str = _field("network", _one_of("network", "spectral"), """
+    solver: str = _field(
+        "network",
+        _one_of("network", "spectral"),
+        """
         Where Z comes from: encoders that are trained, or the eigenvectors of the averaged graph
-        (:mod:`dmac.spectral`), which nothing trains.""")
+        (:mod:`dmac.spectral`), which nothing trains.""",
+    )
 
     # What a view goes through first (ViewPipeline).
-    root: bool = _field(False, _FLAG, """
-        Take the square root of views without negative entries.""")
-    components: float = _field(0.0, _NON_NEGATIVE, """
+    root: bool = _field(
+        False,
+        _FLAG,
+        """
+        Take the square root of views without negative entries.""",
+    )
+    components: float = _field(
+        0.0,
+        _NON_NEGATIVE,
+        """
         A view is projected to so many times c principal directions and whitened
-        (:class:`dmac.data.pipeline.ViewPipeline`); 0 leaves it as it is.""")
-    whitening_ridge: float = _field(0.0, _NON_NEGATIVE, """
-        The ridge of the whitening, where a very large one only projects.""")
+        (:class:`dmac.data.pipeline.ViewPipeline`); 0 leaves it as it is.""",
+    )
+    whitening_ridge: float = _field(
+        0.0,
+        _NON_NEGATIVE,
+        """
+        The ridge of the whitening, where a very large one only projects.""",
+    )
 
     # Encoders and their fusion.
-    encoder: str = _field("mlp", _one_of("mlp", "residual", "linear"), """
+    encoder: str = _field(
+        "mlp",
+        _one_of("mlp", "residual", "linear"),
+        """
         d_a - hidden - d with leaky ReLUs :eq:`eq:encoder`, a linear map plus such a correction,
-        or the map alone.""")
-    closed_form_start: bool = _field(False, _FLAG, """
+        or the map alone.""",
+    )
+    closed_form_start: bool = _field(
+        False,
+        _FLAG,
+        """
         Start the linear maps at :func:`dmac.structure.closed_form_projection`; it needs
-        ``components`` and does nothing to an "mlp", which has no linear map.""")
+        ``components`` and does nothing to an "mlp", which has no linear map.""",
+    )
     embedding_dim: int | None = _field(64, _at_least(1, or_none=True), "d; None means c.")
     hidden_dim: int = _field(256, _at_least(1), "Width of the encoders' hidden layer.")
     negative_slope: float = _field(0.01, _NON_NEGATIVE, "Slope of every leaky ReLU below 0.")
-    normalize_embedding: bool = _field(True, _FLAG, """
-        Scale the rows of each :math:`Z^{(a)}` and of Z to unit length.""")
-    orthonormal: bool = _field(False, _FLAG, """
+    normalize_embedding: bool = _field(
+        True,
+        _FLAG,
+        """
+        Scale the rows of each :math:`Z^{(a)}` and of Z to unit length.""",
+    )
+    orthonormal: bool = _field(
+        False,
+        _FLAG,
+        """
         Fuse under the constraint :math:`Z^T Z = n I` (:eq:`eq:orthonormal-fusion`,
-        :func:`dmac.embedding.orthonormalize`), after which the rows of Z are not scaled.""")
+        :func:`dmac.embedding.orthonormalize`), after which the rows of Z are not scaled.""",
+    )
 
     # Pre-training and main training.
-    pretrain_epochs: int = _field(1000, _at_least(0), """
-        Epochs of the pre-training from the fused embedding :eq:`eq:reconstruction`.""")
+    pretrain_epochs: int = _field(
+        1000,
+        _at_least(0),
+        """
+        Epochs of the pre-training from the fused embedding :eq:`eq:reconstruction`.""",
+    )
     pretrain_lr: float = _field(1e-3, _POSITIVE, "RMSprop step of the pre-training.")
     epochs: int = _field(50, _at_least(0), "Epochs of the main training.")
     lr: float = _field(5e-3, _POSITIVE, "First step size of the main training.")
     optimizer: str = _field("rmsprop", _one_of("rmsprop", "adam"), "Of the main training.")
-    schedule: str = _field("constant", _one_of("constant", "cosine"), """
-        "cosine" lets the step size fall to 0 over the epochs.""")
+    schedule: str = _field(
+        "constant",
+        _one_of("constant", "cosine"),
+        """
+        "cosine" lets the step size fall to 0 over the epochs.""",
+    )
 
     # Anchors: how many, where, and how they are drawn.
-    n_anchors: int | None = _field(None, _at_least(2, or_none=True), r"""
+    n_anchors: int | None = _field(
+        None,
+        _at_least(2, or_none=True),
+        r"""
         m; None means :math:`\lfloor \min(f \sqrt{n c},\ s\,n) \rfloor` with f and s the next two.
-        """)
+        """,
+    )
     anchor_factor: float = _field(1.0, _POSITIVE, "The f of ``n_anchors``.")
     anchor_share: float = _field(1.0, _SHARE, "The s of ``n_anchors``.")
-    anchor_space: str = _field("embedding", _one_of("embedding", "views"), """
-        Where the anchors live: in Z, or in the input of the encoders (one block a view).""")
-    anchor_start: str = _field("warm", _one_of("kmeans", "warm", "sample"), """
+    anchor_space: str = _field(
+        "embedding",
+        _one_of("embedding", "views"),
+        """
+        Where the anchors live: in Z, or in the input of the encoders (one block a view).""",
+    )
+    anchor_start: str = _field(
+        "warm",
+        _one_of("kmeans", "warm", "sample"),
+        """
         K-means to convergence, from k-means++ in every epoch or from where the last epoch's ended
         (:class:`dmac.compute.kmeans.WarmAnchors`); or random samples and ``anchor_iterations`` of
-        Lloyd's.""")
+        Lloyd's.""",
+    )
     anchor_iterations: int = _field(5, _at_least(0), "Of Lloyd's, from random samples.")
-    anchor_sets: int = _field(1, _at_least(1), """
+    anchor_sets: int = _field(
+        1,
+        _at_least(1),
+        """
         Anchor sets in the views, drawn once and visited in turn; one is one set for the whole run.
-        """)
-    vote_weight: float = _field(0.0, _NON_NEGATIVE, """
+        """,
+    )
+    vote_weight: float = _field(
+        0.0,
+        _NON_NEGATIVE,
+        """
         The embedding's vote, with anchors in the views: in a graph of its own the unit rows of the
         current Z, scaled to this length, join the views :eq:`eq:vote-graph`. Its anchors are
-        random samples, drawn anew every epoch.""")
+        random samples, drawn anew every epoch.""",
+    )
     vote_share: float = _field(0.0, _SHARE, "Share of the structure loss taken on that graph.")
 
     # What becomes of them before the graph.
-    perturbation: bool = _field(True, _FLAG, """
+    perturbation: bool = _field(
+        True,
+        _FLAG,
+        """
         Whether the generator moves the k-means anchors :eq:`eq:reparameterisation`; False with
-        ``al_weight=0`` is the paper's "wo/PD".""")
-    sigma: str = _field("relu", _one_of("relu", "softplus", "spread"), """
+        ``al_weight=0`` is the paper's "wo/PD".""",
+    )
+    sigma: str = _field(
+        "relu",
+        _one_of("relu", "softplus", "spread"),
+        """
         What keeps the deviation of the perturbation from being negative; "spread" takes a learned
         share of the anchor's own cell and no shift (:eq:`eq:smoothed-graph`,
-        :class:`dmac.anchors.SpreadPerturbation`).""")
-    normalize_anchors: bool = _field(True, _FLAG, """
-        Scale the rows of U to unit length; for anchors in the embedding.""")
+        :class:`dmac.anchors.SpreadPerturbation`).""",
+    )
+    normalize_anchors: bool = _field(
+        True,
+        _FLAG,
+        """
+        Scale the rows of U to unit length; for anchors in the embedding.""",
+    )
 
     # Anchor graph and its convolution.
-    n_neighbors: int = _field(5, _at_least(1), """
-        k of the anchor graph :eq:`eq:anchor-graph` in the first epoch.""")
-    neighbor_period: int = _field(20, _at_least(0), """
-        Epochs after which k changes (:func:`dmac.training.neighbors_at`); 0 keeps k.""")
-    neighbor_delay: int = _field(0, _at_least(0), """
-        Epochs before the first of these periods begins.""")
-    joint_graph: bool = _field(False, _FLAG, """
-        One graph from squared distances averaged over the views, or one graph a view.""")
-    detach_graph: bool = _field(False, _FLAG, """
-        Treat the anchor graph as a constant in the structure loss.""")
-    agcn_dim: int = _field(16, _at_least(1), """
-        Hidden width of the anchor graph convolution d - agcn_dim - c :eq:`eq:agcn`.""")
+    n_neighbors: int = _field(
+        5,
+        _at_least(1),
+        """
+        k of the anchor graph :eq:`eq:anchor-graph` in the first epoch.""",
+    )
+    neighbor_period: int = _field(
+        20,
+        _at_least(0),
+        """
+        Epochs after which k changes (:func:`dmac.training.neighbors_at`); 0 keeps k.""",
+    )
+    neighbor_delay: int = _field(
+        0,
+        _at_least(0),
+        """
+        Epochs before the first of these periods begins.""",
+    )
+    joint_graph: bool = _field(
+        False,
+        _FLAG,
+        """
+        One graph from squared distances averaged over the views, or one graph a view.""",
+    )
+    detach_graph: bool = _field(
+        False,
+        _FLAG,
+        """
+        Treat the anchor graph as a constant in the structure loss.""",
+    )
+    agcn_dim: int = _field(
+        16,
+        _at_least(1),
+        """
+        Hidden width of the anchor graph convolution d - agcn_dim - c :eq:`eq:agcn`.""",
+    )
 
     # The three losses: their forms, and their weights in the joint loss.
-    mutual_information: str = _field("per_row", _one_of("per_row", "joint"), """
+    mutual_information: str = _field(
+        "per_row",
+        _one_of("per_row", "joint"),
+        """
         Reading of the consistency loss (:mod:`dmac.consistency`): :eq:`eq:per-row` or
-        :eq:`eq:joint-over-anchors`.""")
-    al_form: str = _field("entropy", _one_of("entropy", "balanced"), """
+        :eq:`eq:joint-over-anchors`.""",
+    )
+    al_form: str = _field(
+        "entropy",
+        _one_of("entropy", "balanced"),
+        """
         The paper's entropy :eq:`eq:anchor-learning`, or with a bandwidth from the data and all
-        anchors kept in use (:func:`dmac.anchors.anchor_learning_loss`).""")
-    sp_form: str = _field("trace", _one_of("pairs", "trace", "mean"), """
+        anchors kept in use (:func:`dmac.anchors.anchor_learning_loss`).""",
+    )
+    sp_form: str = _field(
+        "trace",
+        _one_of("pairs", "trace", "mean"),
+        """
         Double sum over pairs (:eq:`eq:pairs-form`, twice the trace), trace :eq:`eq:trace-form`,
-        or trace divided by n.""")
-    al_weight: float = _field(1.0, _NON_NEGATIVE, """
-        Weight of the anchor learning loss in the joint loss :eq:`eq:joint-loss`.""")
-    cm_weight: float = _field(1e3, _NON_NEGATIVE, """
+        or trace divided by n.""",
+    )
+    al_weight: float = _field(
+        1.0,
+        _NON_NEGATIVE,
+        """
+        Weight of the anchor learning loss in the joint loss :eq:`eq:joint-loss`.""",
+    )
+    cm_weight: float = _field(
+        1e3,
+        _NON_NEGATIVE,
+        """
         Weight of the consistency loss. The paper uses its letters for this weight and the next
-        both ways round.""")
+        both ways round.""",
+    )
     sp_weight: float = _field(1e3, _NON_NEGATIVE, "Weight of the structure preservation loss.")
 
     # The spectral solver: kinds of features, the filter, votes and their guard.
-    levels: str = _field("both", _one_of("whitened", "plain", "both"), """
+    levels: str = _field(
+        "both",
+        _one_of("whitened", "plain", "both"),
+        """
         Features of a view (:class:`dmac.data.levels.LevelPipeline`): whitened directions, plain
-        ones, or both.""")
+        ones, or both.""",
+    )
     plain_components: int = _field(128, _at_least(1), "Directions of the plain level.")
-    blocks: str = _field("both", _one_of("joint", "views", "both"), """
-        Graphs of all views side by side, of each view, or of both (:mod:`dmac.blocks`).""")
-    level_weight: str = _field("spread", _one_of("equal", "spread"), """
+    blocks: str = _field(
+        "both",
+        _one_of("joint", "views", "both"),
+        """
+        Graphs of all views side by side, of each view, or of both (:mod:`dmac.blocks`).""",
+    )
+    level_weight: str = _field(
+        "spread",
+        _one_of("equal", "spread"),
+        """
         Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
-        the view's rows.""")
-    filter: str = _field("resolvent", _one_of("cut", "resolvent"), """
+        the view's rows.""",
+    )
+    filter: str = _field(
+        "resolvent",
+        _one_of("cut", "resolvent"),
+        """
         Eigenvectors with equal weight up to column c, or with weights that fall with the
-        eigenvalue (:func:`dmac.spectral_filter.column_weights`).""")
+        eigenvalue (:func:`dmac.spectral_filter.column_weights`).""",
+    )
     filter_power: float = _field(2.0, _POSITIVE, "The power p of the resolvent.")
     filter_offset: float = _field(0.5, _POSITIVE, "Its offset.")
-    filter_factor: float = _field(3.0, _POSITIVE, """
-        Eigenvectors that are computed: so many times c, at most c and the next.""")
+    filter_factor: float = _field(
+        3.0,
+        _POSITIVE,
+        """
+        Eigenvectors that are computed: so many times c, at most c and the next.""",
+    )
     filter_extra: int = _field(50, _at_least(1), "See ``filter_factor``.")
     vote_rounds: int = _field(0, _at_least(0), "Rounds of votes (:mod:`dmac.votes`).")
-    vote_form: str = _field("both", _one_of(*_VOTERS), """
+    vote_form: str = _field(
+        "both",
+        _one_of(*_VOTERS),
+        """
         What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
         functions of all features that are learned on the graph (:func:`dmac.votes.learned_map`),
         or the last two, each with a graph of its own; or such functions with a trained correction
-        (:func:`dmac.trained_map.trained_map`), beside the filtered rows.""")
+        (:func:`dmac.trained_map.trained_map`), beside the filtered rows.""",
+    )
     vote_ridge: float = _field(0.1, _POSITIVE, "The ridge of the learned functions.")
-    guard: float = _field(0.0, _SHARE, """
+    guard: float = _field(
+        0.0,
+        _SHARE,
+        """
         Labels with votes are taken if their Markov stability is at least so much of that of the
-        labels without; 0 takes them always.""")
-    trained_epochs: int = _field(0, _at_least(0), """
+        labels without; 0 takes them always.""",
+    )
+    trained_epochs: int = _field(
+        0,
+        _at_least(0),
+        """
         Epochs of the map that is trained on the averaged graph (:mod:`dmac.trained_map`), if one
-        is.""")
-    trained_embedding: bool = _field(False, _FLAG, """
-        Whether that map, and no longer the eigenvectors, embeds the samples in the end.""")
-    refinement: str = _field("none", _one_of("none", *_REFINEMENTS), """
+        is.""",
+    )
+    trained_embedding: bool = _field(
+        False,
+        _FLAG,
+        """
+        Whether that map, and no longer the eigenvectors, embeds the samples in the end.""",
+    )
+    refinement: str = _field(
+        "none",
+        _one_of("none", *_REFINEMENTS),
+        """
         What trains the anchors of the first graph, or noise on them, after its eigenvectors are
-        known (:func:`dmac.refinement.refine`).""")
+        known (:func:`dmac.refinement.refine`).""",
+    )
     refinement_steps: int = _field(10, _at_least(1), "Steps of that training.")
     guard_time: int = _field(4, _at_least(2), "Steps of the walk of the guard, an even number.")
 
     # From the embedding to labels.
-    final_unit_rows: bool = _field(False, _FLAG, """
-        Scale the rows of Z to unit length before the final k-means.""")
+    final_unit_rows: bool = _field(
+        False,
+        _FLAG,
+        """
+        Scale the rows of Z to unit length before the final k-means.""",
+    )
     final_n_init: int = _field(10, _at_least(1), "Starts of the k-means that turns Z into labels.")
 
     def __post_init__(self) -> None:
@@ -380,8 +541,7 @@ CLOSED_FORM = Recipe(
 
 #: All by name.
 RECIPES = {
-    recipe.name: recipe
-    for recipe in (PUBLISHED, RELEASED, REVISED, REVISED_2026_11, CLOSED_FORM)
+    recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED, REVISED_2026_11, CLOSED_FORM)
 }
 
 

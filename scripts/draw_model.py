@@ -61,9 +61,7 @@ def text(x, y, content, small=False):
 def matrix(x, y, width, height, colour, name, lines=4):
     """A sheet with rows, its middle at (x, y)."""
     left, top = x - width / 2, y - height / 2
-    rows = "".join(
-        f"M{left:g} {top + height * i / lines:g}h{width:g}" for i in range(1, lines)
-    )
+    rows = "".join(f"M{left:g} {top + height * i / lines:g}h{width:g}" for i in range(1, lines))
     return (
         f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="3" '
         f'fill="{FILL[colour]}" stroke="{colour}" stroke-width="1.6"/>'

@@ -43,8 +43,11 @@ def tabulate(measured):
         measured.json_report(outfile=str(path))
         report = json.loads(path.read_text())
     files = {Path(name).as_posix(): one["summary"] for name, one in report["files"].items()}
-    rows = [{"file": name} | {new: s[old] for old, new in COLUMNS.items()}
-            for name, s in files.items() if s["num_statements"]]  # fmt: skip
+    rows = [
+        {"file": name} | {new: s[old] for old, new in COLUMNS.items()}
+        for name, s in files.items()
+        if s["num_statements"]
+    ]
     table = pd.DataFrame(rows)
     table.loc[len(table)] = {"file": "all"} | table.drop(columns="file").sum().to_dict()
     run, there = (table[f"statements{s}"] + table[f"branches{s}"] for s in ("_run", ""))

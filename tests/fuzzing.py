@@ -69,8 +69,8 @@ def _values(kind, n, d, c, rng):
         "far from 0": lambda: 1e8 + blobs,
         "one outlier": lambda: np.where(np.arange(n)[:, None] == 0, 1e12, blobs),
         "half zeros": lambda: blobs * (np.arange(n) % 2)[:, None],
-        "few negative": lambda: np.abs(blobs) - 2 * np.abs(blobs) * (np.arange(n * d) == 1).reshape(
-            n, d
+        "few negative": lambda: (
+            np.abs(blobs) - 2 * np.abs(blobs) * (np.arange(n * d) == 1).reshape(n, d)
         ),
     }[kind]()
 

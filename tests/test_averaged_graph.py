@@ -111,9 +111,7 @@ def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
     assert (dense[20:23] == 0).all() and (dense[:20] > 0).any(1).all()
     # By hand: nearest anchors of sample 0 in its second view.
     d2 = (x[0, 2:] - sets.u[0][:, 2:]).square().sum(1)
-    np.testing.assert_array_equal(
-        np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy())
-    )
+    np.testing.assert_array_equal(np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy()))
     np.testing.assert_allclose(rows_on(sets, x, 3).toarray(), dense, atol=1e-12)
     graph = AveragedGraph([factor], [1])
     np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])

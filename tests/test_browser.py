@@ -45,10 +45,14 @@ DEFECTS = {
     "<script>console.error('broken')</script>": "script error: broken",
     "<script>throw new Error('thrown')</script>": "script error: Error: thrown",
 }
-CLEAN = r"""<h1>A page</h1> <p>Formulas * in ** 2 <span class="math">\(\R\)</span>: 5 $ and 6 $,
+CLEAN = (
+    r"""<h1>A page</h1> <p>Formulas * in ** 2 <span class="math">\(\R\)</span>: 5 $ and 6 $,
     <code>f"{eq:x}"</code>; is it <a href="b.html#there"><code class="xref">b</code></a>?</p>
     <div class="math">\[\R\]</div> <img src="dot.svg" alt="a dot, 1 / 2 black">
-    <pre style="overflow: auto">""" + "x ?? " * 99 + "</pre>"
+    <pre style="overflow: auto">"""
+    + "x ?? " * 99
+    + "</pre>"
+)
 MATHJAX = """<script>window.MathJax = {tex: {macros: {R: "\\\\mathbb{R}"}}, options:
     {ignoreHtmlClass: "no-math", processHtmlClass: "math"}}</script>
     <script defer src="/mathjax.js"></script>"""

@@ -65,9 +65,7 @@ def test_options_reach_the_estimator(call):
     model = dmac.DMAC.load("kept")
     given = model.n_clusters, model.recipe_.name, model.random_state, model.device
     assert given == (4, "revised", 3, "cpu")
-    assert [path.name for path in Path("state").iterdir()] == [
-        "checkpoint.safetensors"
-    ]
+    assert [path.name for path in Path("state").iterdir()] == ["checkpoint.safetensors"]
     code, out, _ = call("info", "kept")
     assert code == 0 and "supports" not in out  # a network does not say it
 

@@ -42,16 +42,15 @@ def test_per_row_reading_of_rows_that_are_no_distributions():
     # The closed form holds for any sums: MI = -r log r with r = r_a r_b.
     rows = [2 * x.softmax(1) for x in logits(5, 3, 0)]
     mass = torch.tensor(4.0, dtype=torch.float64)
-    torch.testing.assert_close(
-        mutual_information_per_row(*rows), (-mass * mass.log()).expand(5)
-    )
+    torch.testing.assert_close(mutual_information_per_row(*rows), (-mass * mass.log()).expand(5))
     assert_matches(mutual_information_per_row, reference.mutual_information_per_row, *rows)
 
 
 @given(shapes)
 def test_joint_reading_matches_the_reference(shape):
     assert_matches(
-        on_simplex(mutual_information_joint), on_simplex(reference.mutual_information_joint),
+        on_simplex(mutual_information_joint),
+        on_simplex(reference.mutual_information_joint),
         *logits(*shape),
     )
 

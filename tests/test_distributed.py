@@ -127,8 +127,12 @@ def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch)
     if RECIPES[name]["base"] == "revised":
         rtol *= 100  # Adam's first steps turn the rounding of tiny gradients into full steps
     np.testing.assert_allclose(found["losses"], losses, rtol=rtol)
-    for key, field in (("cosine", "mean_cosine"), ("rank", "effective_rank"),
-                       ("al", "anchor_learning"), ("empty", "empty_anchors")):
+    for key, field in (
+        ("cosine", "mean_cosine"),
+        ("rank", "effective_rank"),
+        ("al", "anchor_learning"),
+        ("empty", "empty_anchors"),
+    ):
         values = [getattr(r, field) for r in expected.history_]
         np.testing.assert_allclose(found[key], values, rtol=100 * rtol, atol=100 * rtol)
     np.testing.assert_array_equal(found["labels"], expected.labels_)
@@ -162,9 +166,7 @@ def test_shards_give_the_spectral_fit_of_one_process(n, folder):
         expected.embedding_ @ expected.embedding_.T,
         atol=1e-5,
     )
-    np.testing.assert_allclose(
-        np.abs(found["anchors"]), np.abs(expected.anchors_), atol=1e-4
-    )
+    np.testing.assert_allclose(np.abs(found["anchors"]), np.abs(expected.anchors_), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["released", "revised"])
@@ -240,9 +242,15 @@ def test_group_for_gpus_also_adds_up_tensors_on_the_cpu(open_group):
         torch.testing.assert_close(parallel.gather(torch.arange(3.0)), torch.arange(3.0))
 
 
-@pytest.mark.parametrize("processes, gpus, backends", [
-    (1, 1, "cpu:gloo,cuda:nccl"), (2, 4, "cpu:gloo,cuda:nccl"), (2, 1, "gloo"), (1, 0, "gloo"),
-])
+@pytest.mark.parametrize(
+    "processes, gpus, backends",
+    [
+        (1, 1, "cpu:gloo,cuda:nccl"),
+        (2, 4, "cpu:gloo,cuda:nccl"),
+        (2, 1, "gloo"),
+        (1, 0, "gloo"),
+    ],
+)
 def test_command_line_opens_that_group_where_every_process_has_a_gpu(
     processes, gpus, backends, monkeypatch
 ):
@@ -262,7 +270,7 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
     open_group("cuda:gloo")
     with parallel.sharded(4), pytest.raises(RuntimeError) as raised:
         parallel.count(5)
-    assert 'cannot add up tensors on the cpu: open it with' in str(raised.value)
+    assert "cannot add up tensors on the cpu: open it with" in str(raised.value)
     assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
 
 
@@ -278,15 +286,18 @@ def test_refinement_in_shards_is_refused(open_group, folder):
     assert not hasattr(model, "labels_") and parallel.shards() is None
 
 
-@pytest.mark.parametrize("message, lost", [
-    ("[pair.cc:553] Connection closed by peer [127.0.0.1]:38288.", True),
-    ("[unbound_buffer.cc:78] Timed out waiting 8000ms for recv operation to complete", True),
-    ("Application timeout caused pair closure", True),
-    ("NCCL error: ncclRemoteError: A call failed possibly due to a network error", True),
-    ("CUDA out of memory. Tried to allocate 20.00 MiB", False),
-    ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", False),
-    ("op.preamble.length <= op.nbytes. 32 vs 16", False),
-])
+@pytest.mark.parametrize(
+    "message, lost",
+    [
+        ("[pair.cc:553] Connection closed by peer [127.0.0.1]:38288.", True),
+        ("[unbound_buffer.cc:78] Timed out waiting 8000ms for recv operation to complete", True),
+        ("Application timeout caused pair closure", True),
+        ("NCCL error: ncclRemoteError: A call failed possibly due to a network error", True),
+        ("CUDA out of memory. Tried to allocate 20.00 MiB", False),
+        ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", False),
+        ("op.preamble.length <= op.nbytes. 32 vs 16", False),
+    ],
+)
 def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeypatch):
     def fail(*_):
         raise RuntimeError(message)

@@ -36,7 +36,6 @@ def test_every_kind_of_view_is_drawn():
     assert len(KINDS) > 15 and CASES * len(METHODS) >= 100
 
 
-
 def test_judge_can_fail(monkeypatch):
     import fuzzing
     import numpy as np

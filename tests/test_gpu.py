@@ -115,8 +115,12 @@ def test_distances_entropy_and_graph_match_the_reference(device):
         z,
         u,
     )
-    agree(lambda z, u: graph_of(z, u, 4).to_dense(), lambda z, u: reference.anchor_graph(z, u, 4),
-          z, u)  # fmt: skip
+    agree(
+        lambda z, u: graph_of(z, u, 4).to_dense(),
+        lambda z, u: reference.anchor_graph(z, u, 4),
+        z,
+        u,
+    )
 
 
 @on_every_device
@@ -248,9 +252,9 @@ def test_kmeans_draws_the_anchors_of_the_processor(device):
 
     def anchors(x):
         warm = WarmAnchors(12, torch.Generator().manual_seed(5))
-        return torch.stack([
-            kmeans_anchors(x, 12, torch.Generator().manual_seed(5)), warm(x), warm(x + 1e-3)
-        ]).cpu()  # fmt: skip
+        return torch.stack(
+            [kmeans_anchors(x, 12, torch.Generator().manual_seed(5)), warm(x), warm(x + 1e-3)]
+        ).cpu()
 
     exact = anchors(z)
     torch.testing.assert_close(anchors(z.to(device)), exact, rtol=1e-8, atol=1e-10)

@@ -24,8 +24,7 @@ def brute_force(true, predicted):
     best = []
     for chosen in itertools.permutations(padded, len(classes)):
         hits = [
-            sum(t == j and p == k for t, p in zip(true, predicted))
-            for j, k in zip(classes, chosen)
+            sum(t == j and p == k for t, p in zip(true, predicted)) for j, k in zip(classes, chosen)
         ]
         f1 = [
             2 * hit / (true.count(j) + predicted.count(k))

@@ -54,8 +54,12 @@ BREAKS = {
 def toy(tmp_path):
     """A package with every layer that breaks nothing."""
     names = [name for layer in CONTRACTS[0]["layers"] for name in re.findall(r"\w+", layer)]
-    files = {f"{name}/__init__.py" if name in ("data", "compute", "peers", "experiments") else
-             f"{name}.py": "" for name in names}
+    files = {
+        f"{name}/__init__.py"
+        if name in ("data", "compute", "peers", "experiments")
+        else f"{name}.py": ""
+        for name in names
+    }
     files |= {
         "__init__.py": "from dmac import estimator, peers",
         "experiments/tables.py": "import pandas, fcntl\nfrom dmac import reference",

@@ -61,8 +61,11 @@ def test_other_content_is_refused_by_name(model, tmp_path):
     refused(f"in format 2, this version reads {FORMAT}: fit it again", format=2)
     refused(f"{NAME} was saved in format None, this version reads", format=None, version=None)
     refused("is the checkpoint of a fit, not a model: pass it to fit", format=None, phase=1)
-    refused(f"{NAME} is damaged or of dmac 7.0, and this is .*TypeError", version="7.0",
-            params=about["params"] | {"unknown": 1})  # fmt: skip
+    refused(
+        f"{NAME} is damaged or of dmac 7.0, and this is .*TypeError",
+        version="7.0",
+        params=about["params"] | {"unknown": 1},
+    )
     refused(f"{NAME} is damaged: TypeError", params=about["params"] | {"unknown": 1})
     fewer = {name: x for name, x in tensors.items() if name != "anchors_"}
     refused(f"{NAME} is damaged: KeyError.'anchors_'", fewer)

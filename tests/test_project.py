@@ -234,8 +234,10 @@ def test_checks_of_requirements_can_fail():
     left = requirements(conda_lines(conda))
     assert disagreements(left, requirements(["pooch<2", "numpy>=1", "torch<3,>=2"])) == []
     assert disagreements(left, requirements(["torch>=2,<4", "numpy>=1", "h5py"])) == [
-        "h5py", "pooch", "torch",
-    ]  # fmt: skip
+        "h5py",
+        "pooch",
+        "torch",
+    ]
     assert unbounded(requirements(["a>=1,<2", "b>=1", "c<2", "d", "e~=1.0"])) == ["b", "c", "d"]
     pins = requirements(["torch==1.9", "numpy>=1", "pooch==1.1"])
     assert pin_problems(pins, requirements(["torch>=2,<3", "pooch<2", "scipy"])) == [

@@ -259,9 +259,20 @@ def test_a_checkpoint_is_no_model(saved, tmp_path):
 
 
 # Calls that would run what a file holds, or write where it says.
-FORBIDDEN = {"torch.load", "joblib.load", "pickle.load", "pickle.loads", "marshal.loads", "eval",
-             "exec", "yaml.load", "shelve.open", "pandas.read_pickle", "pd.read_pickle",
-             "shutil.unpack_archive"}  # fmt: skip
+FORBIDDEN = {
+    "torch.load",
+    "joblib.load",
+    "pickle.load",
+    "pickle.loads",
+    "marshal.loads",
+    "eval",
+    "exec",
+    "yaml.load",
+    "shelve.open",
+    "pandas.read_pickle",
+    "pd.read_pickle",
+    "shutil.unpack_archive",
+}
 
 
 def dangerous(source):

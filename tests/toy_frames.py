@@ -50,11 +50,17 @@ def grid_frame(dataset="PIE", seeds=(1, 2)):
             epochs = {"acc": [acc / 100 - 0.05, acc / 100], "nmi": [nmi / 100, nmi / 100 - 0.02]}
             rows.append(
                 {
-                    "dataset": dataset, "variant": str((cm, sp)), "seed": seed,
-                    "acc": acc - 3, "nmi": nmi - 3, "oracle_acc": acc, "oracle_nmi": nmi,
-                    "epochs": epochs, "settings": {"cm_weight": cm, "sp_weight": sp},
+                    "dataset": dataset,
+                    "variant": str((cm, sp)),
+                    "seed": seed,
+                    "acc": acc - 3,
+                    "nmi": nmi - 3,
+                    "oracle_acc": acc,
+                    "oracle_nmi": nmi,
+                    "epochs": epochs,
+                    "settings": {"cm_weight": cm, "sp_weight": sp},
                 }
-            )  # fmt: skip
+            )
     return frame(rows)
 
 
@@ -63,6 +69,4 @@ def bold(table):
     rows, columns = table.data.index, table.data.columns
     rules = table.to_html().split("</style>")[0]
     assert rules.count("font-weight: bold") == rules.count("{") <= 1
-    return {
-        (rows[int(i)], columns[int(j)]) for i, j in re.findall(r"row(\d+)_col(\d+)", rules)
-    }
+    return {(rows[int(i)], columns[int(j)]) for i, j in re.findall(r"row(\d+)_col(\d+)", rules)}

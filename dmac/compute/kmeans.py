@@ -126,9 +126,7 @@ class WarmAnchors:
         else:
             centres, _ = means(x, self.assigned, self.centres - mean)
         passes = _passes(x, self.n_anchors, max_iter, self.assigned is not None)
-        centres, self.assigned = lloyd(
-            x, centres, passes, threshold, self.assigned, relocate=True
-        )
+        centres, self.assigned = lloyd(x, centres, passes, threshold, self.assigned, relocate=True)
         self.centres = centres + mean
         return self.centres
 

@@ -54,9 +54,7 @@ class ProgressBar:
             self._bar.update(self._running)
         self._bar.close()
         self._kind = kind
-        self._bar = _bar(
-            total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch"
-        )
+        self._bar = _bar(total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch")
 
     def close(self, finished: bool) -> None:
         """End the bar; ``finished`` is False where an error ended the fit."""

@@ -107,8 +107,7 @@ def encode(encoder: nn.Module, view: PreparedView) -> Tensor:
 
     if torch.is_grad_enabled():
         parts = [
-            checkpoint(part, rows, use_reentrant=False, preserve_rng_state=False)
-            for rows in slices
+            checkpoint(part, rows, use_reentrant=False, preserve_rng_state=False) for rows in slices
         ]
     else:
         parts = [part(rows) for rows in slices]

@@ -143,7 +143,8 @@ def check_views(
             raise ValueError(
                 f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
                 "(samples x features), or one 2-D array for one view"
-                + ". Reshape your data with x[:, None] if it is one feature" * flat
+                + ". Reshape your data with x[:, None] if it is one feature"
+                * flat
             )
         elif hasattr(views, "__array__"):
             views = [views]

@@ -194,9 +194,7 @@ class LevelPipeline:
         """
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
-        return self._fit(
-            lambda: (self.base_.transform(x) for x in array.blocks()), array.shape
-        )
+        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), array.shape)
 
     def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
         n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]

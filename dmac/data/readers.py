@@ -170,8 +170,10 @@ def _one_order(files: list[Path], parts: list[NamedViews]) -> list[str] | None:
     for file, samples in named[1:]:
         first, expected = named[0]
         if samples != expected:
-            wrong = next((i for i, pair in enumerate(zip(samples, expected)) if len(set(pair)) > 1),
-                         min(len(samples), len(expected)))  # fmt: skip
+            wrong = next(
+                (i for i, pair in enumerate(zip(samples, expected)) if len(set(pair)) > 1),
+                min(len(samples), len(expected)),
+            )
             raise ValueError(
                 f"{first} and {file} do not name the same samples in the same order: they differ "
                 f"at sample {wrong + 1}; put the rows of both into one order"
@@ -350,4 +352,3 @@ def _read_cells(
         labels = check_labels(found.obs[labels_key].astype(str).to_numpy(object))
     views = [x.tocsr() if scipy.sparse.issparse(x) else x for x in (tables[n] for n in names)]
     return NamedViews(names, views, labels, [str(name) for name in found.obs_names])
-

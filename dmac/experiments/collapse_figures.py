@@ -46,9 +46,14 @@ def radius(plane):
 def _draw_digits(axis, plane, truth, size):
     for digit in range(10):
         axis.plot(
-            *plane[truth == digit].numpy().T, linestyle="", marker=f"${digit}$", markersize=4.5,
-            markeredgewidth=0.3, color=f"C{digit % 7}", rasterized=True,
-        )  # fmt: skip
+            *plane[truth == digit].numpy().T,
+            linestyle="",
+            marker=f"${digit}$",
+            markersize=4.5,
+            markeredgewidth=0.3,
+            color=f"C{digit % 7}",
+            rasterized=True,
+        )
     axis.set(xlim=(-size, size), ylim=(-size, size), xticks=[], yticks=[], aspect="equal")
     axis.spines[:].set_visible(True)
 

@@ -40,10 +40,13 @@ _REGISTERED = ("PIE", "BBC", "100Leaves")
 #: Shapes with a name: samples, widths of the views, clusters.
 SHAPES = {
     "mfeat": (2000, (76, 216, 64, 240, 47, 6), 10),
-    **{name: (s.n_samples, s.dims, s.n_clusters) for name, s in DATASETS.items()
-       if name in _REGISTERED},
+    **{
+        name: (s.n_samples, s.dims, s.n_clusters)
+        for name, s in DATASETS.items()
+        if name in _REGISTERED
+    },
     **{name: bench.SHAPES[name] for name in ("NUS", "half ALOI", "ALOI", "CCV")},
-}  # fmt: skip
+}
 #: Epochs that are not counted: a GPU compiles in the first ones, k-means is seeded in the first.
 _WARM = {"cuda": 3, "cpu": 1}
 

@@ -239,13 +239,15 @@ def estimate_memory(sizes, n_features, n_clusters=10):
     pandas.DataFrame
         One row per system, one column per size.
     """
-    return pd.DataFrame({
-        n: {
-            name: system(n_clusters).memory(n, n_features) / 2**30
-            for name, system in peers.ALL.items()
+    return pd.DataFrame(
+        {
+            n: {
+                name: system(n_clusters).memory(n, n_features) / 2**30
+                for name, system in peers.ALL.items()
+            }
+            for n in sizes
         }
-        for n in sizes
-    })
+    )
 
 
 def format_memory(memory):

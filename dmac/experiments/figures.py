@@ -31,9 +31,13 @@ def make_panels(names, width=6.4, height=2.3, columns=2, **options):
     rows = -(-len(names) // columns)
     columns = min(columns, len(names))
     figure, axes = plt.subplots(
-        rows, columns, figsize=(0.75 * width if columns == 1 else width, height * rows),
-        squeeze=False, layout="constrained", **options,
-    )  # fmt: skip
+        rows,
+        columns,
+        figsize=(0.75 * width if columns == 1 else width, height * rows),
+        squeeze=False,
+        layout="constrained",
+        **options,
+    )
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     return figure, list(axes.flat[: len(names)])
@@ -310,14 +314,23 @@ def plot_changes(table):
     axis.axvline(0, color="black", linewidth=0.8)
     half = [np.nan_to_num(interval(table.loc[row].drop("mean").dropna())[1]) for row in order]
     axis.barh(
-        range(len(order)), table.loc[order, "mean"], xerr=half, color="0.85", label="mean",
+        range(len(order)),
+        table.loc[order, "mean"],
+        xerr=half,
+        color="0.85",
+        label="mean",
         error_kw={"ecolor": "0.6", "elinewidth": 1},
-    )  # fmt: skip
+    )
     for number, name in enumerate(c for c in table.columns if c != "mean"):
         axis.plot(
-            table.loc[order, name], range(len(order)), MARKERS[number], label=name,
-            color=f"C{number}", markersize=4.5, fillstyle="full" if number % 2 else "none",
-        )  # fmt: skip
+            table.loc[order, name],
+            range(len(order)),
+            MARKERS[number],
+            label=name,
+            color=f"C{number}",
+            markersize=4.5,
+            fillstyle="full" if number % 2 else "none",
+        )
     axis.set_yticks(range(len(order)), order, fontsize=8)
     axis.set_xlabel("change of ACC against RELEASED, points")
     axis.set_ylim(-0.7, len(order) - 0.3)

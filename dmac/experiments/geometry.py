@@ -171,9 +171,12 @@ def plot_similarities(arrays, datasets):
         return plot_nothing()
     rows = 2 * len(names)
     figure, axes = plt.subplots(
-        rows, len(variants), figsize=(2 * len(variants) + 0.6, 1.95 * rows), squeeze=False,
+        rows,
+        len(variants),
+        figsize=(2 * len(variants) + 0.6, 1.95 * rows),
+        squeeze=False,
         layout="constrained",
-    )  # fmt: skip
+    )
     for i, name in enumerate(names):
         for j, variant in enumerate(variants):
             upper, lower = axes[2 * i : 2 * i + 2, j]
@@ -206,9 +209,12 @@ def plot_planes(arrays, datasets):
     if not names:
         return plot_nothing()
     figure, axes = plt.subplots(
-        len(names), len(variants), figsize=(6.4, 2.25 * len(names)), squeeze=False,
+        len(names),
+        len(variants),
+        figsize=(6.4, 2.25 * len(names)),
+        squeeze=False,
         layout="constrained",
-    )  # fmt: skip
+    )
     for i, name in enumerate(names):
         for j, variant in enumerate(variants):
             axis = axes[i, j]

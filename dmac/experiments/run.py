@@ -52,9 +52,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.
-LIBRARIES = {
-    name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS
-}
+LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS}
 #: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
 #: implementation. The comparison page measures what that epoch is worth.
 EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)

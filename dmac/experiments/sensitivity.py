@@ -163,9 +163,14 @@ def plot_grids(grid, metric="oracle_acc"):
         fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
         if fixed[0] in means.index and fixed[1] in means.columns:
             axis.plot(
-                means.columns.get_loc(fixed[1]), means.index.get_loc(fixed[0]), "o",
-                markerfacecolor="none", markeredgecolor="white", markersize=13, markeredgewidth=1.5,
-            )  # fmt: skip
+                means.columns.get_loc(fixed[1]),
+                means.index.get_loc(fixed[0]),
+                "o",
+                markerfacecolor="none",
+                markeredgecolor="white",
+                markersize=13,
+                markeredgewidth=1.5,
+            )
         axis.set_xticks(range(len(means.columns)), [_power(x) for x in means.columns])
         axis.set_yticks(range(len(means.index)), [_power(x) for x in means.index])
         axis.set(
@@ -199,10 +204,14 @@ def plot_lines(runs, groups, metric="acc"):
             scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
             place = [i for i, x in enumerate(scores) if len(x)]
             axis.errorbar(
-                place, [scores[i].mean() for i in place],
+                place,
+                [scores[i].mean() for i in place],
                 yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
-                linestyle=STYLES[number], marker=MARKERS[number], capsize=2, label=name,
-            )  # fmt: skip
+                linestyle=STYLES[number],
+                marker=MARKERS[number],
+                capsize=2,
+                label=name,
+            )
         axis.set_xticks(range(len(values)), [format_number(v) for v in values])
         axis.set(title=what, ylabel="ACC, %")
     add_legend(figure, axes)

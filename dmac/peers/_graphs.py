@@ -41,8 +41,10 @@ def nearest_neighbors(x, n_neighbors, metric="euclidean"):
         raise ValueError(f"metric is {metric!r}, it must be one of {METRICS}")
     k = min(n_neighbors, max(1, x.shape[0] // 4))
     # Without an argument a sample is not its own neighbour, though others coincide with it.
-    return NearestNeighbors(n_neighbors=k, metric=metric, algorithm="brute").fit(x).kneighbors(
-        return_distance=False
+    return (
+        NearestNeighbors(n_neighbors=k, metric=metric, algorithm="brute")
+        .fit(x)
+        .kneighbors(return_distance=False)
     )
 
 

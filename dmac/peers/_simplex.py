@@ -130,9 +130,7 @@ def _solve_block(hessian, linear, start, lipschitz, target, max_iter):
         if done.mean() > 0.1:
             out[left[done]], gaps[left[done]] = z[done], gap[done]
             left, linear = left[~done], linear[~done]
-            z, slope, ahead, ahead_slope, t = (
-                a[~done] for a in (z, slope, ahead, ahead_slope, t)
-            )
+            z, slope, ahead, ahead_slope, t = (a[~done] for a in (z, slope, ahead, ahead_slope, t))
         new = project_rows(ahead - ahead_slope / lipschitz)
         new_slope = new @ hessian + linear
         step = new - z

@@ -113,8 +113,13 @@ def _of_component(laplacian, k, generator):
         values, vectors = scipy.linalg.eigh(laplacian.toarray(), subset_by_index=[0, k - 1])
     else:
         values, vectors = eigsh(
-            laplacian, k, which="SA", v0=generator.standard_normal(n), rng=generator,
-            ncv=min(n, max(3 * k, 40)), maxiter=100 * n,
+            laplacian,
+            k,
+            which="SA",
+            v0=generator.standard_normal(n),
+            rng=generator,
+            ncv=min(n, max(3 * k, 40)),
+            maxiter=100 * n,
         )
     order = np.argsort(values)
     values, vectors = np.maximum(values[order], 0), vectors[:, order]

@@ -70,8 +70,10 @@ def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path)
     assert len(seen) < total
     np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
     np.testing.assert_array_equal(resumed.labels_, whole.labels_)
-    for one, other in ((resumed.history_, whole.history_),
-                       (resumed.pretrain_history_, whole.pretrain_history_)):
+    for one, other in (
+        (resumed.history_, whole.history_),
+        (resumed.pretrain_history_, whole.pretrain_history_),
+    ):
         assert [without_seconds(r) for r in one] == [without_seconds(r) for r in other]
         assert [r.epoch for r in one] == list(range(1, len(one) + 1))
 

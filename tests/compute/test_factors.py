@@ -21,9 +21,7 @@ def factor(n, m, k, seed=0):
 def test_side_by_side_is_a_scaled_stack():
     a, b = factor(9, 4, 2), factor(9, 6, 3, 1)
     found = side_by_side_factors([a, b], [0.5, 2])
-    np.testing.assert_array_equal(
-        found.toarray(), np.hstack([0.5 * a.toarray(), 2 * b.toarray()])
-    )
+    np.testing.assert_array_equal(found.toarray(), np.hstack([0.5 * a.toarray(), 2 * b.toarray()]))
     assert found.indices.dtype == np.int32 and found.nnz == a.nnz + b.nnz
     found.check_format(full_check=True)
 

@@ -15,8 +15,10 @@ from dmac.compute.interruption import deferred
 from dmac.recipes import RELEASED, REVISED
 
 VIEWS = [np.random.default_rng(a).normal(size=(60, 5)) for a in range(2)]
-SHORT = {"revised": dataclasses.replace(REVISED, epochs=6),
-         "released": dataclasses.replace(RELEASED, pretrain_epochs=4, epochs=4)}  # fmt: skip
+SHORT = {
+    "revised": dataclasses.replace(REVISED, epochs=6),
+    "released": dataclasses.replace(RELEASED, pretrain_epochs=4, epochs=4),
+}
 
 
 @pytest.fixture(autouse=True)

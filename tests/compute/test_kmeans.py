@@ -42,9 +42,7 @@ def test_kmeans_anchors_find_separated_clusters(generator):
 
 def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift():
     z = torch.randn(100, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    runs = [
-        kmeans_anchors(z + shift, 11, torch.Generator().manual_seed(5)) for shift in (0, 0, 50)
-    ]
+    runs = [kmeans_anchors(z + shift, 11, torch.Generator().manual_seed(5)) for shift in (0, 0, 50)]
     assert torch.equal(runs[0], runs[1])
     torch.testing.assert_close(runs[0] + 50, runs[2])
 

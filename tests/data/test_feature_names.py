@@ -24,9 +24,18 @@ def test_names_of_all_views_side_by_side():
     assert feature_names((frame("a"), frame("a"))).tolist() == ["a", "a"]
 
 
-@pytest.mark.parametrize("views", [
-    [frame("a"), np.ones((3, 1))], [frame("a", 2)], frame(0, 1), np.ones((3, 2)), [], [frame()],
-], ids=["an array", "a number", "numbers", "one array", "none", "no columns"])  # fmt: skip
+@pytest.mark.parametrize(
+    "views",
+    [
+        [frame("a"), np.ones((3, 1))],
+        [frame("a", 2)],
+        frame(0, 1),
+        np.ones((3, 2)),
+        [],
+        [frame()],
+    ],
+    ids=["an array", "a number", "numbers", "one array", "none", "no columns"],
+)
 def test_without_a_string_for_every_column_there_are_no_names(views):
     assert feature_names(views) is None
 
@@ -45,13 +54,22 @@ def test_views_without_names_are_taken_with_a_warning():
         check_feature_names([np.ones((3, 2)), np.ones((3, 1))], FITTED, (2, 1))
 
 
-@pytest.mark.parametrize("views, says, says_not", [
-    ([frame("b", "a"), frame("c")], ["view 1: ", "same order as they were in fit"], ["unseen"]),
-    ([frame("a", "b"), frame("d")], ["view 2: ", "unseen at fit time:\n- d\n",
-                                     "yet now missing:\n- c\n"], ["order", "..."]),
-    ([frame("a", "b"), frame("c", *"defghi")], ["- d\n- e\n- f\n- g\n- h\n- ...\n"],
-     ["missing", "- i"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "views, says, says_not",
+    [
+        ([frame("b", "a"), frame("c")], ["view 1: ", "same order as they were in fit"], ["unseen"]),
+        (
+            [frame("a", "b"), frame("d")],
+            ["view 2: ", "unseen at fit time:\n- d\n", "yet now missing:\n- c\n"],
+            ["order", "..."],
+        ),
+        (
+            [frame("a", "b"), frame("c", *"defghi")],
+            ["- d\n- e\n- f\n- g\n- h\n- ...\n"],
+            ["missing", "- i"],
+        ),
+    ],
+)
 def test_other_names_are_listed(views, says, says_not):
     with pytest.raises(ValueError, match="feature names should match") as raised:
         check_feature_names(views, FITTED, (2, 1))

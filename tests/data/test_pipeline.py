@@ -131,10 +131,13 @@ SIGNED = {("mfeat", 3), ("HandWritten", 5), ("ALOI-10", 4), ("Yale-3view", 1)} |
 }
 
 
-@pytest.mark.parametrize("name", [
-    *("mfeat", "PIE", "BBC", "CCV-20d", "ALOI-10"),
-    *("Yale-3view", "BBCSport", "NGs", "HandWritten", "100Leaves"),
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mfeat", "PIE", "BBC", "CCV-20d", "ALOI-10"),
+        *("Yale-3view", "BBCSport", "NGs", "HandWritten", "100Leaves"),
+    ],
+)
 def test_root_of_the_registered_views_is_refused_to_signed_ones_without_a_warning(
     name, data_folder
 ):

@@ -151,8 +151,9 @@ def test_what_is_not_clear_is_said(tmp_path):
     (tmp_path / "b.h5").write_bytes(b"nothing")
     refused("b.h5 cannot be read: it is no HDF5 file", "b.h5")
     write_h5(tmp_path)
-    refused("no table of numbers lost. The file has about .*views/a9 ", "all.h5",
-            views_key=["lost"])  # fmt: skip
+    refused(
+        "no table of numbers lost. The file has about .*views/a9 ", "all.h5", views_key=["lost"]
+    )
     refused("there is no such data set", "all.h5", labels_key="lost")
     with h5py.File(tmp_path / "all.h5", "a") as file:
         file["y"] = LABELS

@@ -51,8 +51,6 @@ def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
             row[2 * names.index(name)] = round(100 * hits.mean() / n, 2)
         table[f"method {method}"] = tuple(row)
     monkeypatch.setattr(paper, "TABLE_2", table)
-    monkeypatch.setattr(
-        paper, "value", lambda d, metric, m: table[m][2 * names.index(d)]
-    )
+    monkeypatch.setattr(paper, "value", lambda d, metric, m: table[m][2 * names.index(d)])
     whole = claims.whole_samples()
     assert abs(whole.whole.mean() - whole.chance.mean()) < 0.04

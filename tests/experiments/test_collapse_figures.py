@@ -23,9 +23,15 @@ def runs():
         for epoch in range(1, 11):
             z = torch.tensor(rng.standard_normal((60, 55))) * 10.0**-epoch
             rows[seed, epoch] = dict(
-                spread=10.0**-epoch, entropy=0.99, effective_rank=3.0, empty=0.5, f=1.0,
-                empty_anchors=30, structure_preservation=10.0**-epoch, z=z,
-            )  # fmt: skip
+                spread=10.0**-epoch,
+                entropy=0.99,
+                effective_rank=3.0,
+                empty=0.5,
+                f=1.0,
+                empty_anchors=30,
+                structure_preservation=10.0**-epoch,
+                z=z,
+            )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["seed", "epoch"])
 
 

@@ -66,10 +66,7 @@ def test_means_over_data_sets_keep_the_developed_ones_apart():
 
 def test_training_changes_are_the_paired_t_test_of_a_run_with_itself():
     before, after = [50.0, 52.0, 54.0], [40.0, 45.0, 41.0]
-    rows = [
-        row | {"start_acc": start}
-        for row, start in zip(several("PIE", "DMAC", after), before)
-    ]
+    rows = [row | {"start_acc": start} for row, start in zip(several("PIE", "DMAC", after), before)]
     rows += several("BBC", "DMAC", [30.0, 31.0])  # without a pre-training
     table = comparisons.training_changes(frame(rows))
     assert list(table.index) == ["PIE"]

@@ -18,7 +18,9 @@ def test_no_change_is_drawn_at_the_bottom_and_each_run_is_named_once():
     changes = {"first": [np.array([0, 1e-3]), np.array([0, 2e-3])], "second": [np.ones(2)]}
     (axis,) = consistency_figures.plot_changes(changes).axes
     assert [line.get_ydata().tolist() for line in axis.lines] == [
-        [1e-17, 1e-3], [1e-17, 2e-3], [1, 1]
+        [1e-17, 1e-3],
+        [1e-17, 2e-3],
+        [1, 1],
     ]
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["first", "second"]
 

@@ -10,10 +10,12 @@ from dmac.experiments import field_tables, paper
 
 def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
     runs = frame(several("PIE", "LMVSC", [40.0, 44.0]))
-    points = frame([
-        *several("PIE", "LMVSC, a", [50.0, 52.0]),
-        *several("PIE", "LMVSC, b", [10.0, 90.0]),
-    ])
+    points = frame(
+        [
+            *several("PIE", "LMVSC, a", [50.0, 52.0]),
+            *several("PIE", "LMVSC, b", [10.0, 90.0]),
+        ]
+    )
     points["method"] = "LMVSC"
     table = field_tables.beside_published(runs, {"PIE": points})
     row = table.loc[("LMVSC", "PIE")]
@@ -36,11 +38,13 @@ def test_gaps_are_ours_minus_what_is_published():
         dict(normalize=False, alpha=0.1),
     ]
     runs = frame(several("PIE", "MSGL", [40.0, 44.0]))
-    trials = frame([
-        *several("BBC", "UDBGL, unit rows", [60.0]),
-        *several("PIE", "UDBGL, unit rows", [20.0]),
-        *several("BBC", "GMC, unit rows", [70.0]),
-    ])
+    trials = frame(
+        [
+            *several("BBC", "UDBGL, unit rows", [60.0]),
+            *several("PIE", "UDBGL, unit rows", [20.0]),
+            *several("BBC", "GMC, unit rows", [70.0]),
+        ]
+    )
     off, small, unit, gmc = field_tables.measure_gaps(runs, {"PIE": points}, trials)
     published = paper.value("PIE", "acc", "MSGL")
     assert off.acc["MSGL", "PIE"] == 42 - published
@@ -55,9 +59,7 @@ def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     assert table.loc[("LMVSC", "PIE")].tolist() == [
         *("36.32", "42.00", "–", "63.33", "52.00", "–", "47.00", 2)
     ]
-    assert table.loc[("SURER", "BBC")].tolist() == [
-        *("79.85", "–", "–", "64.24", "–", "–", "–", 0)
-    ]
+    assert table.loc[("SURER", "BBC")].tolist() == [*("79.85", "–", "–", "64.24", "–", "–", "–", 0)]
 
 
 def test_trials_are_means_over_their_seeds():

@@ -19,9 +19,15 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 #: The pages of runs; that of the seconds measures its own.
 PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb")) if "runtime" not in path.stem]
 PARAMETERS = dict(
-    dataset="", profile="stored", seeds=plan.SEEDS, pretrain_epochs=None, epochs=None,
-    device="cpu", n_jobs=1, results="",
-)  # fmt: skip
+    dataset="",
+    profile="stored",
+    seeds=plan.SEEDS,
+    pretrain_epochs=None,
+    epochs=None,
+    device="cpu",
+    n_jobs=1,
+    results="",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -81,9 +87,12 @@ def fill(folder, share):
                 arrays = experiments.arrays_path(store, key)
                 arrays.parent.mkdir(exist_ok=True)
                 np.savez_compressed(
-                    arrays, anchors=rng.normal(size=(12, 6)) + 1, anchor_classes=np.arange(12) // 3,
-                    plane=rng.normal(size=(len(classes), 2)), classes=classes,
-                )  # fmt: skip
+                    arrays,
+                    anchors=rng.normal(size=(12, 6)) + 1,
+                    anchor_classes=np.arange(12) // 3,
+                    plane=rng.normal(size=(len(classes), 2)),
+                    classes=classes,
+                )
     return len(seen)
 
 
@@ -190,9 +199,10 @@ def test_forest_has_a_row_for_each_difference_and_fills_what_is_clear():
     runs = three_variants()
     table = comparisons.paired_differences(runs, "DMAC", "closed")
     figure = figures.plot_forest(
-        {"PIE and BBC": {"DMAC": table}}, over=("all",),
+        {"PIE and BBC": {"DMAC": table}},
+        over=("all",),
         marks={"PIE and BBC": ("the paper", pd.Series({"PIE": 3.0, "elsewhere": 1.0}))},
-    )  # fmt: skip
+    )
     axis = figure.axes[0]
     names = [tick.get_text() for tick in axis.get_yticklabels()]
     assert names == ["PIE", "BBC", "mean of all"]

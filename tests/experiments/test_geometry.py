@@ -52,8 +52,14 @@ def test_embeddings_are_measured():
     runs = frame([*rows, *runs_with_measures("DMAC", [0.4, 0.5], 0.125)])
     row = geometry.format_embeddings(runs).loc[[("PIE", "wo/PD")]].iloc[0]
     assert row.tolist() == [
-        "60.0 ± 14.1", "50.0", "−0.250 ± 0.000", "2 × 10⁻⁷", "1.25 ± 0.00", "31.0 ± 1.4", 2,
-    ]  # fmt: skip
+        "60.0 ± 14.1",
+        "50.0",
+        "−0.250 ± 0.000",
+        "2 × 10⁻⁷",
+        "1.25 ± 0.00",
+        "31.0 ± 1.4",
+        2,
+    ]
 
 
 def test_empty_anchors_are_counted_after_the_last_epoch():

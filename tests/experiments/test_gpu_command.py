@@ -72,14 +72,18 @@ def test_the_full_plan_has_every_shape_and_target(monkeypatch):
     jobs = gpu.jobs_of("full")
     epochs = {(job.system, job.on) for job in jobs if job.part == "epochs"}
     sizes = {1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
-    assert epochs == {(s, on) for s in device_times.SYSTEMS for on in device_times.SHAPES | {
-        size: None for size in sizes}}  # fmt: skip
+    assert epochs == {
+        (s, on)
+        for s in device_times.SYSTEMS
+        for on in device_times.SHAPES | {size: None for size in sizes}
+    }
     assert all(j.options["n_anchors"] == 512 for j in jobs if j.part == "epochs" and j.on in sizes)
     targets = {(j.system, j.on): j.options["target_s"] for j in jobs if j.part == "fits"}
     assert targets == {("RELEASED", "ALOI"): 30, ("REVISED", 1_000_000): 60}
     assert {(j.system, j.on) for j in jobs if j.part == "scores"} == {
-        ("CLOSED_FORM", "mfeat"), ("REVISED", "mfeat"),
-    }  # fmt: skip
+        ("CLOSED_FORM", "mfeat"),
+        ("REVISED", "mfeat"),
+    }
     assert sum(gpu.BUDGETS["full"].values()) == 520 and sum(gpu.BUDGETS["quick"].values()) < 180
 
 
@@ -178,8 +182,20 @@ def test_make_gpu_makes_no_environment():
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
-    assert line.split() == ["env", "-u", "OMP_NUM_THREADS", "some-python", "scripts/gpu.py",
-                            "--out", '"here"']  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=environment | {"OMP_NUM_THREADS": "4"},
-                          capture_output=True, text=True)  # fmt: skip
+    assert line.split() == [
+        "env",
+        "-u",
+        "OMP_NUM_THREADS",
+        "some-python",
+        "scripts/gpu.py",
+        "--out",
+        '"here"',
+    ]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment | {"OMP_NUM_THREADS": "4"},
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.split()[0] == "some-python"  # what the user has set stands

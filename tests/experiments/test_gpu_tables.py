@@ -27,18 +27,27 @@ def made_up():
         "epochs": [
             {"system": "RELEASED", "on": "mfeat", "epoch_s": 0.00123456, "peak_gb": 0.2},
             {"system": "REVISED", "on": "mfeat", "epoch_s": 0.002, "peak_gb": 0.3},
-            {"system": "REVISED", "on": 1000000, "missing": "it does not fit the memory",
-             "peak_gb": 80},
+            {
+                "system": "REVISED",
+                "on": 1000000,
+                "missing": "it does not fit the memory",
+                "peak_gb": 80,
+            },
             {"system": "PUBLISHED", "on": 1000000, "missing": "not reached"},
         ],
         "fits": [
             {"system": "RELEASED", "on": "ALOI", "fit_s": 21.4, "target_s": 30, "changes": {}},
-            {"system": "REVISED", "on": 10**6, "fit_s": 9, "target_s": 60,
-             "changes": {"n_anchors": 512}},
+            {
+                "system": "REVISED",
+                "on": 10**6,
+                "fit_s": 9,
+                "target_s": 60,
+                "changes": {"n_anchors": 512},
+            },
             {"system": "REVISED", "on": 10**6, "missing": "stopped", "epochs": 7},
         ],
         "scores": [],
-    }  # fmt: skip
+    }
 
 
 def test_the_table_stands_beside_the_processor():

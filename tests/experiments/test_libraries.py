@@ -76,7 +76,7 @@ def test_a_library_that_is_missing_or_of_another_version_is_said_and_not_stored(
 ):
     monkeypatch.setattr(libraries, "installed_version", lambda library: None)
     assert not libraries.is_runnable(NAME, spec().settings)
-    with pytest.raises(ImportError, match=r'needs imml 0\.6\.0, which is not installed: pip'):
+    with pytest.raises(ImportError, match=r"needs imml 0\.6\.0, which is not installed: pip"):
         list(experiments.complete([spec()], experiments.open_store(tmp_path), load=load))
     monkeypatch.setattr(libraries, "installed_version", lambda library: "9.9")
     with pytest.raises(ImportError, match=r"is installed as 9\.9"):
@@ -99,9 +99,12 @@ def test_labels_are_scored_and_the_record_says_the_version(monkeypatch, tmp_path
     (record,) = experiments.complete([spec()], store, load=load)
     assert record["scores"]["acc"] == 1 and record["clusters"] == 3
     assert record["versions"]["imml"] == "0.6.0" and record["settings"] == {"version": "0.6.0"}
-    assert "imml" not in runs.make_run(
-        runs.Spec("toy", "k-means, concatenated", {}, 1, "some"), load=load
-    )["versions"]
+    assert (
+        "imml"
+        not in runs.make_run(runs.Spec("toy", "k-means, concatenated", {}, 1, "some"), load=load)[
+            "versions"
+        ]
+    )
 
 
 def test_an_error_of_an_estimator_is_a_record(monkeypatch, tmp_path):

@@ -10,9 +10,15 @@ from dmac.experiments import records as experiments
 from dmac.experiments.page import Page, check_parameters, load_subset
 
 PARAMETERS = dict(
-    dataset="", profile="stored", seeds=2, pretrain_epochs=None, epochs=None, device="cpu",
-    n_jobs=1, results="",
-)  # fmt: skip
+    dataset="",
+    profile="stored",
+    seeds=2,
+    pretrain_epochs=None,
+    epochs=None,
+    device="cpu",
+    n_jobs=1,
+    results="",
+)
 
 
 def page(folder, **parameters):

@@ -215,7 +215,10 @@ def test_settings_of_another_system_are_all_its_parameters():
         assert json.loads(json.dumps(settings, allow_nan=False)).keys() == settings.keys()
         parameters = set(system(2).get_params())
         assert parameters - set(settings) <= {
-            "n_clusters", "random_state", "device", "memory_budget"
+            "n_clusters",
+            "random_state",
+            "device",
+            "memory_budget",
         }
     chosen = {"n_neighbors": 3, "scale": "standard"}
     assert runs.peer_settings("GMC", n_neighbors=3) == chosen

@@ -57,12 +57,16 @@ def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
 def test_programmes_are_compared_by_the_seconds_of_a_sample():
     solver = {"seconds": 1.0, "gap": 1e-9}
     view = {
-        "d": 7, "seconds": 3.0, "processor_seconds": 2.0, "gap": 1e-7, "iterations": 9,
+        "d": 7,
+        "seconds": 3.0,
+        "processor_seconds": 2.0,
+        "gap": 1e-7,
+        "iterations": 9,
         "one_by_one": {
             "SLSQP": solver | {"processor_seconds": 0.2},
             "active set": solver | {"processor_seconds": 0.002},
         },
-    }  # fmt: skip
+    }
     table = runtime.format_programmes({"n": 1000, "views": [view, view]})
     row = table.loc["view 2"]
     assert row["ms, at once"] == pytest.approx(2) and row["ms, SLSQP"] == pytest.approx(200)

@@ -82,9 +82,11 @@ def test_blocked_f_test_says_where_it_cannot_tell():
 def test_spreads_are_tested_with_the_seed_as_a_block():
     groups = {"k": {2: None, 5: None}, "learning rate": {0.1: None, 1.0: None}}
     scores = {
-        "k = 2": [30.0, 31, 32], "k = 5": [31.0, 30, 33.5],
-        "learning rate = 0.1": [10.0, 10.5, 11], "learning rate = 1.0": [50.0, 51, 50.5],
-    }  # fmt: skip
+        "k = 2": [30.0, 31, 32],
+        "k = 5": [31.0, 30, 33.5],
+        "learning rate = 0.1": [10.0, 10.5, 11],
+        "learning rate = 1.0": [50.0, 51, 50.5],
+    }
     runs = frame([row for name, values in scores.items() for row in several("PIE", name, values)])
     table = sensitivity.spreads(runs, groups)
     assert table.loc[("k", "PIE"), "spread"] == pytest.approx(0.5)

@@ -1,6 +1,5 @@
 """Tables of the experiments, on runs whose answers are known."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,9 +60,10 @@ def test_best_are_bold_and_equal_ones_all_of_them():
     values = pd.DataFrame({"a": [1.04, np.nan], "b": [1.0, 3.0], "c": [0.9, 2.0]}, ["x", "y"])
     table = tables.mark_best(values.map("{:.1f}".format), values)
     assert bold(table) == {("x", "a"), ("x", "b"), ("y", "b")}
-    assert "nan" in table.to_html() and table.to_html() == tables.mark_best(
-        values.map("{:.1f}".format), values
-    ).to_html()
+    assert (
+        "nan" in table.to_html()
+        and table.to_html() == tables.mark_best(values.map("{:.1f}".format), values).to_html()
+    )
 
 
 def test_names_have_typeset_numbers():

@@ -48,8 +48,10 @@ def test_steps_are_counted_from_one():
     lengths = np.arange(10.0, 0, -1)[:, None] * [1, 1, 0.5]
     (axis,) = training_figures.plot_step_lengths([1e-3, 1.0, 1e3], lengths).axes
     assert [line.get_label() for line in axis.lines] == [
-        "gradient 0.001", "gradient 1", "gradient 1000",
-    ]  # fmt: skip
+        "gradient 0.001",
+        "gradient 1",
+        "gradient 1000",
+    ]
     assert list(axis.lines[2].get_xdata()) == list(range(1, 11))
     np.testing.assert_array_equal(axis.lines[2].get_ydata(), lengths[:, 2])
 

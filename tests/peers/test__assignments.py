@@ -63,13 +63,14 @@ def test_target_survives_an_empty_cluster():
 
 def test_divergence_is_its_definition():
     def slow(q):
-        return sum(
-            p[i, j] * (p[i, j] / q[i, j]).log() for i in range(7) for j in range(4)
-        ) / 7
+        return sum(p[i, j] * (p[i, j] / q[i, j]).log() for i in range(7) for j in range(4)) / 7
 
     p = random(7, 4, seed=2, gradient=False).softmax(1)
-    assert_matches(lambda logits: divergence(p, logits.softmax(1)),
-                   lambda logits: slow(logits.softmax(1)), random(7, 4))
+    assert_matches(
+        lambda logits: divergence(p, logits.softmax(1)),
+        lambda logits: slow(logits.softmax(1)),
+        random(7, 4),
+    )
     assert divergence(p, p) == pytest.approx(0, abs=1e-12)
 
 

@@ -57,9 +57,7 @@ def test_lanczos_iterations_run_on_a_large_component_and_repeat():
     matrix = laplacian(graph)
     found = [smallest_eigenvectors(matrix, 5, np.random.default_rng(3)) for _ in range(2)]
     np.testing.assert_array_equal(found[0][1], found[1][1])
-    np.testing.assert_allclose(
-        found[0][0], scipy.linalg.eigvalsh(matrix.toarray())[:5], atol=1e-10
-    )
+    np.testing.assert_allclose(found[0][0], scipy.linalg.eigvalsh(matrix.toarray())[:5], atol=1e-10)
 
 
 def test_more_components_than_vectors_gives_the_largest():

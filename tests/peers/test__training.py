@@ -12,8 +12,10 @@ from dmac.peers._training import Patience, dropout, repeat, torch_generator, tra
 def test_epochs_are_counted_from_one_and_timed():
     records = list(repeat("fusion", 3, lambda epoch: torch.tensor(epoch / 2)))
     assert [(r.stage, r.epoch, r.loss) for r in records] == [
-        ("fusion", 1, 0.0), ("fusion", 2, 0.5), ("fusion", 3, 1.0),
-    ]  # fmt: skip
+        ("fusion", 1, 0.0),
+        ("fusion", 2, 0.5),
+        ("fusion", 3, 1.0),
+    ]
     assert all(record.seconds > 0 for record in records)
 
 

@@ -82,9 +82,7 @@ def test_columns_of_an_anchor_graph_stay_where_they_are(name, monkeypatch):
     views, _ = easy_views(30)
     seen = []
     solve = ALL[name]._solve
-    monkeypatch.setattr(
-        ALL[name], "_solve", lambda *args: seen.append(solve(*args)) or seen[-1]
-    )
+    monkeypatch.setattr(ALL[name], "_solve", lambda *args: seen.append(solve(*args)) or seen[-1])
     model = ALL[name](3, n_anchors=30, random_state=0).fit(views[:1])
     assert model.graph_.shape == seen[0].graph.shape == (30, 30)
     np.testing.assert_array_equal(model.graph_, seen[0].graph[_back(0)])

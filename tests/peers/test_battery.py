@@ -140,34 +140,58 @@ def test_wrong_numbers_of_clusters_are_refused(name, n_clusters):
 # Of every system some parameters and values that none of them may have.
 BAD = {
     "GMC": dict(n_neighbors=(0, 2.5, None)),
-    "MSGL": dict(
-        n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)
-    ),
+    "MSGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)),
     "LMVSC": dict(n_anchors=(2, 91, 7.5), alpha=(-1, math.nan, math.inf)),
     "UDBGL": dict(
         n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan, math.inf), scale=("columns",)
     ),
     "CMGEC": dict(
-        n_neighbors=(0,), hidden=((),), refresh=(0,), dropout=(1.0, -0.1), metric=("best",),
-        discriminator=((0,),), device=("abacus",),
+        n_neighbors=(0,),
+        hidden=((),),
+        refresh=(0,),
+        dropout=(1.0, -0.1),
+        metric=("best",),
+        discriminator=((0,),),
+        device=("abacus",),
     ),
     "DealMVC": dict(
-        widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,), n_heads=(0, 3),
-        finetune_epochs=(-1,), device=("abacus",),
+        widths=((), (4, 0)),
+        batch_size=(1,),
+        lr=(-1, math.nan),
+        dropout=(1.0,),
+        n_heads=(0, 3),
+        finetune_epochs=(-1,),
+        device=("abacus",),
     ),
     "GCFAggMVC": dict(
-        widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,), temperature=(0,),
-        pretrain_epochs=(-1,), device=("abacus",),
+        widths=((), (4, 0)),
+        batch_size=(1,),
+        lr=(-1, math.nan),
+        dropout=(1.0,),
+        temperature=(0,),
+        pretrain_epochs=(-1,),
+        device=("abacus",),
     ),
     "DFP-GNN": dict(
-        n_neighbors=(0,), hidden=((),), shared=((3, 0),), refresh=(0,), patience=(0,), flat=(-1,),
-        lr=(math.nan,), device=("abacus",),
+        n_neighbors=(0,),
+        hidden=((),),
+        shared=((3, 0),),
+        refresh=(0,),
+        patience=(0,),
+        flat=(-1,),
+        lr=(math.nan,),
+        device=("abacus",),
     ),
     "SURER": dict(
-        n_neighbors=(0,), hidden=((),), refresh=(0,), lambda3=(-1,), pretrain_lr=(math.nan,),
-        initial=("abacus",), device=("abacus",),
+        n_neighbors=(0,),
+        hidden=((),),
+        refresh=(0,),
+        lambda3=(-1,),
+        pretrain_lr=(math.nan,),
+        initial=("abacus",),
+        device=("abacus",),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,7 @@ def test_fused_graph_is_symmetric_keeps_strong_entries_and_their_gradient():
     torch.testing.assert_close(graph.detach(), expected)
     graph.sum().backward()
     # Both entries of a pair that stays move; those clamped or cut do not.
-    torch.testing.assert_close(
-        output.grad, torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 1]])
-    )
+    torch.testing.assert_close(output.grad, torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 1]]))
 
 
 def test_information_loss_is_its_definition_and_knows_the_independent_case():
@@ -81,9 +79,7 @@ def test_information_loss_is_its_definition_and_knows_the_independent_case():
 
 def test_stages_follow_each_other_and_losses_fall():
     more = dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3)
-    history = quick("CMGEC", **more).fit(
-        easy_views()[0]
-    ).history_
+    history = quick("CMGEC", **more).fit(easy_views()[0]).history_
     assert [r.stage for r in history] == ["fusion"] * 30 + ["embedding"] * 30 + ["joint"] * 20
     for name in ("fusion", "embedding", "joint"):
         losses = [record.loss for record in history if record.stage == name]

@@ -8,9 +8,17 @@ from systems import easy_views
 from dmac.peers.dealmvc import DealMVC, _Network
 
 SMALL = dict(
-    widths=(32, 16), n_heads=2, pretrain_epochs=20, calibration_epochs=20,
-    finetune_epochs=20, batch_size=40, lr=3e-3, n_init=5, device="cpu", random_state=0,
-)  # fmt: skip
+    widths=(32, 16),
+    n_heads=2,
+    pretrain_epochs=20,
+    calibration_epochs=20,
+    finetune_epochs=20,
+    batch_size=40,
+    lr=3e-3,
+    n_init=5,
+    device="cpu",
+    random_state=0,
+)
 
 
 def test_every_weight_of_the_fusion_gets_a_gradient_and_moves():

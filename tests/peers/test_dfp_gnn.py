@@ -47,8 +47,11 @@ def test_loss_of_the_last_stage_is_its_definition():
         lambda z, h_hat, logits: tuning_loss(
             h, h_hat, z, logits.softmax(1), p, links, weights, 2.0, 5.0
         ),
-        slow, z, h_hat, logits,
-    )  # fmt: skip
+        slow,
+        z,
+        h_hat,
+        logits,
+    )
 
 
 def test_smaller_features_are_not_rewarded():

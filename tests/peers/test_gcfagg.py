@@ -12,9 +12,17 @@ from systems import easy_views
 from dmac.peers.gcfagg import GCFAggMVC, _Network, structure_guided_loss
 
 SMALL = dict(
-    widths=(32, 16), feature_dim=8, ff_dim=8, pretrain_epochs=20, contrastive_epochs=15,
-    batch_size=40, lr=3e-3, n_init=5, device="cpu", random_state=0,
-)  # fmt: skip
+    widths=(32, 16),
+    feature_dim=8,
+    ff_dim=8,
+    pretrain_epochs=20,
+    contrastive_epochs=15,
+    batch_size=40,
+    lr=3e-3,
+    n_init=5,
+    device="cpu",
+    random_state=0,
+)
 
 
 def loss_by_loops(h, consensus, s, temperature=0.5):

@@ -140,9 +140,7 @@ def test_encoder_and_decoder_are_their_layers(dims, generator):
 
 def test_weights_come_from_the_generator_alone():
     state = torch.random.get_rng_state()
-    first, second = (
-        GraphEncoder([5, 4, 3], torch.Generator().manual_seed(1)) for _ in range(2)
-    )
+    first, second = (GraphEncoder([5, 4, 3], torch.Generator().manual_seed(1)) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first.weights, second.weights))
     assert torch.equal(torch.random.get_rng_state(), state)
 
@@ -153,9 +151,16 @@ def test_pretraining_learns_to_tell_edges_from_gaps(generator):
     model, links, history = GraphAutoencoder([6, 8, 4], generator), Links([graph], CPU), []
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, momentum=0.9)
     z = pretrain(
-        model, x, graph_operator(graph, CPU), links, 1.0, optimizer,
-        epochs=150, stage="view 1", history=history,
-    )  # fmt: skip
+        model,
+        x,
+        graph_operator(graph, CPU),
+        links,
+        1.0,
+        optimizer,
+        epochs=150,
+        stage="view 1",
+        history=history,
+    )
     inside = torch.as_tensor(graph.toarray()) > 0
     products = z @ z.T
     assert not z.requires_grad
@@ -174,10 +179,17 @@ def test_where_gradients_are_below_the_weight_decay_weights_only_shrink():
         model = GraphAutoencoder([6, 8, 4], torch.Generator().manual_seed(1))
         before, history = sum(w.square().sum() for w in model.parameters()), []
         pretrain(
-            model, x, graph_operator(graph, CPU), Links([graph], CPU), 1.0,
-            rmsprop(model.parameters(), 1e-3, 1e-6), scale, epochs=150, stage="one",
+            model,
+            x,
+            graph_operator(graph, CPU),
+            Links([graph], CPU),
+            1.0,
+            rmsprop(model.parameters(), 1e-3, 1e-6),
+            scale,
+            epochs=150,
+            stage="one",
             history=history,
-        )  # fmt: skip
+        )
         lengths[scale] = sum(w.square().sum() for w in model.parameters()) / before
         falls[scale] = history[-1].loss / history[0].loss
     assert lengths[1.0] > 1 > 0.9 > lengths[1e-12]

@@ -185,10 +185,14 @@ def test_impossible_settings_are_refused():
 
 def test_parameters_and_memory():
     model = GMC(3, n_neighbors=7, random_state=1, memory_budget=10)
-    assert clone(model).get_params() == model.get_params() == {
-        **{"n_clusters": 3, "n_neighbors": 7, "scale": "standard"},
-        **{"random_state": 1, "memory_budget": 10},
-    }
+    assert (
+        clone(model).get_params()
+        == model.get_params()
+        == {
+            **{"n_clusters": 3, "n_neighbors": 7, "scale": "standard"},
+            **{"random_state": 1, "memory_budget": 10},
+        }
+    )
     with pytest.raises(MemoryError, match="memory_budget"):
         model.fit(easy_views()[0])
     # Linear in the samples.

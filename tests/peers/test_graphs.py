@@ -110,9 +110,7 @@ def test_operator_of_a_graph():
 
 
 def test_operator_leaves_isolated_samples_alone():
-    np.testing.assert_array_equal(
-        normalized(scipy.sparse.csr_matrix((3, 3))).toarray(), np.eye(3)
-    )
+    np.testing.assert_array_equal(normalized(scipy.sparse.csr_matrix((3, 3))).toarray(), np.eye(3))
 
 
 @pytest.mark.parametrize("n", [30, 520])

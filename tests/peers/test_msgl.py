@@ -19,6 +19,7 @@ WIDTHS = (7, 12, 9)
 def fewer_starts(monkeypatch):
     monkeypatch.setattr(msgl, "_LABEL_STARTS", 10)
 
+
 easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
@@ -68,9 +69,7 @@ def test_rows_of_the_graph_are_minimisers():
     for i in range(len(z)):
 
         def part(row):
-            fit = sum(
-                a * ((x[i] - row @ b) ** 2).sum() for a, x, b in zip(weights, views, anchors)
-            )
+            fit = sum(a * ((x[i] - row @ b) ** 2).sum() for a, x, b in zip(weights, views, anchors))
             return fit + model.alpha * row @ row + model.beta * w[i] @ row
 
         other = minimize(

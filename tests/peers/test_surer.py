@@ -36,8 +36,10 @@ def test_unified_convolution_is_that_of_the_whole_graph(v):
 
     assert_matches(
         lambda h, weight: torch.cat(unified_convolution(list(h.split(n)), weight)),
-        slow, random(v * n, 3), random(3, 2, seed=1),
-    )  # fmt: skip
+        slow,
+        random(v * n, 3),
+        random(3, 2, seed=1),
+    )
 
 
 def test_links_across_views_join_one_samples_copies():
@@ -71,9 +73,11 @@ def test_clustering_loss_is_its_definition():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    history = quick("SURER", pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3).fit(
-        easy_views()[0]
-    ).history_
+    history = (
+        quick("SURER", pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3)
+        .fit(easy_views()[0])
+        .history_
+    )
     stages = [record.stage for record in history]
     views = ["view 1", "view 2", "view 3"]
     assert stages == [name for name in views for _ in range(30)] + ["unified"] * 20
