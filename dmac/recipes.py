@@ -468,7 +468,7 @@ RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 #: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
 #: averaged over anchor sets and over the views and the embedding itself :eq:`eq:vote-graph`.
 #: The paper's perturbation, anchor learning loss and mutual information are switched off: in the
-#: paired comparison (:data:`dmac.experiments.switches.IDEAS`) none gains accuracy. Substitutes were
+#: paired comparison (:data:`experiments.switches.IDEAS`) none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,
 #: and an anchor learning loss on anchors that are held constant.
 REVISED = Recipe(

@@ -30,10 +30,12 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
 import dmac
 from dmac.distributed import fit_sharded
-from dmac.experiments.store import Store
-from dmac.experiments.sweep import fill
+from experiments.store import Store
+from experiments.sweep import fill
 
 RECIPES = {
     "revised": dataclasses.replace(dmac.recipes.REVISED, epochs=10),

@@ -25,9 +25,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
 import dmac
-from dmac.experiments import generalise, switches
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
+from experiments import generalise, switches
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
 RECIPES = {

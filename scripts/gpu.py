@@ -3,15 +3,16 @@
     python scripts/gpu.py --out FOLDER [--budget SECONDS] [--profile full|quick] [--parts PART ...]
 
 It needs torch, numpy, scipy, scikit-learn, h5py, joblib, safetensors and pytest, and nothing
-installed of this project. :mod:`dmac.experiments.gpu` says what it does.
+installed of this project. :mod:`experiments.gpu` says what it does.
 """
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "notebooks")]
 
-from dmac.experiments.gpu import main
+from experiments.gpu import main
 
 if __name__ == "__main__":  # the process of the measurements imports this file again
     main()

@@ -15,13 +15,16 @@ import csv
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
 import dmac
-from dmac.experiments import provenance, search
-from dmac.experiments.records import RESULTS, arrays_path, open_store
-from dmac.experiments.run import METHODS, recipe_of, settings_of
-from dmac.experiments.store import Store, key_of
+from experiments import provenance, search
+from experiments.records import RESULTS, arrays_path, open_store
+from experiments.run import METHODS, recipe_of, settings_of
+from experiments.store import Store, key_of
 
 RENAMED = {"self_weight": "vote_weight", "self_share": "vote_share"}
 MANIFEST = "migrated.csv"

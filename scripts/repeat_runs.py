@@ -23,10 +23,12 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from dmac.experiments import compare as comparisons
-from dmac.experiments import plan
-from dmac.experiments import records as experiments
-from dmac.experiments.run import Spec, make_run
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
+from experiments import compare as comparisons
+from experiments import plan
+from experiments import records as experiments
+from experiments.run import Spec, make_run
 
 OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
 

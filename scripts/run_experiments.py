@@ -17,6 +17,7 @@ needs what `pip install "dmac[libraries]"` brings; runs whose library is not ins
 import argparse
 import functools
 import os
+import sys
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -24,11 +25,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from tqdm import tqdm
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
 import dmac
-from dmac.experiments import plan
-from dmac.experiments import records as experiments
-from dmac.experiments.libraries import is_runnable
-from dmac.experiments.run import LIBRARIES, PEERS
+from experiments import plan
+from experiments import records as experiments
+from experiments.libraries import is_runnable
+from experiments.run import LIBRARIES, PEERS
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {

@@ -11,6 +11,10 @@ import pytest
 import torch
 import zarr
 
+# `experiments` for the processes that tests start, too.
+_NOTEBOOKS = str(Path(__file__).resolve().parents[1] / "notebooks")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_NOTEBOOKS, os.environ.get("PYTHONPATH")]))
+
 hypothesis.settings.register_profile(
     "dmac", max_examples=40, deadline=None, derandomize=True, print_blob=True
 )

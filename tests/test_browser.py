@@ -15,7 +15,7 @@ from browser import dead_links, faint, look, wide_tables
 from print_book import page_numbers, print_book
 from pypdf import PdfReader
 
-from dmac.experiments.geometry import frame_slider
+from experiments.geometry import frame_slider
 
 DEFECTS = {
     r'<p>where <span class="math">x is</span> small</p>': "formula not typeset: x is",

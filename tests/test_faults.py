@@ -11,7 +11,7 @@ import pytest
 
 import dmac
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.experiments.store import Store
+from experiments.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +33,7 @@ import dataclasses, json, resource, sys
 import numpy as np, torch
 import dmac
 from dmac.compute.files import write_tensors
-from dmac.experiments.store import Store
+from experiments.store import Store
 folder, limit = sys.argv[1], int(sys.argv[2])
 views = list(np.random.default_rng(0).normal(size=(2, 80, 30)))
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from toy_runs import load
 
-from dmac.experiments import plan, provenance, records, search, switches
-from dmac.experiments import run as runs
-from dmac.experiments.run import EARLY
-from dmac.experiments.store import key_of
 from dmac.recipes import REVISED
+from experiments import plan, provenance, records, search, switches
+from experiments import run as runs
+from experiments.run import EARLY
+from experiments.store import key_of
 
 BASELINE = "closed form, whitened"
 HASH = provenance.data_hash(load("toy"))

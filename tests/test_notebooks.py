@@ -13,9 +13,9 @@ import numpy as np
 import papermill
 import pytest
 
-from dmac.experiments import changes, export
-from dmac.experiments import records as experiments
-from dmac.experiments.run import BASELINES
+from experiments import changes, export
+from experiments import records as experiments
+from experiments.run import BASELINES
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))

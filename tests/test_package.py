@@ -37,7 +37,7 @@ def test_imports_run_one_way():
 # What a line more in one file breaks, in a package of empty files under the names of the layers.
 BREAKS = {
     ("compute/__init__.py", "from dmac import network"): {"layers"},
-    ("network.py", "import dmac.sampling, dmac.experiments"): {"layers"},
+    ("network.py", "import dmac.sampling, experiments"): {"layers"},
     ("nowhere.py", ""): {"layers"},
     ("training.py", "import fcntl"): {"core"},
     ("data/files.py", "import pandas.api"): {"core"},
@@ -111,7 +111,7 @@ views = [x[::20] for x in data.views]  # of each class ten
 labels = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit_predict(views)
 assert not set({core["forbidden_modules"]}) & set(sys.modules)
 print(len(labels), sorted(dmac.scores(data.labels[::20], labels)))
-from dmac.experiments.store import Store
+from experiments.store import Store
 store = Store(sys.argv[1]).refresh()
 print(len(store) > 1000)
 for refused in (lambda: store.claim("a"), lambda: store.append(dict.fromkeys(IDENTITY), "b")):

@@ -7,7 +7,7 @@ import pytest
 import repeat_runs
 from toy_runs import VARIANTS, filled, load
 
-from dmac.experiments import records as experiments
+from experiments import records as experiments
 
 
 def test_a_repeated_run_is_the_stored_one(tmp_path):

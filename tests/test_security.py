@@ -21,8 +21,8 @@ from dmac.compute import checkpoint, files
 from dmac.data import datasets, registry
 from dmac.data.readers import read_views
 from dmac.distributed import open_view
-from dmac.experiments.store import Store
 from dmac.persistence import NAME
+from experiments.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 VIEWS = [np.random.default_rng(a).normal(size=(40, 4)) for a in range(2)]

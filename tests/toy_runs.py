@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 
 import dmac
-from dmac.experiments import plan
-from dmac.experiments import records as experiments
-from dmac.experiments import run as runs
 from dmac.recipes import RELEASED
+from experiments import plan
+from experiments import records as experiments
+from experiments import run as runs
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3, lr=1e-4)
 METHOD = "closed form, whitened"

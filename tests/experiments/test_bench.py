@@ -12,9 +12,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss
 from dmac.compute.distances import squared_distances
-from dmac.experiments import bench as scaling
 from dmac.network import Network
 from dmac.recipes import RELEASED
+from experiments import bench as scaling
 
 
 def test_operations_are_those_that_a_counter_sees():
@@ -76,7 +76,7 @@ def test_what_fails_otherwise_is_an_error():
     with pytest.raises(RuntimeError, match="mfeet"):
         scaling.measure("released", "mfeet", epochs=1)
     done = subprocess.run(
-        [sys.executable, "-m", "dmac.experiments.bench", "fastest", "mfeat"],
+        [sys.executable, "-m", "experiments.bench", "fastest", "mfeat"],
         capture_output=True,
         text=True,
     )

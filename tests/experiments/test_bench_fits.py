@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dmac.experiments import bench_fits, fit_tables
+from experiments import bench_fits, fit_tables
 
 FEW = ["k-means, whitened", "CLOSED_FORM", "UDBGL"]
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dmac.experiments import bench_growth, growth_tables
+from experiments import bench_growth, growth_tables
 
 
 def test_the_fixed_number_of_anchors_is_the_same_for_every_size():

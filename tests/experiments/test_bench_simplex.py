@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from dmac.experiments import bench, bench_simplex
 from dmac.peers._simplex import solve_rows
+from experiments import bench, bench_simplex
 
 
 def view(n=40, d=6, c=4):

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from dmac.experiments import changes
-from dmac.experiments.run import EARLY, settings_of
 from dmac.recipes import RELEASED
+from experiments import changes
+from experiments.run import EARLY, settings_of
 
 FIELDS = changes.ABLATION | changes.TRIALS | changes.PAIRED_TRIALS | changes.LONG_TRIALS
 FIELDS |= changes.WEIGHTED_TRIALS | changes.BEYOND

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dmac.experiments import claims, paper
-from dmac.experiments.compare import over_datasets
-from dmac.experiments.switches import DATASETS
+from experiments import claims, paper
+from experiments.compare import over_datasets
+from experiments.switches import DATASETS
 
 ROOT = Path(__file__).parents[2]
 DEVELOPED = ("PIE", "BBC", "HandWritten", "100Leaves")

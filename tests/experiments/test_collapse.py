@@ -13,10 +13,10 @@ from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute import kmeans
 from dmac.compute.distances import squared_distances
-from dmac.experiments import collapse
 from dmac.network import Network
 from dmac.recipes import RELEASED
 from dmac.structure import structure_preservation_loss
+from experiments import collapse
 
 
 @pytest.fixture(scope="module")

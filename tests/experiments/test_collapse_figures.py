@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from dmac.experiments import collapse_figures
+from experiments import collapse_figures
 
 
 @pytest.fixture(autouse=True)

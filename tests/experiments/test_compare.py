@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from toy_frames import frame, several, three_variants
 
-from dmac.experiments import compare as comparisons
+from experiments import compare as comparisons
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dmac.experiments import consistency_figures
+from experiments import consistency_figures
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import pytest
 import dmac
 from dmac.data.datasets import DATASETS
 from dmac.data.whitening import normalize_rows
-from dmac.experiments import data_figures
-from dmac.experiments.generalise import SIXTEEN
+from experiments import data_figures
+from experiments.generalise import SIXTEEN
 
 
 @pytest.fixture(autouse=True)

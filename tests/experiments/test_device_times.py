@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dmac.data.datasets import DATASETS
-from dmac.experiments import bench, device_times
 from dmac.recipes import RELEASED, REVISED
+from experiments import bench, device_times
 
 
 @pytest.mark.parametrize("system", device_times.SYSTEMS)

@@ -9,7 +9,7 @@ import torch
 
 from dmac import training
 from dmac.compute import distances
-from dmac.experiments import epoch_parts, growth_tables
+from experiments import epoch_parts, growth_tables
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from dmac.experiments import export
+from experiments import export
 
 PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dmac import peers
-from dmac.experiments import field, paper, plan
-from dmac.experiments.run import PEERS, peer_settings
+from experiments import field, paper, plan
+from experiments.run import PEERS, peer_settings
 
 
 @pytest.mark.parametrize("c", field.CLUSTERS.values())

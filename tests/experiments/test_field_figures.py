@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from dmac.experiments import field_figures, paper
+from experiments import field_figures, paper
 
 
 def test_the_map_has_every_system_of_the_paper_in_its_cell():

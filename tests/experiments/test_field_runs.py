@@ -2,9 +2,9 @@
 
 from toy_frames import frame, several
 
-from dmac.experiments import field, field_runs, field_tables, paper, plan
-from dmac.experiments import records as experiments
-from dmac.experiments.run import peer_settings
+from experiments import field, field_runs, field_tables, paper, plan
+from experiments import records as experiments
+from experiments.run import peer_settings
 
 
 def test_runs_are_counted_with_those_that_are_missing():

@@ -5,7 +5,7 @@ import pandas as pd
 from toy_frames import bold, frame, several
 
 from dmac import peers
-from dmac.experiments import field_tables, paper
+from experiments import field_tables, paper
 
 
 def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from toy_frames import three_variants
 
-from dmac.experiments import changes, figures, plan, sensitivity, switches
-from dmac.experiments import compare as comparisons
-from dmac.experiments import records as experiments
-from dmac.experiments.page import Page
+from experiments import changes, figures, plan, sensitivity, switches
+from experiments import compare as comparisons
+from experiments import records as experiments
+from experiments.page import Page
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 #: The pages of runs; that of the seconds measures its own.
@@ -38,7 +38,7 @@ def close_figures():
 
 
 def record(spec, rng):
-    """An invented record, of the form that `dmac.experiments.run.make_run` gives."""
+    """An invented record, of the form that `experiments.run.make_run` gives."""
     acc = float(rng.uniform(0.3, 0.9))
     names = ("acc", "nmi", "ari", "purity", "f1")
     identity = dict(

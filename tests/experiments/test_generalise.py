@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.experiments import plan, switches
-from dmac.experiments.generalise import (
+from dmac.recipes import CLOSED_FORM, REVISED
+from experiments import plan, switches
+from experiments.generalise import (
     BEFORE,
     CONFIRMED,
     CONSTANTS,
@@ -22,8 +23,7 @@ from dmac.experiments.generalise import (
     disturb,
     variant,
 )
-from dmac.experiments.run import BASELINES, recipe_of, settings_of
-from dmac.recipes import CLOSED_FORM, REVISED
+from experiments.run import BASELINES, recipe_of, settings_of
 
 MADE = {**PARTS, **CONSTANTS, "before": BEFORE}
 

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from dmac.experiments import generalise_tables as tables
-from dmac.experiments import records, switches
-from dmac.experiments.generalise import CONFIRMED, DEVELOPED, GROUPS, NEW, SIXTEEN
+from experiments import generalise_tables as tables
+from experiments import records, switches
+from experiments.generalise import CONFIRMED, DEVELOPED, GROUPS, NEW, SIXTEEN
 
 ALL = switches.GROUPS | GROUPS
 SHALLOW = list(GROUPS["shallow, new sets"]["variants"])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from toy_frames import frame, several
 
-from dmac.experiments import geometry
+from experiments import geometry
 
 
 def test_similarity_is_sorted_by_class_and_centred():

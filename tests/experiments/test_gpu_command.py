@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from toy_jobs import ToyJob
 
-from dmac.experiments import device_times, gpu
-from dmac.experiments.gpu_processes import ROOT, Worker, run_tests
+from experiments import device_times, gpu
+from experiments.gpu_processes import ROOT, Worker, run_tests
 
 # What `make gpu` has to do without: all that is installed here and not on its list.
 BLOCKED = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dmac.experiments import gpu_tables
+from experiments import gpu_tables
 
 STORED = [
     {"name": "mfeat", "system": "released", "n": 2000, "m": 141, "median": 0.05},

@@ -7,7 +7,7 @@ import torch
 
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
-from dmac.experiments import graph_figures
+from experiments import graph_figures
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dmac.experiments import generalise, headline, paper, records, switches
-from dmac.experiments.run import EARLY, settings_of
 from dmac.recipes import CLOSED_FORM
+from experiments import generalise, headline, paper, records, switches
+from experiments.run import EARLY, settings_of
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from dmac.anchors import anchor_learning_loss
 from dmac.compute.distances import squared_distances
-from dmac.experiments import learned_anchors
+from experiments import learned_anchors
 
 
 @pytest.fixture(autouse=True)

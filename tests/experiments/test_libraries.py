@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.experiments import libraries, plan
-from dmac.experiments import records as experiments
-from dmac.experiments import run as runs
+from experiments import libraries, plan
+from experiments import records as experiments
+from experiments import run as runs
 
 NAME = "iMML, NEMO"
 

@@ -7,8 +7,8 @@ import pytest
 from toy_runs import SHORT, load
 
 import dmac
-from dmac.experiments import measure
 from dmac.training import EpochRecord
+from experiments import measure
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dmac.experiments import n_clusters
-from dmac.experiments.generalise import CONFIRMED, DEVELOPED
 from dmac.model_selection import CRITERIA
+from experiments import n_clusters
+from experiments.generalise import CONFIRMED, DEVELOPED
 
 
 def test_every_data_set_seed_and_criterion_is_stored():

@@ -5,9 +5,9 @@ import pytest
 from toy_runs import METHOD, VARIANTS, filled, load
 
 import dmac
-from dmac.experiments import plan
-from dmac.experiments import records as experiments
-from dmac.experiments.page import Page, check_parameters, load_subset
+from experiments import plan
+from experiments import records as experiments
+from experiments.page import Page, check_parameters, load_subset
 
 PARAMETERS = dict(
     dataset="",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dmac.data.datasets import DATASETS
-from dmac.experiments import paper
+from experiments import paper
 
 SOURCE = Path(__file__).parents[3] / "shared" / "paper" / "dmac-aaai25.tex"
 

@@ -10,8 +10,8 @@ import scipy.sparse
 
 import dmac
 from dmac import embedding
-from dmac.experiments import changes, pretraining
 from dmac.recipes import RELEASED
+from experiments import changes, pretraining
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 

@@ -2,7 +2,7 @@
 
 from toy_frames import grid_frame
 
-from dmac.experiments import protocols
+from experiments import protocols
 
 
 def test_protocols_score_the_same_runs_in_five_ways():

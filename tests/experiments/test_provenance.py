@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 import dmac
-from dmac.experiments import provenance
+from experiments import provenance
 
 SOURCE = '''"""About."""
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from toy_runs import METHOD, SHORT, VARIANTS, filled, load
 
-from dmac.experiments import plan
-from dmac.experiments import records as experiments
-from dmac.experiments import run as runs
+from experiments import plan
+from experiments import records as experiments
+from experiments import run as runs
 
 
 @pytest.fixture(scope="module")

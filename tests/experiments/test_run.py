@@ -12,11 +12,11 @@ from scipy.stats import entropy
 
 import dmac
 from dmac import peers
-from dmac.experiments import field, measure, paper, plan, provenance, search
-from dmac.experiments import records as experiments
-from dmac.experiments import run as runs
-from dmac.experiments.generalise import disturb
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED, Recipe
+from experiments import field, measure, paper, plan, provenance, search
+from experiments import records as experiments
+from experiments import run as runs
+from experiments.generalise import disturb
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=4, epochs=3, lr=1e-4)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from toy_frames import frame, several
 
-from dmac.experiments import paper, runtime
+from experiments import paper, runtime
 
 
 def test_run_times_have_the_paper_s_and_ours():

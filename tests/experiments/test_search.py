@@ -10,7 +10,7 @@ import dmac
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import sample_anchors
-from dmac.experiments import search
+from experiments import search
 
 N, M, K = 40, 9, 3
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from toy_frames import frame, several
 
-from dmac.experiments import sensitivity
 from dmac.recipes import RELEASED
+from experiments import sensitivity
 
 
 def grid(values, dataset="PIE"):

@@ -14,8 +14,8 @@ import joblib
 import pytest
 
 import dmac
-from dmac.experiments.store import Store, key_of, round_floats
-from dmac.experiments.sweep import fill
+from experiments.store import Store, key_of, round_floats
+from experiments.sweep import fill
 
 RUN = {"dataset": "toy", "data": "0f", "method": "DMAC", "settings": {"lr": 0.1}, "seed": 1}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dmac.experiments import records
-from dmac.experiments.switch_tables import by_variant, over_datasets, steps
-from dmac.experiments.switches import GROUPS, WALK
+from experiments import records
+from experiments.switch_tables import by_variant, over_datasets, steps
+from experiments.switches import GROUPS, WALK
 
 SETS = {"PIE": 0.9, "BBC": 0.6}
 

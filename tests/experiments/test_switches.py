@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.experiments import search
-from dmac.experiments.run import EARLY, recipe_of, settings_of
-from dmac.experiments.switches import (
+from dmac.recipes import REVISED
+from experiments import search
+from experiments.run import EARLY, recipe_of, settings_of
+from experiments.switches import (
     FROM_RELEASED,
     GROUPS,
     IDEAS,
@@ -18,7 +19,6 @@ from dmac.experiments.switches import (
     WALK,
     variant,
 )
-from dmac.recipes import REVISED
 
 FAMILIES = {
     "walk": WALK,

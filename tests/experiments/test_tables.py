@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from toy_frames import bold, frame, grid_frame, several, three_variants
 
-from dmac.experiments import changes, tables
+from experiments import changes, tables
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dmac.experiments import training_figures
+from experiments import training_figures
 
 
 @pytest.fixture(autouse=True)

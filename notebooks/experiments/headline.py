@@ -1,0 +1,91 @@
+"""The start page's one figure: PIE, and the data sets that no recipe was developed on.
+
+It sets the paper's value beside RELEASED, the paper's setting as run here, beside the best single
+pipeline that trains nothing, and beside the book's two recipes.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from experiments import generalise_tables, paper, plan, records
+from experiments.generalise import CONFIRMED
+from experiments.run import settings_of
+
+#: The rows, from above: the method, its text in the figure, its colour.
+ROWS = {
+    "paper": ("the paper's value", "0.55"),
+    "RELEASED": ("its setting, run here", "C1"),
+    "best single": ("shallow, no training", "C5"),
+    "CLOSED_FORM": ("ours, no training", "C0"),
+    "REVISED": ("ours, trained", "C2"),
+}
+
+
+def headline_scores(runs=None, results=records.RESULTS):
+    """Mean accuracy of each method on PIE and on the data sets that nothing was developed on.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame, optional
+        Of :func:`experiments.generalise_tables.read_runs`; without it they are read.
+    results : str or path
+        Folder of the store.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ACC in %, a row for each of `ROWS` and a column for PIE and each of
+        :data:`experiments.generalise.CONFIRMED`; NaN where the paper has no such data or
+        nothing is stored.
+    """
+    runs = generalise_tables.read_runs(results) if runs is None else runs
+    columns = ["PIE", *CONFIRMED]
+    scores = generalise_tables.beside(runs).xs("acc", axis=1, level=1).T[columns]
+    variants = {"RELEASED": ("DMAC", settings_of(plan.RECIPES["released"]))}
+    stored = [name for name in columns if name in (*plan.MAIN, *plan.OTHERS)]
+    released = records.read_runs(variants, stored, results=results)
+    scores.loc["RELEASED"] = released.groupby("dataset", observed=True).acc.mean()
+    scores.loc["paper"] = pd.Series({"PIE": paper.value("PIE", "acc")})
+    return scores.loc[list(ROWS)]
+
+
+def plot_headline(scores):
+    """The figure.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `headline_scores`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two panels of bars: PIE, and the mean over the others with a dot for each data set. Where
+        something is stored for some of them only, the figure says for how many.
+    """
+    figure, (above, below) = plt.subplots(2, 1, figsize=(4.7, 4), sharex=True)
+    rows = np.arange(len(ROWS))
+    names, colours = zip(*ROWS.values())
+    others = scores.drop(columns="PIE")
+    size = len(others.columns)
+    for axis, values in ((above, scores.PIE), (below, others.mean(axis=1))):
+        values = values.loc[list(ROWS)]
+        axis.barh(rows, values.fillna(0), height=0.62, color=colours, alpha=0.75)
+        for row, value in enumerate(values):
+            text = "no such data" if np.isnan(value) else f"{value:.1f}"
+            place = 2 if np.isnan(value) else 104
+            axis.text(place, row, text, va="center", clip_on=False)
+        axis.set_yticks(rows, names)
+        axis.tick_params(axis="y", length=0)
+        axis.grid(axis="y", visible=False)
+        axis.invert_yaxis()
+    for row, method in enumerate(ROWS):
+        dots = others.loc[method].dropna()
+        below.plot(dots, np.full(len(dots), row), "o", color="black", markersize=3, alpha=0.55)
+        if 0 < len(dots) < size:
+            below.text(dots.max() + 4, row, f"{len(dots)} of them", va="center", color="0.3")
+    above.set_title("PIE: faces of 68 people")
+    below.set_title(f"Mean over {size} sets that were not developed on")
+    below.set(xlim=(0, 102), xlabel="accuracy in %")
+    return figure

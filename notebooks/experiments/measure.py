@@ -1,0 +1,244 @@
+"""One fit of DMAC, measured: its scores epoch by epoch, its embedding, and its seconds.
+
+Labels score the fit here; no fit sees them.
+"""
+
+import contextlib
+import dataclasses
+import time
+
+import numpy as np
+import torch
+
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import kmeans
+from dmac.diagnostics import effective_rank, mean_cosine
+from dmac.estimator import DMAC
+from dmac.metrics import scores
+from dmac.training import EpochRecord
+from experiments.store import round_floats
+
+_NEIGHBORS = 5  # of a sample, for the agreement of their labels
+#: Points of a stored curve, at most.
+CURVE = 60
+
+
+class _Clock:
+    """Seconds since it was made or restarted, without those spent within `paused`."""
+
+    def __init__(self):
+        self._since, self._paused = time.perf_counter(), 0.0
+
+    @contextlib.contextmanager
+    def paused(self):
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._paused += time.perf_counter() - max(start, self._since)
+
+    def restart(self):
+        self._since, self._paused = time.perf_counter(), 0.0
+
+    def seconds(self):
+        return time.perf_counter() - self._since - self._paused
+
+
+class _Follower:
+    """The callback of a fit: scores the start of the main training and each of its epochs."""
+
+    def __init__(self, data, seed, pretrain_epochs):
+        self._data, self._seed, self._pretrain_epochs = data, seed, pretrain_epochs
+        self.epochs, self.start = [], {}
+        self.loaded = None  # epochs of pre-training that were read and not computed
+        self.clock = _Clock()
+
+    def __call__(self, record, embed):
+        with self.clock.paused():
+            if isinstance(record, EpochRecord):
+                self.epochs.append(_column(record) | self._score(embed()))
+            else:
+                self._follow_pretraining(record, embed)
+
+    def _follow_pretraining(self, record, embed):
+        if self.loaded is None:  # a kept pre-training begins with its last record
+            self.loaded = record.epoch if record.epoch > 1 else 0
+            if self.loaded:  # until now it was read, or waited for while another run made it
+                self.clock.restart()
+        if record.epoch == self._pretrain_epochs:
+            z = embed()
+            self.start = self._score(z) | _shape(z)
+
+    def _score(self, z):
+        if not np.isfinite(z).all():
+            raise FloatingPointError("the embedding is not finite")
+        predicted = kmeans(z.astype(np.float64), self._data.n_clusters, self._seed).labels_
+        score = scores(self._data.labels, predicted)
+        return {"acc": score["acc"], "nmi": score["nmi"]}
+
+
+def measure(data, recipe, seed, *, device="cpu", keep=False):
+    """Fit all samples, and score the result and every epoch on the way.
+
+    Parameters
+    ----------
+    data : dmac.MultiViewData
+        With labels.
+    recipe : dmac.recipes.Recipe
+    seed : int
+    device : str
+    keep : bool
+        Whether the figures need arrays of this fit.
+
+    Returns
+    -------
+    dict
+        ``scores`` of the returned labels, of the best epoch (``oracle``), after the pre-training
+        (``start``), and column by column of every epoch (``epochs``), as fractions; measures of
+        the final ``embedding``; ``n_anchors``; and ``seconds`` of the ``fit`` without its scoring,
+        of its ``pretraining`` as if it had been computed here, and of its ``training``.
+    """
+    model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
+    follower = _Follower(data, seed, recipe.pretrain_epochs)
+    model.fit(data.views, callback=follower)
+    seconds = follower.clock.seconds()
+    pretraining = [record.seconds for record in model.pretrain_history_]
+    training = [record.seconds for record in model.history_]
+    final, epochs, z = scores(data.labels, model.labels_), follower.epochs, model.embedding_
+    record = {
+        "scores": round_floats(final),
+        "oracle": round_floats(_oracle(epochs, final)),
+        "start": round_floats(follower.start),
+        "epochs": {n: round_floats([e[n] for e in epochs], 5) for n in (epochs or [{}])[0]},
+        "embedding": round_floats(_shape(z) | _agreement(z, data.labels)),
+        "n_anchors": model.n_anchors_,
+        "pretraining_loss": round_floats([r.loss for r in model.pretrain_history_][-1:]),
+        "seconds": round_floats(
+            {
+                "fit": seconds + sum(pretraining[: follower.loaded]),
+                "pretraining": sum(pretraining),
+                "training": sum(training),
+            },
+            5,
+        ),
+    }
+    if keep:
+        record["arrays"] = _arrays(model, data.labels)
+    return record
+
+
+def measure_held_out(data, recipe, seed, share, *, device="cpu"):
+    """Fit a part of the samples, and predict the others.
+
+    Parameters
+    ----------
+    data, recipe, seed, device
+        As in `measure`; the seed also draws the split.
+    share : float
+        Of the samples, that are not fitted.
+
+    Returns
+    -------
+    dict
+        ``scores`` of the predicted samples, ``fitted`` with those of the others, and ``seconds``.
+    """
+    order = np.random.default_rng(seed).permutation(data.n_samples)
+    seen, unseen = np.split(order, [round((1 - share) * data.n_samples)])
+    model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
+    clock = _Clock()
+    model.fit([x[seen] for x in data.views])
+    seconds = clock.seconds()
+    predicted = model.predict([x[unseen] for x in data.views])
+    return {
+        "scores": round_floats(scores(data.labels[unseen], predicted)),
+        "fitted": round_floats(scores(data.labels[seen], model.labels_)),
+        "seconds": round_floats({"fit": seconds}, 5),
+    }
+
+
+def _column(record):
+    column = dataclasses.asdict(record)
+    cosine = column.pop("mean_cosine")
+    for name in ("epoch", "seconds", "n_neighbors"):
+        del column[name]
+    return column | {"one_minus_cosine": 1 - cosine}
+
+
+def _oracle(epochs, final):
+    """The best of the epochs and of the final labels by each metric, and the epoch from 1."""
+    best = {}
+    for metric in ("acc", "nmi"):
+        values = [epoch[metric] for epoch in epochs] + [final[metric]]
+        place = int(np.argmax(values))
+        best |= {metric: values[place], f"{metric}_epoch": min(place + 1, len(epochs))}
+    return best
+
+
+def _shape(z):
+    return {"one_minus_cosine": 1 - mean_cosine(z), "effective_rank": effective_rank(z)}
+
+
+def _agreement(z, labels):
+    """How well neighbours in an embedding share their labels, and how far the classes are apart."""
+    from sklearn.metrics import silhouette_score
+    from sklearn.neighbors import NearestNeighbors
+
+    z = z.astype(np.float64)
+    nearest = NearestNeighbors(n_neighbors=_NEIGHBORS, algorithm="brute").fit(z).kneighbors()[1]
+    return {
+        "neighbors": float((labels[nearest] == labels[:, None]).mean()),
+        "silhouette": float(silhouette_score(z, labels)),
+    }
+
+
+def _arrays(model, labels):
+    """For the figures: anchors, the class most of their samples have, and Z in the plane."""
+    z, u = torch.as_tensor(model.embedding_), torch.as_tensor(model.anchors_)
+    d2 = squared_distances(z.double(), u.double()).numpy()
+    classes = labels[d2.argmin(0)]  # of the nearest sample, for an anchor without samples
+    for anchor, members in enumerate(d2.argmin(1) == np.arange(len(u))[:, None]):
+        if members.any():
+            classes[anchor] = np.bincount(labels[members]).argmax()
+    return {
+        "anchors": model.anchors_.astype(np.float32),
+        "anchor_classes": classes.astype(np.int16),
+        "plane": plane(model.embedding_).astype(np.float32),
+        "classes": labels.astype(np.int16),
+    }
+
+
+def plane(z, seed=0):
+    """UMAP of an embedding in two dimensions (McInnes et al. 2018): (n, d) -> (n, 2)."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of compiled code, and that a seed means one thread
+        import umap
+
+        return umap.UMAP(random_state=seed).fit_transform(z)
+
+
+def curves_of(history):
+    """The losses of every stage of a training, at epochs that are evenly spaced on a log scale.
+
+    Parameters
+    ----------
+    history : list
+        ``history_`` of one of the other systems.
+
+    Returns
+    -------
+    dict of str to dict
+        Stage to ``epochs``, how many it had, and the lists ``epoch`` and ``loss``, the first and
+        the last epoch among them. Empty for a system without such stages.
+    """
+    stages = {}
+    for one in history:
+        if hasattr(one, "stage"):
+            stages.setdefault(one.stage, []).append(one.loss)
+    curves = {}
+    for stage, losses in stages.items():
+        kept = np.unique(np.geomspace(1, len(losses), CURVE).round().astype(int)).tolist()
+        values = [float(f"{losses[epoch - 1]:.6g}") for epoch in kept]
+        curves[stage] = {"epochs": len(losses), "epoch": kept, "loss": values}
+    return curves

@@ -1,0 +1,118 @@
+"""Pre-trained weights that are kept, so that fits which differ only afterwards share them.
+
+Within `share` a fit looks for the outcome of its own pre-training in a folder, and puts it there if
+it has to compute it. What pre-training computes is decided by the prepared views, the initial
+weights and a few numbers; the hash of those names the file, so the result of a fit is the same with
+the folder as without, to the last bit.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import json
+from pathlib import Path
+
+import torch
+
+from dmac import fitting
+from dmac.compute import parallel
+from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.layers import SparseView
+from dmac.embedding import PretrainRecord
+from dmac.fitting import pretrain_network
+from experiments.provenance import code_identity, processor
+from experiments.store import lock
+
+
+@contextlib.contextmanager
+def share(folder, at=()):
+    """Within it, fits of this process keep the outcome of their pre-training in a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made if it is missing; several processes may share it.
+    at : sequence of int
+        Epochs whose state is kept too, besides the last: a shorter pre-training is the beginning
+        of a longer one, and an interrupted one goes on from there.
+    """
+    with fitting.pretrain_with(functools.partial(_pretraining, Path(folder), frozenset(at))):
+        yield
+
+
+def _pretraining(folder, at, network, views, recipe, progress, log):
+    """`dmac.fitting.pretrain_network` from where a kept one stopped.
+
+    ``log`` takes the records of epochs that are not computed again, but for the last, which is
+    yielded.
+    """
+    tensors = all(isinstance(x, (torch.Tensor, SparseView)) for x in views)
+    if not tensors or parallel.shards() or progress.epoch or not recipe.pretrain_epochs:
+        yield from pretrain_network(network, views, recipe, progress, log)
+        return
+    shelf = folder / _key(network, views, recipe)
+    shelf.mkdir(parents=True, exist_ok=True)
+    with open(shelf / "lock", "w") as file:
+        lock(file)  # another process may be computing just this
+        found = _load(shelf, network, recipe.pretrain_epochs, progress)
+        if found:
+            log.extend(found[:-1])
+            yield found[-1]
+        for record in pretrain_network(network, views, recipe, progress, log):
+            yield record  # the caller appends it to the log before it asks for the next
+            if record.epoch in at or record.epoch == recipe.pretrain_epochs:
+                _save(shelf, network, progress, log)
+
+
+def _weights_of(network):
+    """The tensors that pre-training changes, by name."""
+    state = network.state_dict()
+    return {k: v for k, v in state.items() if k.split(".")[0] in ("encoders", "decoders")}
+
+
+def _key(network, views, recipe):
+    """Hash of all that decides what pre-training computes."""
+    like = next(network.parameters())
+    about = [
+        *(code_identity(("embedding",)), torch.__version__, torch.get_num_threads(), processor()),
+        *(str(like.device), str(like.dtype), len(views)),
+        *(recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr),
+    ]
+    digest = hashlib.sha256(json.dumps(about).encode())
+    parts = dict(_weights_of(network))
+    for i, x in enumerate(views):
+        if isinstance(x, SparseView):
+            parts |= {f"{i} {name}": getattr(x, name) for name in ("rows", "columns", "values")}
+        else:
+            parts[f"{i}"] = x
+    for name, tensor in parts.items():
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _load(shelf, network, epochs, progress):
+    """Take the longest kept state of at most so many epochs: its records, or an empty list."""
+    kept_epochs = sorted((int(path.stem) for path in shelf.glob("*.safetensors")), reverse=True)
+    for epoch in (e for e in kept_epochs if e <= epochs):
+        try:
+            tensors, numbers = read_tensors(shelf / f"{epoch}.safetensors")
+        except ValueError:
+            continue  # damaged: it is computed again
+        weights = {k: v for k, v in tensors.items() if not k.startswith("optimiser.")}
+        network.load_state_dict(network.state_dict() | weights)
+        progress.restore(epoch, optimiser_state(tensors, numbers["groups"]))
+        return [PretrainRecord(*values) for values in numbers["records"]]
+    return []
+
+
+def _save(shelf, network, progress, log):
+    optimiser = progress.optimiser_state()
+    numbers = {
+        "groups": optimiser["param_groups"],
+        "records": [dataclasses.astuple(record) for record in log],
+    }
+    tensors = _weights_of(network) | optimiser_tensors(optimiser)
+    write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)

@@ -1,0 +1,261 @@
+"""Experiments: the store of runs opened, filled, and read as tables.
+
+What is run is listed in :mod:`experiments.plan`, one run is made by
+:mod:`experiments.run`, and a notebook asks for its runs through
+:class:`experiments.page.Page`.
+"""
+
+import functools
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import dmac
+from dmac.data.datasets import title_of
+from experiments import changes, plan
+from experiments.run import complete_settings, make_run
+from experiments.store import Store
+from experiments.sweep import fill
+
+#: Where the stored runs of this project are.
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def cache():
+    """The folder of pre-trained weights, beside that of downloaded data."""
+    import pooch
+
+    return Path(os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac")) / "pretrained"
+
+
+def open_store(results=RESULTS):
+    """The store of runs in a results folder."""
+    return Store(Path(results) / "runs", complete_settings)
+
+
+def open_repeated(results, name):
+    """The store of runs that were made again, on another machine or with other instructions."""
+    return Store(Path(results) / "repeated" / name, complete_settings)
+
+
+def arrays_path(store, key):
+    """Where the arrays of a run are that has some."""
+    return store.folder / "arrays" / f"{store.written(key)[:32]}.npz"
+
+
+def _is_done(store, spec, key):
+    return key in store and not (spec.keep and not arrays_path(store, key).exists())
+
+
+def missing(specs, store, load=dmac.load):
+    """Those of a list of `experiments.run.Spec` that the store lacks."""
+    return [spec for spec in specs if not _is_done(store, spec, store.key(spec.identity(load)))]
+
+
+def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac.load):
+    """Make the runs that the store lacks, in the order of the list.
+
+    It is :func:`experiments.sweep.fill`, with the arrays of runs that figures need.
+
+    Parameters
+    ----------
+    specs : list of experiments.run.Spec
+    store : experiments.store.Store
+    n_jobs : int
+        Processes, each with one thread. A cluster takes the runs where joblib is told so, as in
+        ``with joblib.parallel_config("dask"):`` around a ``dask.distributed.Client``.
+    device : str
+    pretrained : path, optional
+        Folder of pre-trained weights, which many runs share; without one each pre-trains.
+    load : callable
+        Reads a data set by its name.
+
+    Yields
+    ------
+    dict
+        The record of every run that is made.
+    """
+    by_key, runs = {}, []
+    for spec in specs:
+        identity = spec.identity(load)
+        key = store.key(identity)
+        if key not in by_key or spec.keep:
+            by_key[key] = spec
+        runs.append((identity, key, spec))
+    runs = [(i, f"{i['dataset']}/{spec.file}", by_key[key]) for i, key, spec in runs]
+
+    def keep_arrays(key, record):
+        arrays = record.pop("arrays", None)
+        if arrays is not None:
+            path = arrays_path(store, key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.stem}.{os.getpid()}.npz")
+            np.savez_compressed(temporary, **arrays)
+            os.replace(temporary, path)
+        return record
+
+    more = dict(pretrained=pretrained, pretrained_at=changes.PRETRAINED_AT)
+    make = functools.partial(make_run, device=device, load=load, **more)
+    yield from fill(
+        store,
+        runs,
+        make,
+        n_jobs=n_jobs,
+        before=keep_arrays,
+        done=lambda key: _is_done(store.refresh(), by_key[key], key),
+    )
+
+
+def run_name(dataset, method, settings, seed):
+    """What tells a run from all others by its data set's name: the key of `index`."""
+    return json.dumps([dataset, method, settings, seed], sort_keys=True)
+
+
+def index(store):
+    """The records of a store by data set, method, settings and seed: found without the data.
+
+    Raises
+    ------
+    ValueError
+        If two records differ in nothing but the data that went under one name.
+    """
+    by_name = {}
+    for record in store.records():
+        settings = complete_settings(record["method"], record["settings"])
+        name = run_name(record["dataset"], record["method"], settings, record["seed"])
+        other = by_name.setdefault(name, record)
+        if other["data"] != record["data"]:
+            raise ValueError(
+                f"{store.folder} has runs of two different data sets named {record['dataset']!r}: "
+                "remove the lines of one, or keep it in another results folder"
+            )
+    return by_name
+
+
+def _row(variant, record):
+    """What tables need of a record; scores in %."""
+    row = {"variant": variant, "dataset": record["dataset"], "seed": record["seed"]}
+    row |= {name: 100 * value for name, value in record.get("scores", {}).items()}
+    epochs, oracle = record.get("epochs") or {}, record.get("oracle") or {}
+    for name in ("acc", "nmi"):
+        row[f"oracle_{name}"] = 100 * oracle[name] if oracle else np.nan
+        row[f"start_{name}"] = 100 * (record.get("start") or {}).get(name, np.nan)
+    row |= {f"fitted_{name}": 100 * value for name, value in record.get("fitted", {}).items()}
+    row |= record.get("embedding") or {}
+    seconds = record.get("seconds")
+    row["seconds"] = row["fit_seconds"] = seconds
+    if isinstance(seconds, dict):
+        row["fit_seconds"] = seconds["fit"]
+        row["seconds"] = seconds.get("pretraining", np.nan) + seconds.get("training", np.nan)
+    names = ("method", "settings", "error", "key", "n_anchors")
+    return row | {name: record.get(name) for name in names} | {"epochs": epochs}
+
+
+_COLUMNS = (
+    *("variant", "dataset", "seed", "acc", "nmi", "ari", "purity", "f1", "nmi_max"),
+    *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi", "fitted_acc", "fitted_nmi"),
+    *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
+    *("seconds", "fit_seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
+)
+
+
+def titles(datasets):
+    """What tables and figures call some data sets, by the names under which their runs are stored.
+
+    Parameters
+    ----------
+    datasets : iterable of str
+
+    Returns
+    -------
+    dict of str to str
+        :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
+        copies of a set are asked for, each keeps its own name: their runs must not be mixed.
+    """
+    shown = {name: title_of(name) for name in datasets}
+    counts = Counter(shown.values())
+    return {name: title if counts[title] == 1 else name for name, title in shown.items()}
+
+
+def runs(records, variants, datasets, seeds):
+    """Stored runs of some variants, as a table.
+
+    Parameters
+    ----------
+    records : dict
+        What `index` returns.
+    variants : dict of str to (str, dict)
+        Name to method and settings, as :data:`experiments.plan.COMPARISON` is.
+    datasets : list of str
+    seeds : iterable of int
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per stored run, by variant, data set and seed in the given order: scores of the
+        returned labels in % (``acc``, ``nmi``, ``ari``, ``purity``, ``f1``, and of the other
+        systems ``nmi_max``, by the larger entropy and not by the mean), the best over epochs
+        (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
+        ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
+        ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and
+        ``fit_seconds`` of all, and ``epochs``, the curves as a dict of lists. A failed run has an
+        ``error`` and no scores. Data sets have the names of `titles`.
+    """
+    import pandas as pd  # only the book needs tables
+
+    seeds, rows = list(seeds), []
+    for variant, (method, settings) in variants.items():
+        for dataset in datasets:
+            for seed in seeds:
+                record = records.get(run_name(dataset, method, settings, seed))
+                if record is not None:
+                    rows.append(_row(variant, record))
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["variant"] = pd.Categorical(frame.variant, list(variants), ordered=True)
+    names = titles(datasets)
+    frame["dataset"] = pd.Categorical(frame.dataset.map(names), list(names.values()), ordered=True)
+    frame.attrs["seeds"] = len(seeds)  # asked for
+    return frame
+
+
+def read_runs(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
+    """The stored runs of some variants, for a page that makes none; see :func:`runs`."""
+    return runs(index(open_store(results).refresh()), variants, datasets, seeds)
+
+
+def curves(frame):
+    """The epochs of the main training of some runs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Of `runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per epoch of a run: ``variant``, ``dataset``, ``seed``, ``epoch`` from 1, the losses
+        (means over the views, without their weights), ``one_minus_cosine``, ``effective_rank``,
+        ``empty_anchors``, and ``acc`` and ``nmi`` in %, of k-means with one start on the embedding
+        after the epoch. Some of the oldest runs have every tenth epoch, and no scores on the way.
+    """
+    import pandas as pd
+
+    parts = []
+    for run in frame.itertuples():
+        if run.epochs:
+            length = len(next(iter(run.epochs.values())))
+            columns = {"epoch": np.arange(1, length + 1)} | run.epochs
+            for name in ("acc", "nmi"):
+                columns[name] = 100 * np.array(columns[name]) if name in columns else np.nan
+            who = {name: getattr(run, name) for name in ("variant", "dataset", "seed")}
+            parts.append(pd.DataFrame(who | columns))
+    if not parts:
+        return pd.DataFrame(columns=["variant", "dataset", "seed", "epoch", "acc", "nmi"])
+    joined = pd.concat(parts, ignore_index=True)
+    for name in ("variant", "dataset"):
+        joined[name] = pd.Categorical(joined[name], frame[name].cat.categories, ordered=True)
+    return joined

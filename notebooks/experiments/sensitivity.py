@@ -1,0 +1,218 @@
+"""What the numbers of RELEASED do: the grid of the two weights (Figure 5), then one at a time.
+
+Reads frames of runs (:func:`experiments.records.runs`). Functions without text in their cells
+return numbers.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from dmac.recipes import RELEASED
+from experiments.compare import NOTHING, format_p, holm, list_datasets
+from experiments.figures import MARKERS, STYLES, add_legend, make_panels, plot_nothing
+from experiments.tables import format_number
+
+
+def grid_means(grid, dataset, metric="oracle_acc"):
+    """Means over seeds on the grid: one row per weight of CM, one column per structure weight."""
+    part = grid[grid.dataset == dataset]
+    weights = {name: part.settings.str.get(name) for name in ("cm_weight", "sp_weight")}
+    return part.assign(**weights).pivot_table(metric, "cm_weight", "sp_weight", aggfunc="mean")
+
+
+def shares(means):
+    """Shares of the variance over a whole grid: of its rows, its columns, and the rest."""
+    values = means.to_numpy()
+    if np.isnan(values).any() or min(values.shape) < 2 or np.ptp(values) == 0:
+        return np.nan, np.nan, np.nan
+    total = values.var()
+    rows, columns = values.mean(1).var() / total, values.mean(0).var() / total
+    return rows, columns, max(0.0, 1 - rows - columns)
+
+
+def format_weights(grid, metric="oracle_acc"):
+    """What the two weights do on every data set, as text; ties of the best are all named."""
+    rows = {}
+    for dataset in list_datasets(grid):
+        means = grid_means(grid, dataset, metric)
+        cm, sp, rest = shares(means)
+        best = means.columns[(means == means.max(axis=None)).any()]
+        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
+        at_fixed = means.stack().get(fixed, np.nan)
+        rows[dataset] = {
+            "lowest": f"{means.min(axis=None):.1f}",
+            "highest": f"{means.max(axis=None):.1f}",
+            "at structure weight": ", ".join(map(format_number, best)),
+            "RELEASED": NOTHING if np.isnan(at_fixed) else f"{at_fixed:.1f}",
+            "share of CM": _percent(cm),
+            "share of structure": _percent(sp),
+            "rest": _percent(rest),
+            "points": int(means.notna().sum(axis=None)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _percent(x):
+    return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
+
+
+def blocked_f_test(scores):
+    r"""Whether the columns of a table have the same mean, with its rows as blocks.
+
+    The two-way additive model :math:`y_{ij} = \mu + \beta_i + \tau_j + \varepsilon_{ij}` has b
+    blocks and t treatments, with one value each. What the blocks differ by is taken out first, and
+
+    .. math::
+
+        F = \frac{b \sum_j (\bar y_{\cdot j} - \bar y)^2 / (t - 1)}
+                 {\sum_{ij} (y_{ij} - \bar y_{i \cdot} - \bar y_{\cdot j} + \bar y)^2
+                  / ((b - 1)(t - 1))}
+
+    has the F distribution with t − 1 and (b − 1)(t − 1) degrees of freedom where all
+    :math:`\tau_j` are 0.
+
+    Parameters
+    ----------
+    scores : array of shape (b, t)
+        One row per block, here a seed, and one column per treatment, here a value of a number.
+
+    Returns
+    -------
+    f, p : float
+        NaN with fewer than two blocks or treatments, or where all values are equal. F is 0 where
+        the treatments' means are equal, and infinite where only the residuals vanish.
+    """
+    from scipy import stats
+
+    y = np.asarray(scores, dtype=float)
+    b, t = y.shape
+    if min(b, t) < 2 or np.ptp(y) == 0:
+        return np.nan, np.nan
+    treatments = y.mean(axis=0) - y.mean()
+    residuals = y - y.mean(axis=1, keepdims=True) - treatments
+    freedom = (b - 1) * (t - 1)
+    between, within = b * (treatments**2).sum() / (t - 1), (residuals**2).sum() / freedom
+    rounding = 1e-24 * (y**2).mean()
+    if between < rounding:
+        return 0.0, 1.0
+    f = between / within if within > rounding else np.inf
+    return f, stats.f.sf(f, t - 1, freedom)
+
+
+def spreads(runs, groups, metric="acc"):
+    """How far one number of the recipe moves a score, beside the scatter of the seeds.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Whose variants are named "what = value".
+    groups : dict of str to iterable
+        What is varied, and its values: :data:`experiments.changes.LINES`.
+    metric : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per number and data set: the ``spread`` of the means over the seeds in points, the
+        value with the ``best`` one (text), and ``p`` of `blocked_f_test`, as adjusted by Holm's
+        method over the table. The runs of one seed start from the same weights, so the seed is a
+        block; only seeds that all values have are tested.
+    """
+    rows = {}
+    for what, values in groups.items():
+        names = [f"{what} = {value}" for value in values]
+        for dataset in list_datasets(runs):
+            part = runs[(runs.dataset == dataset) & runs.variant.isin(names)]
+            scores = part.astype({"variant": str}).pivot_table(metric, "seed", "variant")
+            scores = scores[[name for name in names if name in scores]]
+            if scores.shape[1] < 2:
+                continue
+            means = scores.mean()
+            rows[what, dataset] = {
+                "spread": means.max() - means.min(),
+                "best": format_number(list(values)[names.index(means.idxmax())]),
+                "p": blocked_f_test(scores.dropna())[1],
+            }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["spread", "best", "p"])
+    return table.assign(p=holm(table.p))
+
+
+def format_spreads(table):
+    """The table of `spreads` as text."""
+    p = [format_p(value) for value in table.p]
+    return table.assign(spread=table.spread.map("{:.1f}".format), p=p)
+
+
+def plot_grids(grid, metric="oracle_acc"):
+    """Figure 5: means over the grid of the two weights, one panel per data set.
+
+    RELEASED is circled, and stars are at the best points, several where they are equal.
+    """
+    names = list_datasets(grid)
+    if not names:
+        return plot_nothing()
+    figure, axes = make_panels(names, height=2.7)
+    for name, axis in zip(names, axes):
+        means = grid_means(grid, name, metric)
+        image = axis.imshow(means, origin="lower", aspect="auto", rasterized=True)
+        axis.grid(False)
+        for i, j in np.argwhere((means == means.max(axis=None)).to_numpy()):
+            axis.plot(j, i, "*", color="white", markeredgecolor="black", markersize=10)
+        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
+        if fixed[0] in means.index and fixed[1] in means.columns:
+            axis.plot(
+                means.columns.get_loc(fixed[1]),
+                means.index.get_loc(fixed[0]),
+                "o",
+                markerfacecolor="none",
+                markeredgecolor="white",
+                markersize=13,
+                markeredgewidth=1.5,
+            )
+        axis.set_xticks(range(len(means.columns)), [_power(x) for x in means.columns])
+        axis.set_yticks(range(len(means.index)), [_power(x) for x in means.index])
+        axis.set(
+            title=name, xlabel="$\\log_{10}$ structure weight", ylabel="$\\log_{10}$ CM weight"
+        )
+        figure.colorbar(image, ax=axis, label="ACC, %")
+    return figure
+
+
+def _power(x):
+    return str(round(math.log10(x))).replace("-", "−")
+
+
+def plot_lines(runs, groups, metric="acc"):
+    """A score over one number of the recipe at a time: a panel for each, one line per data set.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Whose variants are named "what = value".
+    groups : dict of str to list
+        What is varied, and its values: :data:`experiments.changes.LINES`.
+    metric : str
+    """
+    if runs.empty:
+        return plot_nothing()
+    figure, axes = make_panels(list(groups))
+    for (what, values), axis in zip(groups.items(), axes):
+        for number, name in enumerate(list_datasets(runs)):
+            part = runs[runs.dataset == name]
+            scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
+            place = [i for i, x in enumerate(scores) if len(x)]
+            axis.errorbar(
+                place,
+                [scores[i].mean() for i in place],
+                yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
+                linestyle=STYLES[number],
+                marker=MARKERS[number],
+                capsize=2,
+                label=name,
+            )
+        axis.set_xticks(range(len(values)), [format_number(v) for v in values])
+        axis.set(title=what, ylabel="ACC, %")
+    add_legend(figure, axes)
+    return figure

@@ -1,0 +1,299 @@
+"""Tables of the experiment pages, made from frames of runs (:func:`experiments.records.runs`).
+
+Cells read "mean ± sd" over seeds in %, and "(k)" behind them says that there are only k of the
+seeds that were asked for. What is not stored is "–". Functions without such text return numbers.
+"""
+
+import re
+import zlib
+
+import numpy as np
+import pandas as pd
+
+from experiments import paper
+from experiments.compare import NOTHING, best_of, list_datasets
+from experiments.run import EARLY
+
+
+def format_spread(values, of=0, digits=1, failed=0):
+    """Mean ± sd as text, and the number of values behind it where it is less than ``of``."""
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values)]
+    text = f"{values.mean():.{digits}f}" if len(values) else NOTHING
+    if len(values) > 1:
+        text += f" ± {values.std(ddof=1):.{digits}f}"
+    text += f" ({len(values)})" if 0 < len(values) < of - failed else ""
+    return text.replace("-", "−") + (f" ({failed} failed)" if failed else "")
+
+
+def format_number(x, digits=2):
+    """A number in few digits: 5 rather than 5.0000, and 3 × 10⁻¹⁰ rather than 3e-10.
+
+    Parameters
+    ----------
+    x : float
+    digits : int
+        Significant ones, from 1. Zeros at the end are left out.
+
+    Returns
+    -------
+    str
+        With a power of ten below 0.001 and from 100 000 on.
+    """
+    if not np.isfinite(x):
+        return NOTHING
+    mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
+    if x == 0 or -3 <= int(exponent) < 5:
+        return f"{float(f'{x:.{digits}g}'):.10f}".rstrip("0").rstrip(".").replace("-", "−")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    factor = {"1": "", "-1": "-"}.get(mantissa, f"{mantissa} × ")
+    return f"{factor}10{power}".replace("-", "−")
+
+
+def typeset(name):
+    """A variant's name with its numbers as `format_number` has them."""
+    number = r"(?<![\w.−-])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])"
+    return re.sub(number, lambda found: format_number(float(found[0]), 6), str(name))
+
+
+def format_cell(runs, metric, of=0, digits=1):
+    """`format_spread` of a metric of some runs, with those that failed."""
+    return format_spread(runs[metric], of, digits, failed=int(runs.error.notna().sum()))
+
+
+def format_scores(runs, metric, rows="dataset", columns="variant", digits=1):
+    """A metric of runs: one row per data set, one column per variant, or the other way round.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    metric : str
+        A column of it.
+    rows, columns : {"dataset", "variant"}
+    digits : int
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    groups = dict(list(runs.groupby([rows, columns], observed=True)))
+    of = max([runs.attrs.get("seeds", 0), *map(len, groups.values())])
+    text = {key: format_cell(part, metric, of, digits) for key, part in groups.items()}
+    lines, names = (
+        [value for value in runs[axis].cat.categories if value in set(runs[axis])]
+        for axis in (rows, columns)
+    )
+    values = [[text.get((line, name), NOTHING) for name in names] for line in lines]
+    lines, names = ([typeset(name) for name in axis] for axis in (lines, names))
+    return pd.DataFrame(values, index=lines, columns=names, dtype=object)
+
+
+def compare_recipes(runs, recipes, references, metric="acc"):
+    """The paper's DMAC, ours in several recipes, and the best of some pipelines, side by side.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+    recipes, references : list of str
+        Variants; of the references the one with the highest mean is shown.
+    metric : str
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        One row per data set, the best of ours bold, and the paper's where it is as good. A ° marks
+        values of the paper on other views, with which ours cannot be compared.
+    """
+    best, rows, means = best_of(runs, references, metric), {}, {}
+    columns = {"the paper": None} | {name: name for name in recipes}
+    columns["no training"] = best
+    of = runs.attrs.get("seeds", 0)
+    for dataset in list_datasets(runs):
+        rows[dataset], means[dataset] = {}, {}
+        for title, source in columns.items():
+            if source is None:
+                known = paper.value(dataset, metric)
+                mark = "" if dataset in paper.SAME else "°"
+                rows[dataset][title] = NOTHING if known is None else f"{known:.1f}{mark}"
+                means[dataset][title] = known if dataset in paper.SAME else np.nan
+                continue
+            name = source if isinstance(source, str) else source.get(dataset)
+            part = runs[(runs.dataset == dataset) & (runs.variant == name)]
+            rows[dataset][title] = format_cell(part, metric, of)
+            means[dataset][title] = part[metric].mean()
+    text = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
+    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=list(columns)))
+
+
+def mark_best(text, values):
+    """A table in which the highest value of every row is bold.
+
+    Parameters
+    ----------
+    text, values : pandas.DataFrame
+        What is shown, and the numbers behind it, of the same shape; NaN takes no part. Values that
+        are equal when rounded to a decimal are all bold.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+    """
+    rounded = values.astype(float).round(1)
+    best = rounded.eq(rounded.max(axis=1), axis=0)
+    bold = best.map(lambda is_best: "font-weight: bold" if is_best else "")
+    name = f"{zlib.crc32(text.to_csv().encode()):x}"  # the same in every build
+    style = text.style.apply(lambda _: bold, axis=None).set_uuid(name)
+    return style.set_table_attributes('class="dataframe"')
+
+
+def join_runs(frames):
+    """Frames of runs as one, with the variants and data sets of all."""
+    frame = pd.concat(
+        [f.astype({"variant": str, "dataset": str}) for f in frames], ignore_index=True
+    )
+    for name in ("variant", "dataset"):
+        order = dict.fromkeys(value for f in frames for value in f[name].cat.categories)
+        frame[name] = pd.Categorical(frame[name], list(order), ordered=True)
+    frame.attrs["seeds"] = max(f.attrs.get("seeds", 0) for f in frames)
+    return frame
+
+
+def format_paper_scores(table=paper.TABLE_2, metric="acc"):
+    """A table of the paper, turned: one row per data set, one column per method, the best bold."""
+    i = ("acc", "nmi").index(metric)
+    values = {name: row[i::2] for name, row in table.items()}
+    numbers = pd.DataFrame(values, index=list(paper.DATASETS))
+    return mark_best(numbers.map("{:.1f}".format), numbers)
+
+
+def format_trials(runs, grid):
+    """What was tried to come closer to the paper, at the oracle epoch and at the last.
+
+    Metrics stand beside each other and data sets below each other: twice as many columns would be
+    wider than a page.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Of RELEASED and its variants.
+    grid : pandas.DataFrame
+        Of the weights; the point with the best mean is added.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    both, text = with_best_of_grid(runs, grid), {}
+    metrics = {"ACC": "oracle_acc", "NMI": "oracle_nmi", "ACC, last epoch": "acc"}
+    for dataset in list_datasets(both):
+        part = both[both.dataset == dataset]
+        columns = [format_scores(part, metric, "variant", "dataset") for metric in metrics.values()]
+        text[dataset] = pd.concat(columns, axis=1)
+        text[dataset] = text[dataset].set_axis(list(metrics), axis=1).rename(index=typeset)
+    return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
+
+
+def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {sp_weight:g}"):
+    """Runs of RELEASED and its variants, and of the best point of a grid on every data set.
+
+    Parameters
+    ----------
+    runs, grid : pandas.DataFrame
+    name : str
+        Of the point; its weights may stand in it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The point is the one with the highest mean at the oracle epoch.
+    """
+    parts, names = [runs], []
+    counts = grid.groupby("dataset", observed=True).variant.nunique()
+    grid = grid[grid.dataset.isin(counts.index[counts > 1])]  # or there is nothing to choose from
+    for dataset, point in best_of(grid, list(grid.variant.cat.categories), "oracle_acc").items():
+        part = grid[(grid.dataset == dataset) & (grid.variant == point)]
+        label = name.format(**part.settings.iloc[0])
+        parts.append(part.assign(variant=label))
+        names.append(label)
+    if not names:
+        return runs
+    order = dict.fromkeys(names)
+    for i, part in enumerate(parts):
+        variants = order if i else runs.variant.cat.categories
+        parts[i] = part.assign(variant=pd.Categorical(part.variant, list(variants), ordered=True))
+    return join_runs(parts)
+
+
+def find_closest(runs, grid, metric="acc", names=paper.SAME):
+    """By data set: the paper's value, RELEASED, and the trial with the highest mean, oracle epochs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``paper``, ``released``, ``trial`` (its name), ``best`` (its mean), ``seeds`` of it, the
+        highest single run (``top``) and what it is a run of (``of``), the trial's means on the
+        other data sets (``elsewhere``, a dict), and the number of ``others`` that were tried.
+    """
+    both, rows = with_best_of_grid(runs, grid), {}
+    for dataset in [d for d in names if d in set(both.dataset)]:
+        part = both[both.dataset == dataset]
+        groups = part.groupby("variant", observed=True)[f"oracle_{metric}"]
+        means = groups.mean().dropna()
+        rows[dataset] = {
+            "paper": paper.value(dataset, metric),
+            "released": means.get("RELEASED", np.nan),
+            "trial": means.idxmax(),
+            "best": means.max(),
+            "seeds": groups.count()[means.idxmax()],
+            "top": groups.max().max(),
+            "of": groups.max().idxmax(),
+            "elsewhere": _means_elsewhere(both, means.idxmax(), f"oracle_{metric}", dataset),
+            "others": len(means) - ("RELEASED" in means),
+        }
+    columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "elsewhere", "others"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _means_elsewhere(runs, variant, column, dataset):
+    part = runs[(runs.variant == variant) & (runs.dataset != dataset)]
+    return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
+
+
+def format_ablation(runs, metric="acc"):
+    """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
+    known_as = {"wo/PD": "wo/PD", "wo/CM": "wo/CM", "RELEASED": "DMAC"}  # in the paper
+    names = [v for v in runs.variant.cat.categories if v in known_as]
+    rows = {}
+    for dataset in list_datasets(runs):
+        part = runs[runs.dataset == dataset]
+        of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
+        if paper.value(dataset, metric) is not None:
+            known = "paper" if dataset in paper.SAME else "paper°"
+            values = {v: paper.value(dataset, metric, known_as[v], paper.TABLE_3) for v in names}
+            rows[dataset, known] = {v: f"{value:.1f}" for v, value in values.items()}
+        for source, prefix in {"oracle epoch": "oracle_", "last epoch": ""}.items():
+            by_name = {v: part[part.variant == v] for v in names}
+            cells = {v: format_cell(runs, f"{prefix}{metric}", of) for v, runs in by_name.items()}
+            rows[dataset, source] = cells
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
+
+
+def format_choices(changes):
+    """What variants of RELEASED change: fields of :class:`dmac.recipes.Recipe`, before and after.
+
+    Parameters
+    ----------
+    changes : dict
+        Name to recipe fields, as :data:`experiments.changes.BEYOND` is.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+    """
+    rows = {}
+    for name, fields in changes.items():
+        before = [getattr(EARLY, field) for field in fields]
+        columns = {"field": fields, "RELEASED": before, "here": fields.values()}
+        rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])
