@@ -3,14 +3,13 @@
 One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), ``embedding`` (2),
 ``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
 ``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12), and
-for chapter 13 the wing ``peers``. Chapter 11's recipe without a network is ``spectral``, with its
-parts in ``blocks``, ``averaged_graph``, ``spectral_filter``, ``votes`` and ``spectral_model``;
-``refinement`` and ``trained_map`` are what chapter 14 adds, and ``model_selection`` judges labels
-on its graph. ``network``, ``sampling``, ``fitting`` and ``persistence`` join them, ``distributed``
-is the command for several processes, and ``reference`` the dense reading of the equations that the
-tests compare with. Beside them are four wings: ``data`` reads and prepares views, ``compute`` is
-what the mathematics runs on, ``peers`` has the nine other systems of the paper's comparison, one
-class each, and ``experiments`` the runs behind the book's pages.
+for chapter 13 the wing ``peers``. ``network`` and ``sampling`` join the parts of the network,
+``averaged_graph`` and ``votes`` are those of the closed form, and ``model_selection`` judges labels
+on its graph. ``distributed`` is the command for several processes, and ``reference`` the dense
+reading of the equations that the tests compare with. Beside them are four wings: ``solvers`` leads
+from views to labels in two ways behind one contract, ``data`` reads and prepares views, ``compute``
+is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison,
+one class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.
@@ -27,7 +26,6 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         anchors as anchors,
         averaged_graph as averaged_graph,
         baselines as baselines,
-        blocks as blocks,
         command_line as command_line,
         compute as compute,
         consistency as consistency,
@@ -37,22 +35,16 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         distributed as distributed,
         embedding as embedding,
         estimator as estimator,
-        fitting as fitting,
         metrics as metrics,
         model_selection as model_selection,
         network as network,
         peers as peers,
-        persistence as persistence,
         recipes as recipes,
         reference as reference,
-        refinement as refinement,
         sampling as sampling,
         scaling as scaling,
-        spectral as spectral,
-        spectral_filter as spectral_filter,
-        spectral_model as spectral_model,
+        solvers as solvers,
         structure as structure,
-        trained_map as trained_map,
         training as training,
         views as views,
         votes as votes,

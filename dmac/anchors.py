@@ -14,9 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.compute.distances import nearest
 from dmac.compute.layers import dense_layer
-from dmac.compute.parallel import gather, total
+from dmac.compute.parallel import gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,32 +77,6 @@ class PerturbationGenerator(nn.Module):
         """(m, d) initial anchors and (m, d) standard normal noise -> (m, d) anchors."""
         mu = F.prelu(self.mu(u_hat), self.slope)
         return u_hat + mu + self.sigma_activation(self.sigma(u_hat)) * noise
-
-
-class SpreadPerturbation(nn.Module):
-    r"""Perturbed anchors whose noise has the size of the anchor's own cell.
-
-    :math:`u_j = \hat u_j + e^{\theta} \omega_j \epsilon_j`, where :math:`\omega_j` is the root mean
-    squared deviation, a feature, of the samples nearest to :math:`\hat u_j`, and :math:`\theta` is
-    one learnable number: :math:`e^\theta` says in units of the cells how far the graph is averaged.
-
-    Parameters
-    ----------
-    scale : float
-        :math:`e^\theta` at the start.
-    """
-
-    def __init__(self, scale: float = 0.5) -> None:
-        super().__init__()
-        self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
-
-    def forward(self, u_hat: Tensor, noise: Tensor, x: Tensor) -> Tensor:
-        """(m, d) anchors, (m, d) standard normal noise, (n, d) samples -> (m, d) anchors."""
-        d2, cell = nearest(x.detach(), u_hat.detach())
-        counts = total(torch.bincount(cell, minlength=len(u_hat))).clamp_min(1)
-        variance = total(torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, d2)) / counts
-        spread = (variance / x.shape[1]).sqrt()
-        return u_hat + self.log_scale.exp() * spread[:, None] * noise
 
 
 def anchor_learning_loss(

@@ -1,13 +1,15 @@
 r"""The average of many anchor graphs, kept as a sparse factor: :math:`G = B B^T`.
 
 One anchor set is an accident; the average over sets, and over kinds of features, keeps the edges
-that most of them support. It is never formed: B has k entries a row and set, and a product with G
+that most of them support. Sets are drawn in blocks: views side by side and each view alone, at two
+levels of features. The average is never formed: B has k entries a row and set, and a product with G
 is one with :math:`B^T` and one with B. Chapter 11 of the book derives it.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,19 +23,18 @@ from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
 from dmac.compute.factors import Products, side_by_side_factors
 from dmac.compute.kmeans import first_anchors, improved_anchors
-from dmac.compute.threads import blas_alone
+from dmac.compute.threads import blas_alone, side_by_side
 from dmac.scaling import assign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from torch import Tensor
 
     from dmac._types import Array, Matrix
+    from dmac.recipes import SpectralRecipe
 
-    #: Anchors of a set and the mask of the samples that have all views -> anchors.
-    Adjust: TypeAlias = Callable[[Tensor, Tensor | None], Tensor]
     #: The anchors and the graph of a set.
     DrawnSet: TypeAlias = tuple[Tensor, AnchorGraph]
 
@@ -44,6 +45,85 @@ _DENSE = 2000
 _ROWS = 2**14
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
+
+
+#: Entries of a block up to which all anchor sets are computed side by side: each copies its block.
+SIDE_BY_SIDE = 2**24
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features in which anchor sets are drawn.
+
+    Attributes
+    ----------
+    name : str
+        The level, and the view's number from 0 where it is one view's: "plain", "whitened 2".
+    x : torch.Tensor of shape (n, r)
+    weight : float
+        Of its graph in the average, not normalised.
+    joint : bool
+        Whether all views are in it.
+    widths : tuple of int
+        Columns of each of its views. Further columns are a ballot's.
+    """
+
+    name: str
+    x: torch.Tensor
+    weight: float
+    joint: bool
+    widths: tuple[int, ...]
+
+
+def level_names(recipe: SpectralRecipe) -> tuple[str, ...]:
+    """The levels of a recipe, in the order of their columns."""
+    return ("whitened", "plain") if recipe.levels == "both" else (recipe.levels,)
+
+
+def blocks_of(
+    views: Sequence[Tensor],
+    widths: Sequence[Sequence[int]],
+    spreads: Sequence[float],
+    recipe: SpectralRecipe,
+) -> list[Block]:
+    r"""The blocks of v prepared views, with the weights of their graphs.
+
+    Views side by side are divided by :math:`\sqrt v`, so that a squared distance is the mean of the
+    views'. At the whitened level the graph of all views weighs 1 and that of each view 1/v. At the
+    plain level, with ``level_weight="spread"``, these are multiplied by the spread
+    :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, their mean for all views: where all
+    rows are nearly parallel, plain distances say little.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, sum of the view's widths)
+        As :class:`dmac.data.levels.LevelPipeline` gives them.
+    widths : list of v tuples of int
+        Columns of each level.
+    spreads : list of v floats
+    recipe : dmac.recipes.SpectralRecipe
+
+    Returns
+    -------
+    list of Block
+    """
+    v = len(views)
+    by_view = [x.split(list(w), 1) for x, w in zip(views, widths)]
+    blocks = []
+    for level, name in enumerate(level_names(recipe)):
+        parts = [levels[level] for levels in by_view]
+        weighs = name == "plain" and recipe.level_weight == "spread"
+        shares = list(spreads) if weighs else [1.0] * v
+        if recipe.blocks in ("joint", "both") or v == 1:
+            joint = torch.cat(parts, 1) / math.sqrt(v)
+            of_views = tuple(part.shape[1] for part in parts)
+            blocks.append(Block(name, joint, sum(shares) / v, True, of_views))
+        if recipe.blocks in ("views", "both") and v > 1:
+            blocks += [
+                Block(f"{name} {a}", part, share / v, False, (part.shape[1],))
+                for a, (part, share) in enumerate(zip(parts, shares))
+            ]
+    return blocks
 
 
 @dataclass(frozen=True)
@@ -74,7 +154,6 @@ def draw_sets(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
-    adjust: Adjust | None = None,
 ) -> tuple[AnchorSets, Matrix]:
     r"""Draw anchor sets of one block, and the rows of its factor.
 
@@ -103,8 +182,6 @@ def draw_sets(
     widths : tuple of int
         Columns of each view of the block; further columns are a ballot's. Empty where zeros are
         values.
-    adjust : callable, optional
-        Anchors (m, r) and the mask (n,) of the samples that have all views, or None -> anchors.
 
     Returns
     -------
@@ -112,8 +189,7 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
-    given = n_anchors, iterations, n_neighbors, generator, widths, adjust
-    drawn, widths = set_draws(x, n_sets, *given)
+    drawn, widths = set_draws(x, n_sets, n_anchors, iterations, n_neighbors, generator, widths)
     return joined_sets([draw() for draw in drawn], widths)
 
 
@@ -125,34 +201,39 @@ def set_draws(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
-    adjust: Adjust | None = None,
 ) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
     """What `draw_sets` has to do, a function for each set, and the widths that count.
 
-    Without ``adjust`` all that is random is drawn here, so the functions may be called side by
-    side; with it they draw when they are called. Each returns the anchors and the graph of a set,
-    as `joined_sets` takes them.
+    All that is random is drawn here, so the functions may be called side by side. Each returns the
+    anchors and the graph of a set, as `joined_sets` takes them.
     """
     check_neighbors(n_neighbors, n_anchors)
+    whole, widths = whole_samples(x, widths, n_neighbors)
+    if whole is not None:
+        n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
+
+    def of_set(start: Tensor) -> DrawnSet:
+        u = improved_anchors(x, start, iterations, whole)
+        return u, graph_on(x, u, n_neighbors, widths)
+
+    starts = [first_anchors(x, n_anchors, generator, whole) for _ in range(n_sets)]
+    return [functools.partial(of_set, start) for start in starts], widths
+
+
+def whole_samples(
+    x: Tensor, widths: tuple[int, ...], n_neighbors: int
+) -> tuple[Tensor | None, tuple[int, ...]]:
+    """The mask (n,) of the samples that have all views, None where all do; the widths that count.
+
+    With fewer than 2 (k + 1) such samples none count.
+    """
     whole = known(x, widths).all(1)
     n_whole = parallel.count(int(whole.sum()))
     if n_whole < 2 * (n_neighbors + 1):
         widths = ()
     if not widths or n_whole == parallel.count(len(x)):
-        whole = None
-    else:
-        n_anchors = min(n_anchors, n_whole // 2)
-
-    def of_set(start: Tensor | None = None) -> DrawnSet:
-        start = first_anchors(x, n_anchors, generator, whole) if start is None else start
-        u = improved_anchors(x, start, iterations, whole)
-        u = u if adjust is None else adjust(u, whole)
-        return u, _graph(x, u, n_neighbors, widths)
-
-    if adjust is not None:
-        return [of_set] * n_sets, widths
-    starts = [first_anchors(x, n_anchors, generator, whole) for _ in range(n_sets)]
-    return [functools.partial(of_set, start) for start in starts], widths
+        return None, widths
+    return whole, widths
 
 
 def joined_sets(
@@ -167,7 +248,7 @@ def joined_sets(
 
 def rows_on(sets: AnchorSets, x: Tensor, n_neighbors: int) -> Matrix:
     """The factor's rows of samples (n_new, r) on anchor sets that are there: (n_new, T m)."""
-    return _factor([_graph(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
+    return _factor([graph_on(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
 
 
 def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
@@ -178,7 +259,7 @@ def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
     return torch.stack([(part != 0).any(1) for part in parts], 1)
 
 
-def _graph(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
+def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
     """Nearest anchors by those views that a sample has, and no weight without any."""
     views = known(x, widths)
     if views.all():
@@ -220,6 +301,69 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
     roots = np.sqrt(weights / weights.sum())
     return side_by_side_factors(factors, roots)
+
+
+def n_sets(block: Block, n_views: int, recipe: SpectralRecipe, voting: bool) -> int:
+    """Anchor sets of a block: T for all views together, T / v for one; half of them in a vote."""
+    t = max(1, recipe.anchor_sets // 2) if voting else recipe.anchor_sets
+    return t if block.joint else max(1 if voting else min(2, t), t // n_views)
+
+
+def draw_graphs(
+    blocks: Iterable[Block],
+    n_views: int,
+    recipe: SpectralRecipe,
+    n_anchors: int,
+    generator: torch.Generator,
+    *,
+    voting: bool = False,
+) -> tuple[list[AnchorSets], list[Matrix]]:
+    """Anchor sets of several blocks, and the factors of their graphs.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        May make each block when it is asked for.
+    n_views : int
+        v.
+    recipe : dmac.recipes.SpectralRecipe
+    n_anchors : int
+    generator : torch.Generator
+    voting : bool
+        Whether a ballot stands beside the views: then half of the sets, and no step of Lloyd's.
+
+    Returns
+    -------
+    list of AnchorSets
+    list of scipy.sparse.csr_matrix
+    """
+
+    def planned(block: Block) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
+        return set_draws(
+            block.x,
+            n_sets(block, n_views, recipe, voting),
+            n_anchors,
+            0 if voting else recipe.anchor_iterations,
+            recipe.n_neighbors,
+            generator,
+            block.widths,
+        )
+
+    pairs: list[Any] = []
+    later: list[tuple[int, list[Callable[[], DrawnSet]], tuple[int, ...]]] = []
+    for b, block in enumerate(blocks):
+        draws, used = planned(block)
+        pairs.append(None)
+        if block.x.numel() > SIDE_BY_SIDE or block.x.is_cuda or parallel.shards():
+            pairs[b] = joined_sets([one() for one in draws], used)  # it takes memory, or waits
+        else:
+            later.append((b, draws, used))
+        del block, draws
+    found = iter(side_by_side([one for _, draws, _ in later for one in draws]))
+    for b, draws, used in later:
+        pairs[b] = joined_sets([next(found) for _ in draws], used)
+    sets, factors = zip(*pairs)
+    return list(sets), list(factors)
 
 
 class AveragedGraph:

@@ -19,8 +19,6 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dmac import persistence
-from dmac.anchors import n_anchors_for
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
@@ -28,13 +26,14 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
-from dmac.compute.threads import epoch_work, threads_for
+from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
 from dmac.data.feature_names import check_feature_names, feature_names
-from dmac.fitting import final_rows, fit_network
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
-from dmac.training import neighbors_at
+from dmac.solvers import persistence
+from dmac.solvers.contract import Watch, final_rows, solver_of
+from dmac.solvers.preparing import prepare, shuffled
 from dmac.votes import markov_stability
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Floats, Integers, PathLike, Views
     from dmac.compute.progress_bar import ProgressBar
-    from dmac.fitting import Callback
-    from dmac.recipes import Recipe
+    from dmac.recipes import BaseRecipe
+    from dmac.solvers.contract import Callback
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -59,7 +58,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     ----------
     n_clusters : int
         c, from 2 to n.
-    recipe : str or dmac.recipes.Recipe
+    recipe : str, dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
         "closed_form", which trains nothing, "revised", "released", "published", or an instance.
         :mod:`dmac.recipes` says what each of them is for.
     random_state : int, numpy.random.RandomState or None
@@ -87,7 +86,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     history_ : list of dmac.training.EpochRecord
         Empty where nothing is trained.
     pretrain_history_ : list of dmac.embedding.PretrainRecord
-    recipe_ : dmac.recipes.Recipe
+    recipe_ : dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
         What the fit used.
     n_anchors_ : int
     n_features_ : tuple of int
@@ -97,10 +96,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones.
-    network_ : dmac.network.Network or dmac.spectral.SpectralModel
+    network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
-        (:func:`dmac.spectral.fit_spectral`). A view far below the others says something else.
+        (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
+        else.
 
     Notes
     -----
@@ -143,7 +143,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def __init__(
         self,
         n_clusters: int,
-        recipe: str | Recipe = "closed_form",
+        recipe: str | BaseRecipe = "closed_form",
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         dtype: str = "float32",
@@ -169,7 +169,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         A trained recipe pre-trains, trains on the joint loss :eq:`eq:joint-loss` and takes the
         last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
-        (:func:`dmac.spectral.fit_spectral`).
+        (:mod:`dmac.solvers.spectral`).
 
         Parameters
         ----------
@@ -210,43 +210,38 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         nothing stops at once.
         """
         recipe = get_recipe(self.recipe)
+        solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
         names = feature_names(views)
         views = check_views(views, streamed=True)
-        n = views[0].shape[0]
-        m = _check_sizes(n, self.n_clusters, recipe)
-
+        n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
+        m = solver.check(n, c)
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
         seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        work = epoch_work(n, [x.shape[1] for x in views], m, recipe, self.n_clusters)
-        lengths = {"PretrainRecord": recipe.pretrain_epochs, "EpochRecord": recipe.epochs}
-        stages = len(views) + (2 + recipe.vote_rounds if recipe.solver == "spectral" else 0)
-        with threads_for(work), shown(self.verbose, stages, lengths) as bar:
-            fitted = fit_network(
-                views,
-                self.n_clusters,
-                recipe,
-                n_anchors=m,
-                seed=seed,
-                device=device,
-                dtype=dtype,
-                callback=_both(bar, callback),
-                checkpoint=None if checkpoint is None else (checkpoint, checkpoint_every),
-            )
+        generator = torch.Generator().manual_seed(seed)
+        stages = len(views) + solver.stages
+        with (
+            threads_for(solver.work(n, widths, m, c)),
+            shown(self.verbose, stages, solver.epochs) as bar,
+        ):
+            order = shuffled(n, generator)
+            prepared = prepare(views, solver.pipelines(len(views), c), order, device, dtype)
+            every = None if checkpoint is None else (checkpoint, checkpoint_every)
+            outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self.recipe_, self.n_anchors_ = recipe, m
-        self.n_features_ = tuple(x.shape[1] for x in views)
+        self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        self.pretrain_history_, self.history_ = fitted.pretrain_history, fitted.history
-        self.pipelines_, self.network_ = fitted.pipelines, fitted.network
-        self.embedding_, self.anchors_ = fitted.embedding, fitted.anchors
-        self.cluster_centers_, self.labels_ = fitted.centers, fitted.labels
+        self.pipelines_, self.network_ = prepared.pipelines, outcome.model
+        self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
+        self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
+        self.embedding_ = outcome.z[prepared.back]
+        self.labels_ = outcome.labels[prepared.back].astype(np.int64)
         return self
 
     def fit_predict(
@@ -290,7 +285,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views = check_views(views, n_features=self.n_features_, streamed=True)
         like = self.network_
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        work = epoch_work(n, self.n_features_, self.n_anchors_, self.recipe_, c)
+        work = solver_of(self.recipe_).work(n, self.n_features_, self.n_anchors_, c)
         parts = []
         with torch.no_grad(), threads_for(work):
             for rows in block_slices(views):
@@ -331,8 +326,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         labels = self.predict(views)
         views, c = check_views(views, streamed=True), len(self.cluster_centers_)
-        m = _check_sizes(len(labels), c, CLOSED_FORM)
-        with threads_for(epoch_work(len(labels), self.n_features_, m, CLOSED_FORM, c)):
+        solver = solver_of(CLOSED_FORM)
+        m = solver.check(len(labels), c)
+        with threads_for(solver.work(len(labels), self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
@@ -427,37 +423,3 @@ def _both(bar: ProgressBar | None, callback: Callback | None) -> Callback | None
             callback(record, embed)
 
     return both
-
-
-def _check_sizes(n: int, c: int, recipe: Recipe) -> int:
-    """Check c, d, m and k against n samples; return m."""
-    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
-    if c < 2:
-        raise ValueError(f"n_clusters is {c}, it must be at least 2")
-    if n < c:
-        raise ValueError(f"n_clusters is {c}, but there are only {n} samples")
-    d = c if recipe.embedding_dim is None else recipe.embedding_dim
-    if recipe.orthonormal and d > n:
-        raise ValueError(
-            f"embedding_dim is {d}, but {n} samples have no {d} orthogonal columns: "
-            f"set it to at most {n} in the recipe, or orthonormal to False"
-        )
-    m = recipe.n_anchors
-    if m is None:
-        m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-    if m > n:
-        raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
-    k = max(neighbors_at(epoch, recipe, m, c) for epoch in range(1, max(recipe.epochs, 1) + 1))
-    if m < k + 1:
-        ways = []
-        if m >= 2:
-            ways.append(f"n_neighbors to at most {m - 1}")
-        if k + 1 <= n:
-            ways.append(f"n_anchors to at least {k + 1}")
-        advice = " or ".join(ways) or f"n_anchors to {n} and n_neighbors to at most {n - 1}"
-        raise ValueError(
-            f"{m} anchor{'s are' if m > 1 else ' is'} too few for {k} neighbours (k + 1 <= m): "
-            f"set {advice} in the recipe"
-        )
-    return m

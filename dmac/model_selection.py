@@ -6,6 +6,7 @@ the end says how often the suggested number is right.
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,21 +17,20 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, draw_sets
-from dmac.blocks import blocks_of
+from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs
 from dmac.compute.kmeans import kmeans
-from dmac.compute.threads import epoch_work, threads_for
+from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
-from dmac.fitting import prepare_views
 from dmac.recipes import CLOSED_FORM
-from dmac.spectral import n_sets
-from dmac.spectral_filter import unit_rows
+from dmac.solvers.contract import solver_of
+from dmac.solvers.preparing import prepare
+from dmac.votes import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dmac._types import Array, Floats, Matrix, Views
-    from dmac.blocks import Block
+    from dmac.averaged_graph import Block
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
@@ -65,19 +65,19 @@ def averaged_graph(
 
 def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
     """The blocks of checked views, in the order of the samples."""
+    pipelines = solver_of(CLOSED_FORM).pipelines(len(views), n_clusters)
     order = np.arange(views[0].shape[0])
-    given = n_clusters, CLOSED_FORM, order, torch.float32, torch.device("cpu")
-    pipelines, tensors = prepare_views(views, *given)
+    prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     widths = [pipeline.widths_ for pipeline in pipelines]
     spreads = [pipeline.spread_ for pipeline in pipelines]
-    return blocks_of(tensors, widths, spreads, CLOSED_FORM)
+    blocks = blocks_of(prepared.views, widths, spreads, CLOSED_FORM)
+    return [dataclasses.replace(block, widths=()) for block in blocks]  # zeros count as values
 
 
 def _draw(blocks: list[Block], n_views: int, n_anchors: int, seed: int) -> list[Matrix]:
     """Factors of the graphs of all blocks."""
-    recipe, generator = CLOSED_FORM, torch.Generator().manual_seed(seed)
-    rest = n_anchors, recipe.anchor_iterations, recipe.n_neighbors, generator
-    return [draw_sets(b.x, n_sets(b, n_views, recipe, False), *rest)[1] for b in blocks]
+    generator = torch.Generator().manual_seed(seed)
+    return draw_graphs(blocks, n_views, CLOSED_FORM, n_anchors, generator)[1]
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ def suggest_n_clusters(
         views, n = [x[rows] for x in views], _MOST
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
-    recipe = CLOSED_FORM
-    m = n_anchors_for(n, middle, recipe.anchor_factor, recipe.anchor_share)
+    solver = solver_of(CLOSED_FORM)
+    m = n_anchors_for(n, middle, CLOSED_FORM.anchor_factor, CLOSED_FORM.anchor_share)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=3)]
-    work = epoch_work(n, [x.shape[1] for x in views], m, recipe, middle)
+    work = solver.work(n, [x.shape[1] for x in views], m, middle)
     with threads_for(work):
         blocks = _blocks(views, middle)
         halves = [_draw(blocks, len(views), m, seed) for seed in seeds[:2]]

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.anchors import PerturbationGenerator, SpreadPerturbation
+from dmac.anchors import PerturbationGenerator
 from dmac.compute.layers import SparseView, store_by_columns
 from dmac.compute.streaming import encode
 from dmac.convolution import AnchorGraphConvolution
@@ -70,10 +70,8 @@ class Network(nn.Module):
             encoder(dim, hidden, d, normalize=self.normalize, **more, **shared) for dim in dims
         )
         self.decoders = nn.ModuleList(ViewDecoder(dim, hidden, d, **shared) for dim in dims)
-        self.perturbation: PerturbationGenerator | SpreadPerturbation | None = None
-        if recipe.perturbation and recipe.sigma == "spread":
-            self.perturbation = SpreadPerturbation()
-        elif recipe.perturbation:
+        self.perturbation: nn.Module | None = None
+        if recipe.perturbation:
             width = d if recipe.anchor_space == "embedding" else sum(dims)
             self.perturbation = PerturbationGenerator(width, recipe.sigma, generator=generator)
         self.convolutions = nn.ModuleList(
@@ -136,15 +134,11 @@ class Network(nn.Module):
         z = fuse(self.embed_views(views), normalize=self.normalize and not self.orthonormal)
         return orthonormalize(z, self.factor) if self.orthonormal else z
 
-    def perturb(self, u_hat: Tensor, noise: Tensor, x: Tensor) -> Tensor:
-        """(m, d) initial anchors, (m, d) noise, (n, d) samples -> (m, d) anchors."""
-        if self.perturbation is None:
-            return u_hat
-        if isinstance(self.perturbation, SpreadPerturbation):
-            return self.perturbation(u_hat, noise, x)
-        return self.perturbation(u_hat, noise)
+    def perturb(self, u_hat: Tensor, noise: Tensor) -> Tensor:
+        """(m, d) initial anchors, (m, d) noise -> (m, d) anchors."""
+        return u_hat if self.perturbation is None else self.perturbation(u_hat, noise)
 
-    def anchors(self, u_hat: Tensor, noise: Tensor, x: Tensor, *, normalize: bool) -> Tensor:
-        """The same, with rows of unit length if asked for."""
-        u = self.perturb(u_hat, noise, x)
+    def anchors(self, u_hat: Tensor, noise: Tensor, *, normalize: bool) -> Tensor:
+        """`perturb`, and rows of unit length if asked for."""
+        u = self.perturb(u_hat, noise)
         return F.normalize(u, dim=1) if normalize else u

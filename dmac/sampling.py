@@ -14,7 +14,6 @@ import torch
 import torch.nn.functional as F
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
-from dmac.anchors import SpreadPerturbation, neighbor_bandwidth
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.parallel import my_rows
 from dmac.scaling import assign, assignment_entropy
@@ -41,6 +40,9 @@ class Draw(Protocol):
     @property
     def share(self) -> float: ...
 
+    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Of every graph the samples (n, r) and the anchors (m, r) of its anchor learning loss."""
+
     def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
 
@@ -53,16 +55,18 @@ class EmbeddingDraw:
     """Anchors U (m, d) in the embedding; they are what is assigned to and convolved."""
 
     graphs: list[AnchorGraph]
-    pairs: list[tuple[Tensor, Tensor]]
+    on: list[tuple[Tensor, Tensor]]
     entropies: list[Tensor]
     u: torch.Tensor
     share: float = 1.0
 
+    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """What gave the graphs."""
+        return self.on
+
     def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """From the distances that gave the graphs."""
-        if self.entropies:
-            return self.entropies
-        return [_measured(x, u, recipe) for x, u in self.pairs]
+        return self.entropies or [assignment_entropy(*measured(x, u, recipe)) for x, u in self.on]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """U for every view."""
@@ -76,11 +80,15 @@ class ViewDraw:
     graphs: list[AnchorGraph]
     share: float
 
-    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
-        """Between unit rows of Z and unit rows of the anchors' means, held constant."""
+    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Unit rows of Z, and unit rows of the anchors' means, held constant."""
         unit = F.normalize(z, dim=1)
-        means = [F.normalize(anchor_means(graph, z.detach()), dim=1) for graph in self.graphs]
-        return [_measured(unit, u, recipe) for u in means]
+        means = (anchor_means(graph, z.detach()) for graph in self.graphs)
+        return [(unit, F.normalize(u, dim=1)) for u in means]
+
+    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
+        """Of its pairs."""
+        return [assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """The anchors' means of every view's embedding."""
@@ -92,16 +100,12 @@ class ViewDraw:
 _MEASURED_ROWS = 512
 
 
-def _measured(x: Tensor, u: Tensor, recipe: Recipe) -> Tensor:
-    """The anchor learning loss of one graph in the recipe's form."""
-    if recipe.al_weight == 0:
-        few = max(0, _MEASURED_ROWS - my_rows(len(x)).start)
-        x, u = x[:few].detach(), u.detach()
-    if recipe.al_form == "entropy":
-        return assignment_entropy(x, u)
-    k = min(recipe.n_neighbors, len(u) - 1)
-    bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).nearest, k)
-    return assignment_entropy(x, u, bandwidth, balanced=True)
+def measured(x: Tensor, u: Tensor, recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """The samples and anchors on which a recipe takes its anchor learning loss."""
+    if recipe.al_weight > 0:
+        return x, u
+    few = max(0, _MEASURED_ROWS - my_rows(len(x)).start)
+    return x[:few].detach(), u.detach()
 
 
 def _per_view(graphs: list[AnchorGraph], zs: Sequence[Tensor]) -> list[AnchorGraph]:
@@ -122,8 +126,7 @@ def embedding_draw(
         scale = 1 / math.sqrt(len(zs))
         pairs = [(scale * torch.cat(list(zs), 1), scale * torch.cat([u] * len(zs), 1))]
     check_neighbors(n_neighbors, len(u))
-    fused = recipe.al_weight > 0 and recipe.al_form == "entropy"
-    found = [assign(x, y, n_neighbors + 1, entropy=fused) for x, y in pairs]
+    found = [assign(x, y, n_neighbors + 1, entropy=recipe.al_weight > 0) for x, y in pairs]
     graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in found]
     entropies = [a.entropy for a in found if a.entropy is not None]
     return EmbeddingDraw(graphs, pairs, entropies, u)
@@ -155,8 +158,8 @@ class EmbeddingAnchors:
             u_hat = self._warm(z)
         else:
             u_hat = _initial_anchors(z, self.n_anchors, recipe, self.generator)
-        noise = _noise(u_hat, self.generator)
-        return self.network.anchors(u_hat, noise, z, normalize=recipe.normalize_anchors)
+        noise = noise_like(u_hat, self.generator)
+        return self.network.anchors(u_hat, noise, normalize=recipe.normalize_anchors)
 
     def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
         """The draws of an epoch."""
@@ -184,7 +187,7 @@ def _initial_anchors(
     return sample_anchors(x, n_anchors, generator, recipe.anchor_iterations)
 
 
-def _noise(like: Tensor, generator: torch.Generator) -> Tensor:
+def noise_like(like: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(like.shape, generator=generator, dtype=torch.float64).to(like)
 
 
@@ -259,7 +262,7 @@ class ViewAnchors:
                 graphs = self._graph(at, n_neighbors, recipe.joint_graph)
             else:
                 u_hat = self.sets[at]
-                u = self.network.perturb(u_hat, _noise(u_hat, self.generator), self.x)
+                u = self.network.perturb(u_hat, noise_like(u_hat, self.generator))
                 graphs = self._graphs_of(self.x, u, n_neighbors, recipe.joint_graph)
             draws.append(ViewDraw(graphs, 1 - share))
         if share > 0:
@@ -275,8 +278,6 @@ class ViewAnchors:
         rows = recipe.vote_weight * F.normalize(z.detach(), dim=1)
         x = torch.cat([self.x, rows], 1) if recipe.vote_weight else self.x
         u = sample_anchors(x, self.n_anchors, self.generator, iterations=0)
-        if isinstance(self.network.perturbation, SpreadPerturbation):
-            u = self.network.perturb(u, _noise(u, self.generator), x)
         return self._graphs_of(x, u, n_neighbors, recipe.joint_graph)
 
     def anchors(self, z: Tensor) -> Tensor:

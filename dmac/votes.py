@@ -1,4 +1,8 @@
-"""Votes on the graph: what was found in it joins the features, and the guard that may refuse that.
+"""The filter of the eigenvectors, votes on the graph, and the guard that may refuse these.
+
+A cut at c eigenvectors gives the c-th full weight and the next none, so that of two directions of
+nearly equal eigenvalue the order decides which one separates clusters. The filter weighs
+eigenvectors by their eigenvalues instead.
 
 In a round the rows of a ballot join every block, fresh anchors are drawn there, and the graph of
 these joins the first one in equal parts. It sharpens what is there, which helps where clusters are
@@ -15,7 +19,7 @@ import torch
 from scipy.linalg import eigh
 
 from dmac.compute import parallel
-from dmac.spectral_filter import filtered, unit_rows
+from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -24,10 +28,10 @@ if TYPE_CHECKING:
 
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
-    from dmac.recipes import Recipe
+    from dmac.recipes import SpectralRecipe
 
     class Rows(Protocol):
-        """An array, or :class:`dmac.spectral_model.Features`."""
+        """An array, or :class:`dmac.solvers.spectral_model.Features`."""
 
         def __len__(self) -> int: ...
         def __getitem__(self, rows: slice, /) -> Array: ...
@@ -37,10 +41,58 @@ if TYPE_CHECKING:
 _ROWS = 2**14
 
 
-def voters(recipe: Recipe) -> tuple[str, ...]:
+def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
+    """How many eigenvectors are computed: c for the cut, min(f c, c + e, n - 2) for the filter."""
+    if recipe.filter == "cut":
+        return min(c, n - 2)
+    return max(2, min(round(recipe.filter_factor * c), c + recipe.filter_extra, n - 2))
+
+
+def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
+    r"""Weights of eigenvectors by their eigenvalues, :eq:`eq:spectral-filter`.
+
+    With :math:`\lambda_1 \ge \lambda_2 \ge \dots`,
+
+    .. math:: w_j = \big(1 - \lambda_j + \rho\,(1 - \lambda_{c+1})\big)^{-p},
+
+    a resolvent of the Laplacian :math:`I - G` to the power p. The offset :math:`\rho` is in units
+    of the gap after which the cut would cut, so that small disconnected components, whose
+    eigenvalue is 1, do not outweigh everything. The first eigenvector is constant and gets the
+    weight of the c-th. With ``filter="cut"`` the first c weights are 1 and the others 0.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (K,)
+        Largest first, in [0, 1].
+    c : int
+    recipe : dmac.recipes.SpectralRecipe
+
+    Returns
+    -------
+    numpy.ndarray of shape (K,)
+        In units of the largest.
+    """
+    if recipe.filter == "cut":
+        return (np.arange(len(values)) < c).astype(float)
+    gaps = np.maximum(1 - values, 1e-6)
+    weights = (gaps + recipe.filter_offset * gaps[min(c, len(gaps) - 1)]) ** -recipe.filter_power
+    weights[0] = weights[min(c, len(weights)) - 1]
+    return weights / weights.max()
+
+
+def unit_rows(u: Array) -> Array:
+    """Rows of unit length; a row of zeros stays one."""
+    return RowNormalizer.with_floor(1e-9).transform(u)
+
+
+def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:
+    """Unit rows of weighed eigenvectors: (n, K) -> (n, K)."""
+    return unit_rows(u * (np.sqrt(u.shape[0]) * column_weights(values, c, recipe)))
+
+
+def voters(recipe: SpectralRecipe) -> tuple[str, ...]:
     """The ballots of a round, each of which gets a graph of its own."""
-    together = {"both": ("filtered", "learned"), "trained": ("filtered", "trained")}
-    return together.get(recipe.vote_form, (recipe.vote_form,))
+    return ("filtered", "learned") if recipe.vote_form == "both" else (recipe.vote_form,)
 
 
 def ballot(
@@ -48,26 +100,26 @@ def ballot(
     u: Array,
     values: Array,
     features: Rows,
-    weight: Any,
+    weight: Array | None,
     c: int,
-    recipe: Recipe,
+    recipe: SpectralRecipe,
 ) -> Array:
     """What a voter adds to every block, of length ``vote_weight`` a row: -> (n, q).
 
     Parameters
     ----------
-    voter : {"flat", "filtered", "learned", "trained"}
+    voter : {"flat", "filtered", "learned"}
         Unit rows of the first c eigenvectors, all of equal weight; the rows that k-means would see;
-        or unit rows of the learned or the trained functions.
+        or unit rows of the learned functions.
     u : numpy.ndarray of shape (n, K)
         Eigenvectors of the graph so far.
     values : numpy.ndarray of shape (K,)
     features : numpy.ndarray of shape (n, r)
         All features side by side, or what gives slices of their rows.
-    weight : numpy.ndarray of shape (r + 1, c), callable or None
-        From `learned_map`; or the map that was trained.
+    weight : numpy.ndarray of shape (r + 1, c) or None
+        From `learned_map`.
     c : int
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.SpectralRecipe
 
     Returns
     -------
@@ -76,10 +128,9 @@ def ballot(
     """
     if voter == "filtered":
         return recipe.vote_weight * filtered(u, values, c, recipe)
-    if voter in ("learned", "trained"):
+    if voter == "learned":
         parts = (features[rows] for rows in _row_blocks(len(features)))
-        trained = voter == "trained"
-        found = [weight(f) if trained else f @ weight[:-1] + weight[-1] for f in parts]
+        found = [f @ weight[:-1] + weight[-1] for f in parts]
         return recipe.vote_weight * unit_rows(np.concatenate(found))
     return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
 

@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
-from experiments import generalise, switches
+from experiments.ideas import network_ideas, refinement, spectral_ideas
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
 RECIPES = {
@@ -42,15 +42,24 @@ RECIPES = {
 
 def ideas():
     """Every idea in a short fit: name to recipe."""
-    closed = generalise.IDEAS | generalise.TRAINED
-    found = {}
-    for name, fields in closed.items():
-        short = {"trained_epochs": 5} if "trained_epochs" in fields else {"refinement_steps": 3}
-        found[name] = generalise.variant(fields | short)
-    for name, fields in switches.IDEAS.items():
-        found[f"revised, {name}"] = switches.variant(fields | {"epochs": 5})
-    balanced = dict(sigma="spread", al_form="balanced")
-    found["released, spread and balanced"] = dataclasses.replace(RECIPES["released"], **balanced)
+    forms = [form for forms in refinement.FORMS.values() for form in forms]
+    closed = {form: dict(refinement=form, refinement_steps=3) for form in forms}
+    closed["trained votes"] = dict(vote_form="trained", trained_epochs=5)
+    closed["trained embedding"] = dict(trained_embedding=True, trained_epochs=5)
+    found = {name: spectral_ideas.idea_of(CLOSED_FORM, **f) for name, f in closed.items()}
+    noise, balanced = dict(perturbation=True, sigma="spread"), dict(al_weight=0.1)
+    balanced["al_form"] = "balanced"
+    revised = {
+        "perturbation": noise,
+        "anchor learning": balanced,
+        "consistency": dict(cm_weight=0.1),
+        "all three": noise | balanced | dict(cm_weight=0.1),
+    }
+    for name, fields in revised.items():
+        found[f"revised, {name}"] = network_ideas.idea_of(REVISED, epochs=5, **fields)
+    found["released, spread and balanced"] = network_ideas.idea_of(
+        RECIPES["released"], sigma="spread", al_form="balanced"
+    )
     return found
 
 

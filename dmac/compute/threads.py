@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from dmac.recipes import Recipe
-
     _Result = TypeVar("_Result")
 
 #: The environment variable that sets the number of threads of a fit.
@@ -46,44 +44,8 @@ VARIABLE = "DMAC_NUM_THREADS"
 #: Multiplications in an epoch from which on a fit takes all threads that there are.
 LARGE = 5_000_000_000
 
-_fixed: int | None = None
 #: Threads that PyTorch had when `threads_for` took them from it.
 _before: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads before", default=None)
-
-
-def epoch_work(
-    n_samples: int, widths: Sequence[int], n_anchors: int, recipe: Recipe, n_clusters: int
-) -> int:
-    r"""Multiplications of an epoch, about: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`.
-
-    The first sum is that of the encoders, the second that of the distances to the anchors, which
-    in the embedding have the width d for every view :eq:`eq:epoch-operations`.
-
-    Parameters
-    ----------
-    n_samples : int
-    widths : sequence of int
-        Features of the views, :math:`d_a`.
-    n_anchors : int
-    recipe : dmac.recipes.Recipe
-        Its ``components`` bound the widths: :math:`r_a = \min(d_a, \text{components} \cdot c)`.
-    n_clusters : int
-
-    Returns
-    -------
-    int
-    """
-    if recipe.solver == "spectral":  # of two Lloyd steps and of the graph, all sets
-        components = max(1, round(recipe.components * n_clusters))
-        widths = [min(w, components) + min(w, recipe.plain_components) for w in widths]
-        return 3 * n_samples * n_anchors * sum(widths) * recipe.anchor_sets
-    d = recipe.embedding_dim or n_clusters
-    if recipe.components:
-        widths = [min(width, max(1, round(recipe.components * n_clusters))) for width in widths]
-    encoders = sum(recipe.hidden_dim * (width + d) for width in widths)
-    in_views = recipe.anchor_space == "views"
-    distances = n_anchors * (sum(widths) if in_views else len(widths) * d)
-    return n_samples * (encoders + distances)
 
 
 def n_threads(work: int) -> int | None:
@@ -92,12 +54,12 @@ def n_threads(work: int) -> int | None:
     Parameters
     ----------
     work : int
-        Multiplications of an epoch, as `epoch_work` counts them.
+        Multiplications of an epoch, as a solver counts them (:mod:`dmac.solvers.contract`).
 
     Returns
     -------
     int or None
-        That of `exactly` if one is set, else that of the variable ``DMAC_NUM_THREADS``, else 1 for
+        That of the variable ``DMAC_NUM_THREADS``, else 1 for
         work below `LARGE`, else None: as many as PyTorch and BLAS are set to.
 
     Raises
@@ -105,8 +67,6 @@ def n_threads(work: int) -> int | None:
     ValueError
         If the variable is not a whole number of at least 1.
     """
-    if _fixed is not None:
-        return _fixed
     given = os.environ.get(VARIABLE, "").strip()
     if given:
         if not (given.isdecimal() and int(given) >= 1):
@@ -166,7 +126,7 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     list
         In the order of the functions.
     """
-    given = _fixed or os.environ.get(VARIABLE, "").strip()
+    given = os.environ.get(VARIABLE, "").strip()
     number = min(len(functions), int(given or _before.get() or torch.get_num_threads()))
     if number < 2:
         return [function() for function in functions]
@@ -177,21 +137,3 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
             return list(pool.map(lambda function: function(), functions))
     finally:
         torch.set_num_threads(before)
-
-
-@contextlib.contextmanager
-def exactly(number: int) -> Iterator[None]:
-    """Within it fits of this process take so many threads, whatever their size and the variable.
-
-    The experiments use it: rounding depends on the number of threads.
-
-    Parameters
-    ----------
-    number : int
-    """
-    global _fixed
-    before, _fixed = _fixed, number
-    try:
-        yield
-    finally:
-        _fixed = before

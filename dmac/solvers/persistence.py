@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.data.levels import LevelPipeline
-from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord
-from dmac.network import Network
-from dmac.recipes import Recipe
-from dmac.spectral_model import SpectralModel
+from dmac.recipes import BaseRecipe, Recipe, SpectralRecipe
+from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 
 if TYPE_CHECKING:
@@ -30,17 +26,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dmac._types import PathLike
-    from dmac.estimator import DMAC
 
-    _Model = TypeVar("_Model", bound=DMAC)
+    _Estimator = TypeVar("_Estimator")
 
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
-FORMAT = 3
+FORMAT = 4
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
-def save(estimator: DMAC, path: PathLike) -> None:
+def save(estimator: Any, path: PathLike) -> None:
     """Write a fitted estimator into a folder; see :meth:`dmac.DMAC.save`.
 
     Parameters
@@ -68,6 +63,7 @@ def save(estimator: DMAC, path: PathLike) -> None:
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
+    params["kind"] = type(estimator.recipe_).__name__
     params["n_clusters"] = len(estimator.cluster_centers_)
     params["dtype"] = str(estimator.network_.dtype).removeprefix("torch.")
     if not isinstance(params["random_state"], (int, np.integer)):
@@ -87,7 +83,7 @@ def save(estimator: DMAC, path: PathLike) -> None:
     write_tensors(path / NAME, tensors, model)
 
 
-def load(cls: type[_Model], path: PathLike, device: str | None = None) -> _Model:
+def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _Estimator:
     """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`.
 
     Parameters
@@ -125,7 +121,7 @@ def load(cls: type[_Model], path: PathLike, device: str | None = None) -> _Model
 def _check_format(path: Path, model: dict[str, Any]) -> None:
     """Refuse a model that this version cannot read, and say what to do."""
     found = model.get("format")
-    if found == FORMAT:
+    if found in (3, FORMAT):
         return
     if "phase" in model and found is None:
         raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
@@ -139,46 +135,62 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
     )
 
 
+def _recipe(params: dict[str, Any]) -> BaseRecipe:
+    """The recipe of a stored model; format 3 has the fields of both kinds in one."""
+    fields, kind = dict(params.pop("recipe")), params.pop("kind", None)
+    if kind is None:
+        kind = "SpectralRecipe" if fields.pop("solver") == "spectral" else "Recipe"
+        ideas = {"refinement": "none", "trained_epochs": 0, "al_form": "entropy"}
+        changed = {name for name, value in ideas.items() if fields.get(name, value) != value}
+        if fields.get("sigma") == "spread":
+            fields["sigma"] = "relu"
+            changed |= {"sigma"} if kind == "Recipe" and fields["perturbation"] else set()
+        if changed:
+            raise ValueError(
+                f"the model's recipe sets {sorted(changed)}, which this version does not have: "
+                "load it with the version that saved it"
+            )
+        of_kind = SpectralRecipe if kind == "SpectralRecipe" else Recipe
+        known = {field.name for field in dataclasses.fields(of_kind)}
+        fields = {name: value for name, value in fields.items() if name in known}
+    kinds, waiting = {}, [BaseRecipe]
+    while waiting:
+        found = waiting.pop()
+        kinds[found.__name__] = found
+        waiting += found.__subclasses__()
+    if kind not in kinds:
+        raise ValueError(f"the model's recipe is a {kind}: import the module that defines it first")
+    return kinds[kind](**fields)
+
+
 def _restore(
-    cls: type[_Model], model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
-) -> _Model:
-    params = dict(model["params"], recipe=Recipe(**model["params"]["recipe"]))
+    cls: type[_Estimator], model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
+) -> _Estimator:
+    params = dict(model["params"])
+    recipe = _recipe(params)
+    solver = solver_of(recipe)
     if device is not None:
         params["device"] = device
-    estimator = cls(**params)
-    estimator.recipe_ = params["recipe"]
-    estimator.n_anchors_ = model["n_anchors"]
+    estimator: Any = cls(recipe=recipe, **params)
+    estimator.recipe_, estimator.n_anchors_ = recipe, model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
     if names := model.get("feature_names"):
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    spectral = estimator.recipe_.solver == "spectral"
-    kind = LevelPipeline if spectral else ViewPipeline
     estimator.pipelines_ = []
-    for a, numbers in enumerate(model["views"]):
+    empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
+    for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):
         names = [key for key in tensors if key.startswith(f"view.{a}.")]
         arrays = {key.removeprefix(f"view.{a}."): tensors.pop(key).numpy() for key in names}
-        estimator.pipelines_.append(kind.restore(numbers, arrays))
+        estimator.pipelines_.append(type(pipeline).restore(numbers, arrays))
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
         setattr(estimator, name, tensors.pop(name).numpy())
-    device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
-    state = {k.removeprefix("network."): v for k, v in tensors.items()}
-    if spectral:
-        estimator.network_ = SpectralModel.restore(
-            state,
-            estimator.recipe_,
-            estimator.n_clusters,
-            [pipeline.widths_ for pipeline in estimator.pipelines_],
-            [pipeline.spread_ for pipeline in estimator.pipelines_],
-            device,
-            dtype,
-        )
-        return estimator
-    widths = [pipeline.n_features_out_ for pipeline in estimator.pipelines_]
-    network = Network(
-        widths, estimator.n_clusters, estimator.recipe_, generator=torch.Generator()
-    ).to_device(device, dtype)  # the type first: loading would round to the network's own
-    network.load_state_dict(state)
-    estimator.network_ = network
+    estimator.network_ = solver.restore(
+        {k.removeprefix("network."): v for k, v in tensors.items()},
+        estimator.pipelines_,
+        estimator.n_clusters,
+        resolve_device(estimator.device),
+        resolve_dtype(estimator.dtype),
+    )
     return estimator

@@ -1,6 +1,6 @@
 """What a fitted spectral recipe keeps, and how it embeds new samples: the fit, row by row, again.
 
-Chapter 11 of the book derives it; :mod:`dmac.spectral` fits it.
+Chapter 11 of the book derives it; :mod:`dmac.solvers.spectral` fits it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, average, rows_on
-from dmac.blocks import blocks_of
-from dmac.spectral_filter import filtered
-from dmac.trained_map import TrainedMap
-from dmac.votes import ballot, beside, voters
+from dmac.averaged_graph import AnchorSets, average, blocks_of, rows_on
+from dmac.votes import ballot, beside, filtered, voters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, Self, TypeAlias
+    from typing import Any, Self
 
     import numpy.typing as npt
     from torch import Tensor
 
     from dmac._types import Array, Matrix
-    from dmac.blocks import Block
-    from dmac.recipes import Recipe
-
-    #: What a voter has learned.
-    Learned: TypeAlias = Array | TrainedMap | None
+    from dmac.averaged_graph import Block
+    from dmac.recipes import SpectralRecipe
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,7 @@ class Stage:
     ----------
     base : list of AnchorSets or None
         Of every block, without a ballot; None where those of the stage before stand.
-    ballots : list of (list of AnchorSets, numpy.ndarray, dmac.trained_map.TrainedMap or None)
+    ballots : list of (list of AnchorSets, numpy.ndarray or None)
         Of every voter the anchor sets of all blocks, and what it has learned. Empty in the first
         stage.
     values : numpy.ndarray of shape (K,)
@@ -52,7 +46,7 @@ class Stage:
     """
 
     base: list[AnchorSets] | None
-    ballots: list[tuple[list[AnchorSets], Learned]]
+    ballots: list[tuple[list[AnchorSets], Array | None]]
     values: Array
     lift: Array
 
@@ -62,36 +56,33 @@ class SpectralModel:
 
     Parameters
     ----------
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.SpectralRecipe
     n_clusters : int
     widths : list of v tuples of int
         Columns of the levels of every view.
     spreads : list of v floats
     stages : list of Stage
         The first graph, then one for every round of votes that was kept.
-    trained : (dmac.trained_map.TrainedMap, numpy.ndarray) or None
-        The map that embeds in place of the stages, and its Ritz values.
     stabilities : sequence of float
         Markov stability of the labels without votes and with them, on the graph without; one
         number where the recipe has no votes. Kept as it is.
     agreement : array_like of shape (v,)
-        See :func:`dmac.spectral.fit_spectral`. Kept as an array.
+        See :func:`dmac.solvers.spectral.view_agreement`. Kept as an array.
     """
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: SpectralRecipe,
         n_clusters: int,
         widths: Sequence[Sequence[int]],
         spreads: Sequence[float],
         stages: list[Stage],
-        trained: tuple[TrainedMap, Array] | None,
         stabilities: Sequence[float],
         agreement: npt.ArrayLike,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
-        self.stages, self.trained = stages, trained
+        self.stages = stages
         self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
 
     @property
@@ -108,9 +99,6 @@ class SpectralModel:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
         features = Features(views)
-        if self.trained is not None:
-            mapping, ritz = self.trained
-            return torch.as_tensor(filtered(mapping(features[:]), ritz, c, recipe))
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
@@ -133,17 +121,16 @@ class SpectralModel:
             out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
             out |= _sets_state(f"{i}.base", stage.base or [])
             for a, (sets, weight) in enumerate(stage.ballots):
-                out |= _sets_state(f"{i}.{a}", sets) | _weight_state(f"{i}.{a}", weight)
-        if self.trained is not None:
-            mapping, values = self.trained
-            out |= {"trained.values": values} | _weight_state("trained", mapping)
+                out |= _sets_state(f"{i}.{a}", sets)
+                if weight is not None:
+                    out[f"{i}.{a}.weight"] = weight
         return {name: torch.as_tensor(np.ascontiguousarray(value)) for name, value in out.items()}
 
     @classmethod
     def restore(
         cls,
         state: dict[str, Tensor],
-        recipe: Recipe,
+        recipe: SpectralRecipe,
         n_clusters: int,
         widths: Sequence[Sequence[int]],
         spreads: Sequence[float],
@@ -167,17 +154,14 @@ class SpectralModel:
 
         stages = []
         for i in numbered("", ".values"):
-            ballots = [
-                (list(sets(f"{i}.{a}")), _restore_weight(f"{i}.{a}", state))
-                for a in numbered(f"{i}.", ".0.u")
-            ]
+            ballots = []
+            for a in numbered(f"{i}.", ".0.u"):
+                weight = state.get(f"{i}.{a}.weight")
+                ballots.append((list(sets(f"{i}.{a}")), None if weight is None else weight.numpy()))
             values, lift = state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()
             stages.append(Stage(list(sets(f"{i}.base")) or None, ballots, values, lift))
-        trained = None
-        if "trained.values" in state:
-            trained = _restore_weight("trained", state), state["trained.values"].numpy()
         stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
-        return cls(recipe, n_clusters, widths, spreads, stages, trained, stabilities, agreement)
+        return cls(recipe, n_clusters, widths, spreads, stages, stabilities, agreement)
 
 
 class Features:
@@ -206,7 +190,7 @@ def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:
     return (dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks)
 
 
-def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: Recipe) -> Matrix:
+def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralRecipe) -> Matrix:
     pairs = [
         (rows_on(s, block.x, recipe.n_neighbors), block.weight) for s, block in zip(sets, blocks)
     ]
@@ -220,18 +204,3 @@ def _sets_state(name: str, sets: Sequence[AnchorSets]) -> dict[str, Any]:
         if one.widths:
             out[f"{name}.{b}.widths"] = np.asarray(one.widths)
     return out
-
-
-def _weight_state(name: str, weight: Learned) -> dict[str, Array]:
-    if weight is None:
-        return {}
-    if isinstance(weight, TrainedMap):
-        return {f"{name}.{part}": array for part, array in vars(weight).items()}
-    return {f"{name}.weight": weight}
-
-
-def _restore_weight(name: str, state: dict[str, Tensor]) -> Any:
-    parts = [f.name for f in dataclasses.fields(TrainedMap)]
-    if f"{name}.{parts[0]}" in state:
-        return TrainedMap(*(state[f"{name}.{part}"].numpy() for part in parts))
-    return state[f"{name}.weight"].numpy() if f"{name}.weight" in state else None

@@ -1,0 +1,198 @@
+"""What a solver takes, does and leaves: the contract between :class:`dmac.DMAC` and its solvers.
+
+A fit checks the views, prepares them (:mod:`dmac.solvers.preparing`), solves, and puts the samples
+back into their order. Only the solver that a recipe names knows what kind of recipe it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+import torch
+
+from dmac.data.whitening import RowNormalizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dmac._types import Array, Floats, Matrix, PathLike
+    from dmac.recipes import BaseRecipe
+
+#: Called with an epoch's record and a function that embeds the samples as they are now.
+Callback: TypeAlias = Callable[[Any, Callable[[], Any]], object]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Views as a solver takes them, and the way back to the order in which they came.
+
+    Attributes
+    ----------
+    sources : list of v checked views
+        As they came, (n, d_a).
+    pipelines : list of v fitted pipelines
+    views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
+        This process's samples, in the order of the fit.
+    order : numpy.ndarray of shape (n,)
+        The permutation by which the samples were shuffled.
+    device : torch.device
+    dtype : torch.dtype
+    """
+
+    sources: Sequence[Matrix]
+    pipelines: list[Any]
+    views: list[Any]
+    order: Array
+    device: torch.device
+    dtype: torch.dtype
+
+    @property
+    def back(self) -> Array:
+        """Takes rows in the order of the fit to that of ``sources``."""
+        return np.argsort(self.order)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while a solver works.
+
+    Attributes
+    ----------
+    callback : callable or None
+        See :meth:`dmac.DMAC.fit`.
+    checkpoint : (path, int) or None
+        A folder for the state of the fit, and epochs between two writes.
+    """
+
+    callback: Callback | None = None
+    checkpoint: tuple[PathLike, int] | None = None
+
+
+UNWATCHED = Watch()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver leaves, of the samples of all processes, in the order of the fit.
+
+    Attributes
+    ----------
+    labels : numpy.ndarray of shape (n,)
+    z : numpy.ndarray of shape (n, d)
+    anchors : numpy.ndarray of shape (m, d)
+    centers : numpy.ndarray of shape (c, d)
+    model : Model
+    pretrain_history, history : list
+        One record an epoch.
+    """
+
+    labels: Array
+    z: Floats
+    anchors: Floats
+    centers: Floats
+    model: Any
+    pretrain_history: list[Any] = field(default_factory=list)
+    history: list[Any] = field(default_factory=list)
+
+
+class Model(Protocol):
+    """What a fit keeps of its solver: it embeds samples, and can be stored."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+    def embed_new(self, views: Sequence[Any]) -> Tensor:
+        """v prepared views of any number of samples -> Z (n, d), each sample by itself."""
+
+    def state_dict(self) -> Mapping[str, Tensor]:
+        """Tensors by name; `Solver.restore` is the inverse."""
+
+
+class Solver(Protocol):
+    """A way from views to labels; it is made of a recipe."""
+
+    @property
+    def epochs(self) -> Mapping[str, int]:
+        """Lengths of its phases, by the names of their records."""
+
+    @property
+    def stages(self) -> int:
+        """Steps that it announces where it has no epochs."""
+
+    def check(self, n_samples: int, n_clusters: int) -> int:
+        """Refuse sizes that do not fit; return m."""
+
+    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
+        """Multiplications of an epoch, about, for the choice of threads."""
+
+    def pipelines(self, n_views: int, n_clusters: int) -> list[Any]:
+        """An unfitted pipeline for every view."""
+
+    def solve(
+        self,
+        prepared: Prepared,
+        n_clusters: int,
+        n_anchors: int,
+        generator: torch.Generator,
+        watch: Watch,
+    ) -> Outcome:
+        """From prepared views to labels; ``generator``, on the CPU, draws all that is random."""
+
+    def restore(
+        self,
+        state: dict[str, Tensor],
+        pipelines: list[Any],
+        n_clusters: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> Model:
+        """A model from its `Model.state_dict` and the fitted pipelines of its views."""
+
+
+def solver_of(recipe: BaseRecipe) -> Solver:
+    """The solver that a recipe names, made of it."""
+    module, name = recipe.solver.split(":")
+    return getattr(importlib.import_module(module), name)(recipe)
+
+
+def check_clusters(n_samples: int, n_clusters: object) -> None:
+    """Refuse a number of clusters that is none, or more than the samples."""
+    c = n_clusters
+    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
+        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
+    if c < 2:
+        raise ValueError(f"n_clusters is {c}, it must be at least 2")
+    if n_samples < c:
+        raise ValueError(f"n_clusters is {c}, but there are only {n_samples} samples")
+
+
+def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:
+    """Refuse m anchors that are more than the samples, or too few for k neighbours."""
+    n, m, k = n_samples, n_anchors, n_neighbors
+    if m > n:
+        raise ValueError(f"n_anchors is {m}, but there are only {n} samples")
+    if m < k + 1:
+        ways = []
+        if m >= 2:
+            ways.append(f"n_neighbors to at most {m - 1}")
+        if k + 1 <= n:
+            ways.append(f"n_anchors to at least {k + 1}")
+        advice = " or ".join(ways) or f"n_anchors to {n} and n_neighbors to at most {n - 1}"
+        raise ValueError(
+            f"{m} anchor{'s are' if m > 1 else ' is'} too few for {k} neighbours (k + 1 <= m): "
+            f"set {advice} in the recipe"
+        )
+
+
+def final_rows(z: Array, recipe: BaseRecipe) -> Floats:
+    """What the final k-means sees of an embedding (n, d): float64, of unit length if asked for."""
+    z = z.astype(np.float64)
+    return RowNormalizer.with_floor(1e-9).transform(z) if recipe.final_unit_rows else z

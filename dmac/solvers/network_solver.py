@@ -1,0 +1,297 @@
+"""The solver of :class:`dmac.recipes.Recipe`: a network is pre-trained, trained, and clustered.
+
+Chapter 8 of the book walks through the algorithm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+
+from dmac.anchors import n_anchors_for
+from dmac.compute import parallel
+from dmac.compute.checkpoint import Checkpoint, Progress
+from dmac.compute.interruption import deferred
+from dmac.compute.kmeans import kmeans
+from dmac.data.digest import digest
+from dmac.data.pipeline import ViewPipeline
+from dmac.embedding import PretrainRecord, pretrain
+from dmac.network import Network
+from dmac.solvers.contract import (
+    UNWATCHED,
+    Outcome,
+    check_anchors,
+    check_clusters,
+    final_rows,
+)
+from dmac.training import EpochRecord, anchor_source, neighbors_at, train
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from torch import Tensor
+
+    from dmac._types import Array
+    from dmac.compute.streaming import PreparedView
+    from dmac.recipes import Recipe
+    from dmac.sampling import AnchorSource
+    from dmac.solvers.contract import Prepared, Watch
+
+
+class NetworkSolver:
+    """Encoders that are trained on the joint loss :eq:`eq:joint-loss`, and k-means on the last Z.
+
+    Parameters
+    ----------
+    recipe : dmac.recipes.Recipe
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+
+    @property
+    def epochs(self) -> dict[str, int]:
+        """Of both phases, by the names of their records."""
+        return {"PretrainRecord": self.recipe.pretrain_epochs, "EpochRecord": self.recipe.epochs}
+
+    stages = 0
+
+    def check(self, n_samples: int, n_clusters: int) -> int:
+        """Check c, d, m and k against n samples; return m."""
+        recipe, n, c = self.recipe, n_samples, n_clusters
+        check_clusters(n, c)
+        d = c if recipe.embedding_dim is None else recipe.embedding_dim
+        if recipe.orthonormal and d > n:
+            raise ValueError(
+                f"embedding_dim is {d}, but {n} samples have no {d} orthogonal columns: "
+                f"set it to at most {n} in the recipe, or orthonormal to False"
+            )
+        m = recipe.n_anchors
+        if m is None:
+            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+        epochs = range(1, max(recipe.epochs, 1) + 1)
+        check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
+        return m
+
+    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
+        r"""Multiplications of an epoch: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`, about.
+
+        The first sum is that of the encoders, the second that of the distances to the anchors,
+        which in the embedding have the width d for every view :eq:`eq:epoch-operations`.
+        """
+        recipe = self.recipe
+        d = recipe.embedding_dim or n_clusters
+        if recipe.components:
+            widths = [min(width, max(1, round(recipe.components * n_clusters))) for width in widths]
+        encoders = sum(recipe.hidden_dim * (width + d) for width in widths)
+        in_views = recipe.anchor_space == "views"
+        distances = n_anchors * (sum(widths) if in_views else len(widths) * d)
+        return n_samples * (encoders + distances)
+
+    def pipelines(self, n_views: int, n_clusters: int) -> list[ViewPipeline]:
+        """One a view, whitened to so many directions as the recipe says."""
+        recipe = self.recipe
+        width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
+        return [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in range(n_views)]
+
+    def network(
+        self, widths: Sequence[int], n_clusters: int, generator: torch.Generator
+    ) -> Network:
+        """The network for views of some widths, its weights drawn."""
+        return Network(widths, n_clusters, self.recipe, generator=generator)
+
+    def source(
+        self,
+        network: Network,
+        views: Sequence[PreparedView],
+        n_anchors: int,
+        generator: torch.Generator,
+    ) -> AnchorSource:
+        """What draws the anchors and graphs of an epoch."""
+        return anchor_source(network, views, n_anchors, self.recipe, generator)
+
+    def pretrain(
+        self,
+        network: Network,
+        views: Sequence[PreparedView],
+        progress: Progress,
+        log: list[PretrainRecord],
+    ) -> Iterator[PretrainRecord]:
+        """Train encoders and decoders in place; ``log`` has the records of what was done before."""
+        return pretrain(
+            network.encoders,
+            network.decoders,
+            views,
+            epochs=self.recipe.pretrain_epochs,
+            lr=self.recipe.pretrain_lr,
+            normalize=self.recipe.normalize_embedding,
+            progress=progress,
+        )
+
+    def solve(
+        self,
+        prepared: Prepared,
+        n_clusters: int,
+        n_anchors: int,
+        generator: torch.Generator,
+        watch: Watch = UNWATCHED,
+    ) -> Outcome:
+        """Pre-train, train and cluster; see :meth:`dmac.DMAC.fit`.
+
+        Raises
+        ------
+        FloatingPointError
+            If a loss or the embedding stops being finite.
+        KeyboardInterrupt
+            If Ctrl-C was pressed in a fit with a checkpoint: it is written before.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If Ctrl-C was pressed in a fit without one: it ends after the epoch that was running.
+        """
+        recipe, views = self.recipe, prepared.views
+        widths = [pipeline.n_features_out_ for pipeline in prepared.pipelines]
+        network = self.network(widths, n_clusters, generator)
+        network.to_device(prepared.device, prepared.dtype).store_for(views)
+        source = self.source(network, views, n_anchors, generator)
+
+        def embed() -> Array:
+            with torch.no_grad():
+                return parallel.gather(network.embed(views)[1]).cpu().numpy()
+
+        state = _State(network, source, generator)
+        file = None
+        if watch.checkpoint is not None:
+            file = Checkpoint(*watch.checkpoint, self._identity(prepared, n_clusters, generator))
+            state.resume(file.load(), recipe)
+        (before, now), (log, history) = state.progress, state.histories
+        phases = (
+            self.pretrain(network, views, before, log),
+            train(network, views, n_clusters, source, recipe, now, history),
+        )
+        lengths = recipe.pretrain_epochs, recipe.epochs
+        with torch.enable_grad(), deferred() as request:  # whatever the caller has switched off
+            for record in state.run(phases, lengths, file):
+                if watch.callback is not None:
+                    watch.callback(record, lambda: embed()[prepared.back])
+                if request.made and not state.is_done(lengths):
+                    _interrupt(state, lengths, file)
+                    break
+
+        z = embed()
+        if not np.isfinite(z).all():
+            raise FloatingPointError("the embedding is not finite at the last epoch: lower the lr")
+        with torch.no_grad():
+            mine = torch.as_tensor(z[parallel.my_rows(len(z))], device=prepared.device)
+            anchors = source.anchors(mine).cpu().numpy()
+        network.store_factor(views)
+        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        last = kmeans(final_rows(z, recipe), n_clusters, seed, n_init=recipe.final_n_init)
+        return Outcome(last.labels_, z, anchors, last.cluster_centers_, network, *state.histories)
+
+    def restore(
+        self,
+        state: dict[str, Tensor],
+        pipelines: list[ViewPipeline],
+        n_clusters: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> Network:
+        """A network with stored weights."""
+        widths = [pipeline.n_features_out_ for pipeline in pipelines]
+        network = self.network(widths, n_clusters, torch.Generator())
+        network.to_device(device, dtype)  # first: loading would round to the network's own type
+        network.load_state_dict(state)
+        return network
+
+    def _identity(
+        self, prepared: Prepared, n_clusters: int, generator: torch.Generator
+    ) -> dict[str, Any]:
+        """What a fit that goes on from a checkpoint has in common with the one that wrote it."""
+        return {
+            "recipe": dataclasses.asdict(self.recipe),
+            "n_clusters": int(n_clusters),
+            "seed": generator.initial_seed(),
+            "shapes": [list(x.shape) for x in prepared.sources],
+            "data": digest(prepared.sources),
+            "dtype": str(prepared.dtype),
+        }
+
+
+def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None) -> None:
+    """Ctrl-C was pressed: keep the state and stop, or say that the fit ends here."""
+    phase = state.phase
+    done = f"epoch {state.progress[phase].epoch} of {lengths[phase]}"
+    where = f"{'training' if phase else 'pre-training'} {done}"
+    if file:
+        state.write(file)
+        raise KeyboardInterrupt(
+            f"interrupted after {where}: the same call goes on from {file.path}"
+        )
+    warnings.warn(
+        f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= "
+        "can go on where it was",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+class _State:
+    """What changes in the course of a fit, and what a checkpoint holds of it.
+
+    There are two phases, pre-training and training, each with its records and its progress.
+    """
+
+    def __init__(self, network: Network, source: AnchorSource, generator: torch.Generator) -> None:
+        self.network, self.source, self.generator = network, source, generator
+        self.histories: tuple[list[Any], list[Any]] = ([], [])
+        self.progress = [Progress(), Progress()]
+        self.phase = 0
+
+    def resume(self, stored: dict[str, Any] | None, recipe: Recipe) -> None:
+        """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
+        if stored is None:
+            return
+        like = next(self.network.parameters())
+        self.network.load_state_dict(stored["network"])
+        self.network.to_device(like.device, like.dtype)
+        self.generator.set_state(stored["generator"])
+        self.source.restore({k: v.to(like.device) for k, v in stored["source"].items()})
+        kinds = PretrainRecord, EpochRecord
+        for history, kind, records in zip(self.histories, kinds, stored["histories"]):
+            history.extend(kind(**record) for record in records)
+        self.progress[stored["phase"]] = stored["progress"]
+        if stored["phase"] == 1:
+            self.progress[0] = Progress(recipe.pretrain_epochs)
+
+    def run(
+        self,
+        phases: tuple[Iterable[Any], Iterable[Any]],
+        lengths: tuple[int, int],
+        file: Checkpoint | None = None,
+    ) -> Iterator[Any]:
+        """Run both phases, keep and yield their records, and write checkpoints on the way."""
+        for phase, (records, history) in enumerate(zip(phases, self.histories)):
+            for record in records:
+                history.append(record)
+                self.phase = phase
+                if file and (record.epoch % file.every == 0 or record.epoch == lengths[phase]):
+                    self.write(file)
+                yield record
+
+    def write(self, file: Checkpoint) -> None:
+        """Write a checkpoint of the last epoch that was done."""
+        parts = self.network, self.generator, self.source, self.histories
+        file.save(self.phase, self.progress[self.phase], *parts)
+
+    def is_done(self, lengths: tuple[int, int]) -> bool:
+        """Whether the last epoch of all was done."""
+        last = max((phase for phase in (0, 1) if lengths[phase]), default=0)
+        return self.phase == last and self.progress[last].epoch >= lengths[last]

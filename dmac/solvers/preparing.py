@@ -1,0 +1,102 @@
+"""From checked views to what a solver takes: shuffled, through their pipelines, on the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from dmac.compute import parallel
+from dmac.compute.layers import view_tensor
+from dmac.compute.progress_bar import announce
+from dmac.compute.streaming import StreamedView
+from dmac.data.disk import StreamedArray
+from dmac.data.pipeline import ViewPipeline
+from dmac.solvers.contract import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from dmac._types import Array, Matrix
+    from dmac.compute.streaming import PreparedView
+
+
+def shuffled(n_samples: int, generator: torch.Generator) -> Array:
+    """A random order of the samples, so that nothing can be learned from that of a file: (n,)."""
+    return torch.randperm(n_samples, generator=generator).numpy()
+
+
+def prepare(
+    views: Sequence[Matrix],
+    pipelines: list[Any],
+    order: Array,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Prepared:
+    """Fit the views' pipelines; what they give goes to the device, in the fit's order.
+
+    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the samples.
+
+    Parameters
+    ----------
+    views : list of v checked views
+    pipelines : list of v pipelines
+        Fitted here.
+    order : numpy.ndarray of shape (n,)
+        A permutation of the samples.
+    device : torch.device
+    dtype : torch.dtype
+
+    Returns
+    -------
+    Prepared
+    """
+    streams = any(isinstance(x, StreamedArray) for x in views)
+    whole = parallel.shards() is not None or any(
+        not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
+    )
+    take = _in_blocks if streams and not whole else _whole
+    prepared = []
+    for a, (pipeline, x) in enumerate(zip(pipelines, views), 1):
+        announce(f"view {a}")
+        prepared.append(take(pipeline, x, order, device, dtype))
+    return Prepared(views, pipelines, prepared, order, device, dtype)
+
+
+def _whole(
+    pipeline: Any, x: Matrix, order: Array, device: torch.device, dtype: torch.dtype
+) -> PreparedView:
+    """Fit a view's pipeline and move this process's samples, in the fit's order, to the device.
+
+    The pipeline is fitted on all samples in every process: from disk that is a few passes.
+    """
+    rows = parallel.my_rows(x.shape[0])
+    if not isinstance(x, StreamedArray):
+        return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
+    whitened = pipeline.fit_streamed(x)
+    if whitened is not None:
+        return view_tensor(whitened[order[rows]], dtype, device)
+    out = torch.empty(rows.stop - rows.start, x.shape[1], dtype=dtype)
+    place = np.full(x.shape[0], -1)
+    place[order[rows]] = np.arange(len(out))
+    for part in x.slices():
+        mine = place[part] >= 0
+        if mine.any():
+            found = pipeline.transform(x.read(part)[mine])
+            out[place[part][mine]] = torch.as_tensor(found, dtype=dtype)
+    return out.to(device)
+
+
+def _in_blocks(
+    pipeline: Any, x: Matrix, order: Array, device: torch.device, dtype: torch.dtype
+) -> PreparedView:
+    """A view in blocks in the order of the disk, as all are as soon as one is there."""
+    if isinstance(x, StreamedArray):
+        pipeline.fit_streamed(x)
+        return StreamedView(
+            lambda rows: pipeline.transform(x.read(rows)), x.shape, order, dtype, device
+        )
+    x = pipeline.fit_transform(x)
+    return StreamedView(lambda rows: x[rows], x.shape, order, dtype, device)

@@ -1,0 +1,236 @@
+"""The solver of :class:`dmac.recipes.SpectralRecipe`: averaged graphs, a filter, guarded votes.
+
+Chapter 11 of the book derives the recipe, chapter 15 measures it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from dmac.anchors import n_anchors_for
+from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs
+from dmac.compute import parallel
+from dmac.compute.kmeans import kmeans
+from dmac.compute.progress_bar import announce
+from dmac.data.levels import LevelPipeline
+from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
+from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
+from dmac.votes import ballot, filtered, learned_map, markov_stability, n_columns, voters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from sklearn.cluster import KMeans
+    from torch import Tensor
+
+    from dmac._types import Array, Matrix
+    from dmac.averaged_graph import Block
+    from dmac.recipes import SpectralRecipe
+    from dmac.solvers.contract import Prepared, Watch
+
+
+class SpectralSolver:
+    """Eigenvectors of the views' averaged graph, weighed by a filter, then k-means; no epochs.
+
+    Parameters
+    ----------
+    recipe : dmac.recipes.SpectralRecipe
+    """
+
+    epochs: dict[str, int] = {"PretrainRecord": 0, "EpochRecord": 0}  # noqa: RUF012
+
+    def __init__(self, recipe: SpectralRecipe) -> None:
+        self.recipe = recipe
+
+    @property
+    def stages(self) -> int:
+        """Graphs, eigenvectors and every round of votes."""
+        return 2 + self.recipe.vote_rounds
+
+    def check(self, n_samples: int, n_clusters: int) -> int:
+        """Check c, m and k against n samples; return m."""
+        recipe, n, c = self.recipe, n_samples, n_clusters
+        check_clusters(n, c)
+        m = recipe.n_anchors
+        if m is None:
+            m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+        check_anchors(n, m, recipe.n_neighbors)
+        return m
+
+    def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
+        """Multiplications of two Lloyd steps and of the graph, all sets."""
+        recipe = self.recipe
+        components = max(1, round(recipe.components * n_clusters))
+        widths = [min(w, components) + min(w, recipe.plain_components) for w in widths]
+        return 3 * n_samples * n_anchors * sum(widths) * recipe.anchor_sets
+
+    def pipelines(self, n_views: int, n_clusters: int) -> list[LevelPipeline]:
+        """One a view, with the levels of the recipe."""
+        recipe = self.recipe
+        width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
+        return [
+            LevelPipeline(
+                recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
+            )
+            for _ in range(n_views)
+        ]
+
+    def solve(
+        self,
+        prepared: Prepared,
+        n_clusters: int,
+        n_anchors: int,
+        generator: torch.Generator,
+        watch: Watch = UNWATCHED,
+    ) -> Outcome:
+        r"""Cluster prepared views by the eigenvectors of their averaged graph.
+
+        1. Anchor sets in every block, and the averaged graph G (:mod:`dmac.averaged_graph`).
+        2. The leading eigenvectors of G, weighed by the filter; unit rows; k-means.
+        3. Rounds of votes (:mod:`dmac.votes`): graphs of the blocks with a ballot beside them join
+           G in equal parts, and step 2 is done again on that.
+        4. The guard: labels with votes are taken if their Markov stability on G is at least
+           ``guard`` times that of the labels without.
+        """
+        recipe, views, c = self.recipe, prepared.views, n_clusters
+        widths = [pipeline.widths_ for pipeline in prepared.pipelines]
+        spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
+        blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
+        weights = [block.weight for block in blocks]
+        count = n_columns(parallel.count(len(views[0])), c, recipe)
+
+        announce("graphs")
+        sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
+        graph = first = AveragedGraph(factors, weights)
+        announce("eigenvectors")
+        values, lift = graph.eigenpairs(count)
+        u = graph.rows @ lift
+        stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
+        agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
+        del factors
+        for i in range(recipe.vote_rounds):
+            announce(f"votes {i + 1}")
+            ballots, voted = [], [first.rows]
+            for voter in voters(recipe):
+                learned = None
+                if voter == "learned":
+                    learned = learned_map(Features(views), graph, c, recipe.vote_ridge)
+                rows = ballot(voter, u, values, Features(views), learned, c, recipe)
+                beside = with_ballot(blocks, rows)
+                sets, votes = draw_graphs(beside, v, recipe, n_anchors, generator, voting=True)
+                ballots.append((sets, learned))
+                voted.append(average(votes, weights))
+                del votes  # a graph takes some kilobytes a sample
+            graph = AveragedGraph(voted, [1] * len(voted))
+            values, lift = graph.eigenpairs(count)
+            u = graph.rows @ lift
+            stages.append(Stage(None, ballots, values, lift))
+        if recipe.vote_rounds:
+            found.append(self.cluster(u, values, c, generator))
+        taken, stabilities = self.guard(first, found)
+        model = SpectralModel(
+            recipe, c, widths, spreads, stages if taken else stages[:1], stabilities, agreement
+        )
+        return self.outcome(model, first, found[taken], prepared)
+
+    def cluster(
+        self, u: Array, values: Array, n_clusters: int, generator: torch.Generator
+    ) -> tuple[Array, KMeans]:
+        """Filtered rows (n, K) of all processes, and their k-means."""
+        z = filtered(u, values, n_clusters, self.recipe)
+        z = parallel.gather(torch.as_tensor(z)).numpy()
+        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        return z, kmeans(z, n_clusters, seed, n_init=self.recipe.final_n_init)
+
+    def guard(
+        self, graph: AveragedGraph, found: Sequence[tuple[Array, KMeans]]
+    ) -> tuple[int, list[float]]:
+        """Which outcome is taken, that without votes (0) or the last; and how stable each is.
+
+        ``graph`` is the one without votes.
+        """
+        mine = parallel.my_rows(len(found[0][0]))
+        time = self.recipe.guard_time
+        stable = [markov_stability(graph, last.labels_[mine], time) for _, last in found]
+        return int(len(found) > 1 and stable[-1] >= self.recipe.guard * stable[0]), stable
+
+    def outcome(
+        self,
+        model: SpectralModel,
+        graph: AveragedGraph,
+        found: tuple[Array, KMeans],
+        prepared: Prepared,
+    ) -> Outcome:
+        """What is left of the outcome that was taken; anchors are those of the first set."""
+        z, last = found
+        m = (model.stages[0].base or [])[0].u.shape[1]  # fewer where many samples lack a view
+        anchors = _anchor_means(graph, z[parallel.my_rows(len(z))], m)
+        kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
+        parts = z.astype(kind), anchors.astype(kind), last.cluster_centers_
+        return Outcome(last.labels_, *parts, model)
+
+    def restore(
+        self,
+        state: dict[str, Tensor],
+        pipelines: list[LevelPipeline],
+        n_clusters: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> SpectralModel:
+        """A model from what it stored."""
+        widths = [pipeline.widths_ for pipeline in pipelines]
+        spreads = [pipeline.spread_ for pipeline in pipelines]
+        return SpectralModel.restore(state, self.recipe, n_clusters, widths, spreads, device, dtype)
+
+
+def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:
+    """Means of the samples of the first anchor set: (n, K) -> (m, K)."""
+    columns = graph.rows[:, :m].T
+    sums = columns @ np.column_stack([z, np.ones(len(z))])
+    sums = parallel.total(torch.as_tensor(sums)).numpy()
+    return sums[:, :-1] / np.maximum(sums[:, -1:], np.finfo(float).tiny)
+
+
+def view_agreement(
+    u: Array, graph: AveragedGraph, factors: Sequence[Matrix], blocks: Sequence[Block], n_views: int
+) -> Array:
+    r"""How well each view's own graphs support eigenvectors of all; nan without blocks of its own.
+
+    It is :math:`\mathrm{Tr}(U^T G_a U) / (c - 1)` over the leading c eigenvectors but the constant
+    one, with :math:`G_a` the average of the graphs of view a: 1 where its graph supports them
+    fully. A view answers for the samples that it has.
+
+    Parameters
+    ----------
+    u : numpy.ndarray of shape (n, q)
+        Eigenvectors times the roots of the shares.
+    graph : dmac.averaged_graph.AveragedGraph
+        Theirs.
+    factors : list of scipy.sparse.csr_matrix
+        Of the blocks.
+    blocks : list of dmac.averaged_graph.Block
+    n_views : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (v,)
+    """
+    y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
+    found = np.zeros((n_views, 2))
+    for block, factor in zip(blocks, factors):
+        if block.joint:
+            continue
+        own = AveragedGraph([factor], [1])
+        sums: Any = np.vstack([own.shares @ y, own.shares.sum() * np.ones(y.shape[1])])
+        sums = parallel.total(torch.as_tensor(sums)).numpy()
+        y_own = y - np.divide(sums[0], sums[1], out=np.zeros_like(sums[0]), where=sums[1] > 0)
+        whole: Any = own.shares @ (y_own**2).sum(1)
+        whole = float(parallel.total(torch.as_tensor(whole)))
+        squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
+        found[int(block.name.split()[1])] += squares / max(whole, 1e-300), 1
+    with np.errstate(invalid="ignore"):
+        return found[:, 0] / found[:, 1]

@@ -1,0 +1,1 @@
+"""What was tried and gained nothing, runnable: subclasses of recipes and solvers."""
