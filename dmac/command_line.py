@@ -132,7 +132,9 @@ def fit(
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
-    if len(estimator.history_) < estimator.recipe_.epochs:  # what there is was kept
+    from dmac.solvers.contract import solver_of
+
+    if len(estimator.history_) < solver_of(estimator.recipe_).epochs["EpochRecord"]:  # what there is was kept
         return INTERRUPTED
     return None
 
@@ -183,7 +185,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 def _is_model(path: str) -> bool:
     if not Path(path).is_dir():
         return False
-    from dmac.persistence import NAME
+    from dmac.solvers.persistence import NAME
 
     return (Path(path) / NAME).is_file()
 

@@ -128,7 +128,7 @@ def ballot(
     """
     if voter == "filtered":
         return recipe.vote_weight * filtered(u, values, c, recipe)
-    if voter == "learned":
+    if voter == "learned" and weight is not None:
         parts = (features[rows] for rows in _row_blocks(len(features)))
         found = [f @ weight[:-1] + weight[-1] for f in parts]
         return recipe.vote_weight * unit_rows(np.concatenate(found))

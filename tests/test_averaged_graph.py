@@ -1,13 +1,25 @@
 """The averaged graph against its dense definition, and its eigenvectors against LAPACK's."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from dmac import averaged_graph
 from dmac.anchor_graph import anchor_graph
-from dmac.averaged_graph import AveragedGraph, average, draw_sets, rows_on
+from dmac.averaged_graph import (
+    AveragedGraph,
+    average,
+    blocks_of,
+    draw_graphs,
+    draw_sets,
+    level_names,
+    n_sets,
+    rows_on,
+)
 from dmac.compute.distances import squared_distances
+from dmac.recipes import CLOSED_FORM
 
 M, K = 12, 3
 
@@ -176,3 +188,89 @@ def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, limi
 
 def _unexpected(*args, **kwargs):
     pytest.fail("an eigenproblem was solved")
+
+
+WIDTHS = [(2, 3), (1, 4), (2, 2)]
+SPREADS = [0.9, 0.3, 0.6]
+
+
+def block_views(generator):
+    return [torch.randn(7, sum(w), generator=generator) for w in WIDTHS]
+
+
+def recipe(**changes):
+    return dataclasses.replace(CLOSED_FORM, **changes)
+
+
+def test_all_blocks_in_order(generator):
+    x = block_views(generator)
+    blocks = blocks_of(x, WIDTHS, SPREADS, recipe())
+    names = ["whitened", "whitened 0", "whitened 1", "whitened 2"]
+    assert [b.name for b in blocks] == names + [n.replace("whitened", "plain") for n in names]
+    assert [b.joint for b in blocks] == 2 * [True, False, False, False]
+    torch.testing.assert_close(blocks[2].x, x[1][:, :1])
+    torch.testing.assert_close(blocks[7].x, x[2][:, 2:])
+
+
+def test_joint_distance_is_the_mean_of_the_block_views(generator):
+    x = block_views(generator)
+    blocks = blocks_of(x, WIDTHS, SPREADS, recipe())
+    for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
+        d2 = torch.cdist(joint.x, joint.x) ** 2
+        mean = sum(torch.cdist(b.x, b.x) ** 2 for b in own) / 3
+        torch.testing.assert_close(d2, mean)
+
+
+def test_weights(generator):
+    blocks = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe())
+    expected = [1, 1 / 3, 1 / 3, 1 / 3, 0.6, 0.3, 0.1, 0.2]
+    assert [b.weight for b in blocks] == pytest.approx(expected)
+    equal = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe(level_weight="equal"))
+    assert [b.weight for b in equal] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_kinds_can_be_left_out(generator):
+    x = block_views(generator)
+    joint = blocks_of(x, WIDTHS, SPREADS, recipe(blocks="joint"))
+    assert [b.name for b in joint] == ["whitened", "plain"]
+    own = blocks_of(x, WIDTHS, SPREADS, recipe(blocks="views"))
+    assert len(own) == 6 and not any(b.joint for b in own)
+    for level in ("whitened", "plain"):
+        one = recipe(levels=level)
+        assert level_names(one) == (level,)
+        widths = [(sum(w),) for w in WIDTHS]
+        assert blocks_of(x, widths, SPREADS, one)[0].name == level
+
+
+def test_one_view_is_the_joint_block(generator):
+    x = block_views(generator)[:1]
+    for blocks in ("joint", "views", "both"):
+        found = blocks_of(x, WIDTHS[:1], SPREADS[:1], recipe(blocks=blocks))
+        assert [(b.name, b.joint) for b in found] == [("whitened", True), ("plain", True)]
+        torch.testing.assert_close(found[0].x, x[0][:, :2])
+
+
+def test_numbers_of_sets():
+    class Joint:
+        joint = True
+
+    class One:
+        joint = False
+
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=12)
+    assert [n_sets(Joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
+    assert [n_sets(One, 3, recipe, voting) for voting in (False, True)] == [4, 2]
+    assert [n_sets(One, 12, recipe, voting) for voting in (False, True)] == [2, 1]
+
+
+def test_blocks_side_by_side_are_those_one_after_the_other(generator, monkeypatch):
+    blocks = blocks_of([torch.randn(60, sum(w)) for w in WIDTHS], WIDTHS, SPREADS, recipe())
+    found = []
+    for limit in (2**24, 60 * 5, 0):  # none is large, some are, all are
+        monkeypatch.setattr(averaged_graph, "SIDE_BY_SIDE", limit)
+        drawn = draw_graphs(blocks, 3, recipe(), 20, torch.Generator().manual_seed(2))
+        found.append(drawn)
+    for sets, factors in found[1:]:
+        for one, other in zip(found[0][0], sets):
+            torch.testing.assert_close(one.u, other.u, rtol=0, atol=0)
+        assert all((one != other).nnz == 0 for one, other in zip(found[0][1], factors))

@@ -6,36 +6,19 @@ import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc
 
-from dmac.recipes import _REFINEMENTS, PUBLISHED, RELEASED, Recipe, get_recipe
-from dmac.refinement import FORMS
-
-#: Fields of the spectral solver, which has no meaning where a network is trained.
-SPECTRAL = dict(
-    levels="both",
-    plain_components=128,
-    blocks="both",
-    level_weight="spread",
-    filter="resolvent",
-    filter_power=2.0,
-    filter_offset=0.5,
-    filter_factor=3.0,
-    filter_extra=50,
-    vote_rounds=0,
-    vote_form="both",
-    vote_ridge=0.1,
-    guard=0.0,
-    guard_time=4,
-    trained_epochs=0,
-    trained_embedding=False,
-    refinement="none",
-    refinement_steps=10,
+from dmac.recipes import (
+    CLOSED_FORM,
+    PUBLISHED,
+    RELEASED,
+    Recipe,
+    SpectralRecipe,
+    get_recipe,
 )
 
 
 def test_the_released_choices():
     # The choices of the authors' implementation, field by field.
-    assert dataclasses.asdict(RELEASED) == SPECTRAL | dict(
-        solver="network",
+    assert dataclasses.asdict(RELEASED) == dict(
         name="released",
         root=False,
         components=0.0,
@@ -72,7 +55,6 @@ def test_the_released_choices():
         detach_graph=False,
         agcn_dim=16,
         mutual_information="per_row",
-        al_form="entropy",
         sp_form="trace",
         al_weight=1.0,
         cm_weight=1e3,
@@ -161,7 +143,6 @@ def test_recipes_cannot_be_changed_in_place():
         ("vote_weight", -1),
         ("vote_share", -0.1),
         ("vote_share", 2),
-        ("al_form", "balance"),
     ],
 )
 def test_fields_out_of_range_are_refused_by_name(field, value):
@@ -177,22 +158,20 @@ def test_closed_form_start_needs_components_and_anchors_in_the_views():
     assert Recipe("x", closed_form_start=True, components=1, anchor_space="views").components == 1
 
 
-def test_what_is_trained_after_the_eigenvectors_needs_its_numbers():
-    for changes in (dict(vote_form="trained"), dict(trained_embedding=True)):
-        with pytest.raises(ValueError, match="trained_epochs is 0, but a map is to be trained"):
-            Recipe("x", **changes)
-        assert Recipe("x", trained_epochs=3, **changes).trained_epochs == 3
-    with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
-        Recipe("x", refinement="prediction")
-    assert Recipe("x", refinement="prediction", vote_rounds=1).vote_rounds == 1
+def test_fields_of_the_other_kind_are_refused():
+    for recipe, field in ((CLOSED_FORM, "epochs"), (RELEASED, "vote_rounds")):
+        with pytest.raises(TypeError, match=field):
+            dataclasses.replace(recipe, **{field: 3})
+
+
+def test_the_guard_walks_an_even_number_of_steps():
+    with pytest.raises(ValueError, match="guard_time is 3, it must be even"):
+        dataclasses.replace(CLOSED_FORM, guard_time=3)
 
 
 def test_every_field_is_checked():
     # A value of a wrong type for every field; a field that no rule names would take it.
-    for field in dataclasses.fields(Recipe):
-        with pytest.raises(ValueError, match=f"recipe field {field.name} "):
-            Recipe(**{"name": "x", field.name: [1]})
-
-
-def test_the_refinements_are_those_that_there_are():
-    assert [form for forms in FORMS.values() for form in forms] == list(_REFINEMENTS)
+    for kind in (Recipe, SpectralRecipe):
+        for field in dataclasses.fields(kind):
+            with pytest.raises(ValueError, match=f"recipe field {field.name} "):
+                kind(**{"name": "x", field.name: [1]})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dmac.compute import parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 _active: ProgressBar | None = None
@@ -29,7 +29,7 @@ class ProgressBar:
         Epochs of every kind of record, by the name of its class.
     """
 
-    def __init__(self, n_stages: int, lengths: dict[str, int]) -> None:
+    def __init__(self, n_stages: int, lengths: Mapping[str, int]) -> None:
         self._lengths = lengths
         self._kind: str | None = None
         self._bar = _bar(total=n_stages, desc="preparing", unit="stage")
@@ -70,7 +70,7 @@ def _bar(**given: Any) -> Any:
 
 
 @contextlib.contextmanager
-def shown(verbose: bool, n_stages: int, lengths: dict[str, int]) -> Iterator[ProgressBar | None]:
+def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[ProgressBar | None]:
     """Within it, a fit shows how far it is, if ``verbose``.
 
     Of a sharded fit the first process shows it.

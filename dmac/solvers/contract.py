@@ -163,14 +163,14 @@ def solver_of(recipe: BaseRecipe) -> Solver:
     return getattr(importlib.import_module(module), name)(recipe)
 
 
-def check_clusters(n_samples: int, n_clusters: object) -> None:
+def check_clusters(n_samples: int, n_clusters: Any) -> None:
     """Refuse a number of clusters that is none, or more than the samples."""
     c = n_clusters
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
         raise ValueError(f"n_clusters is {c!r}, it must be an integer")
     if c < 2:
         raise ValueError(f"n_clusters is {c}, it must be at least 2")
-    if n_samples < c:
+    if n_samples < int(c):
         raise ValueError(f"n_clusters is {c}, but there are only {n_samples} samples")
 
 

@@ -171,7 +171,8 @@ def _restore(
     solver = solver_of(recipe)
     if device is not None:
         params["device"] = device
-    estimator: Any = cls(recipe=recipe, **params)
+    make: Any = cls
+    estimator = make(recipe=recipe, **params)
     estimator.recipe_, estimator.n_anchors_ = recipe, model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
     if names := model.get("feature_names"):

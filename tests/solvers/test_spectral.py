@@ -5,15 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 import dmac
-from dmac import spectral
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.compute.threads import exactly
-from dmac.persistence import NAME
 from dmac.recipes import CLOSED_FORM
-from dmac.refinement import FORMS
-from dmac.spectral import n_sets
+from dmac.solvers.persistence import NAME
+from dmac.solvers.spectral_model import Features
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 
@@ -51,14 +49,6 @@ VARIANTS = {
     "two rounds": dict(vote_rounds=2),
     "guarded votes": dict(vote_rounds=1, guard=0.99),
     "votes refused": dict(vote_rounds=1, guard=1.0),
-    "trained votes": dict(vote_form="trained", trained_epochs=5),
-    "trained embedding": dict(trained_embedding=True, trained_epochs=5),
-    "trained without votes": dict(trained_embedding=True, trained_epochs=5, vote_rounds=0),
-    **{
-        form: dict(refinement=form, refinement_steps=2)
-        for forms in FORMS.values()
-        for form in forms
-    },
 }
 
 
@@ -104,12 +94,11 @@ def test_same_seed_same_labels_other_order_same_partition():
     assert dmac.scores(first.labels_[order], other.labels_)["ari"] > 0.9
 
 
-@pytest.mark.parametrize("changes", [{}, dict(trained_embedding=True, trained_epochs=3)])
-def test_refused_votes_leave_the_first_stage(changes, tmp_path):
+def test_refused_votes_leave_the_first_stage(tmp_path):
     views, _ = planted(noise=6.0)
     views, form = views[:2], "learned"  # a linear map loses what noise has left
     plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
-    recipe = dataclasses.replace(SMALL, vote_form=form, **changes)
+    recipe = dataclasses.replace(SMALL, vote_form=form)
     refused = fit(views, dataclasses.replace(recipe, guard=1.0))
     before, after = refused.network_.stabilities
     assert after < before and len(refused.network_.stages) == 1
@@ -173,24 +162,6 @@ def test_few_samples():
         fit([x[:9] for x in views], c=2)
 
 
-def test_numbers_of_sets():
-    class Joint:
-        joint = True
-
-    class One:
-        joint = False
-
-    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=12)
-    assert [n_sets(Joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
-    assert [n_sets(One, 3, recipe, voting) for voting in (False, True)] == [4, 2]
-    assert [n_sets(One, 12, recipe, voting) for voting in (False, True)] == [2, 1]
-
-
-def test_the_guard_walks_an_even_number_of_steps():
-    with pytest.raises(ValueError, match="guard_time is 3, it must be even"):
-        dataclasses.replace(SMALL, guard_time=3)
-
-
 @pytest.mark.parametrize("blocks", ["both", "views", "joint"])
 def test_samples_that_lack_views_are_found_by_the_others(blocks, tmp_path):
     views, labels = planted(n=240)
@@ -249,11 +220,8 @@ def test_a_model_saved_without_the_widths_of_views_is_read(tmp_path):
         np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)
 
 
-def test_large_blocks_are_taken_one_after_the_other(small_views, monkeypatch):
-    views, _ = small_views
-    with exactly(2):
-        beside = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
-        monkeypatch.setattr(spectral, "SIDE_BY_SIDE", 0)
-        monkeypatch.setattr(spectral, "side_by_side", None)  # calling it would fail
-        alone = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
-    np.testing.assert_array_equal(beside.labels_, alone.labels_)
+def test_features_have_the_mean_of_the_views_products():
+    views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
+    found = Features(views)[2:7]
+    mean = sum(x[2:7] @ x[2:7].T for x in views) / 3
+    np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)

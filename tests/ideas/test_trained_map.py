@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from dmac.averaged_graph import AveragedGraph, draw_sets
-from dmac.trained_map import _Smooth, trained_map
 from dmac.votes import learned_map
+from experiments.ideas.trained_map import _Smooth, trained_map
 
 
 @pytest.fixture

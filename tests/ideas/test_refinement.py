@@ -6,7 +6,7 @@ import torch
 
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
-from dmac.refinement import FORMS, Targets, _loss, predict, refine, soft_assignments
+from experiments.ideas.refinement import FORMS, Targets, _loss, predict, refine, soft_assignments
 
 ALL = [form for forms in FORMS.values() for form in forms]
 

@@ -1,0 +1,107 @@
+"""Every idea fits, predicts, and is stored; its recipe refuses what it cannot do."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+import dmac
+from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
+from dmac.compute.distances import squared_distances
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.sampling import embedding_draw
+from experiments.ideas import network_ideas, spectral_ideas
+from experiments.ideas.refinement import FORMS
+
+SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
+SPECTRAL = {
+    "trained votes": dict(vote_form="trained", trained_epochs=5),
+    "trained embedding": dict(trained_embedding=True, trained_epochs=5),
+    "trained without votes": dict(trained_embedding=True, trained_epochs=5, vote_rounds=0),
+} | {form: dict(refinement=form, refinement_steps=2) for forms in FORMS.values() for form in forms}
+NETWORK = {
+    "spread": (REVISED, dict(perturbation=True, sigma="spread")),
+    "balanced": (REVISED, dict(al_weight=0.1, al_form="balanced")),
+    "both, in the embedding": (RELEASED, dict(sigma="spread", al_form="balanced")),
+}
+
+
+def stored(model, views, folder):
+    model.save(folder)
+    again = dmac.DMAC.load(folder)
+    np.testing.assert_array_equal(again.transform(views), model.transform(views))
+    assert again.recipe_ == model.recipe_
+
+
+@pytest.mark.parametrize("name", SPECTRAL)
+def test_ideas_on_the_closed_form(name, small_views, tmp_path):
+    views, classes = small_views
+    recipe = spectral_ideas.idea_of(SMALL, **SPECTRAL[name])
+    model = dmac.DMAC(3, recipe, random_state=0, device="cpu").fit([x[:70] for x in views])
+    assert dmac.scores(classes[:70], model.labels_)["acc"] > 0.95
+    assert dmac.scores(classes[70:], model.predict([x[70:] for x in views]))["acc"] > 0.9
+    np.testing.assert_allclose(
+        model.transform([x[:70] for x in views]), model.embedding_, atol=1e-5
+    )
+    stored(model, views, tmp_path)
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_ideas_in_the_network(name, small_views, tmp_path):
+    recipe, changes = NETWORK[name]
+    short = dict(epochs=3, pretrain_epochs=2) if recipe is RELEASED else dict(epochs=3)
+    idea = network_ideas.idea_of(recipe, **short, **changes)
+    model = dmac.DMAC(3, idea, random_state=0, device="cpu").fit(small_views[0])
+    assert np.isfinite(model.embedding_).all() and len(model.history_) == 3
+    stored(model, small_views[0], tmp_path)
+
+
+def test_an_idea_that_changes_nothing_is_the_recipe(small_views):
+    views, _ = small_views
+    network = dataclasses.replace(REVISED, epochs=2)
+    pairs = (network, network_ideas.idea_of(network)), (SMALL, spectral_ideas.idea_of(SMALL))
+    for recipe, idea in pairs:
+        one, other = (dmac.DMAC(3, r, random_state=0, device="cpu") for r in (recipe, idea))
+        z = one.fit_transform(views)
+        np.testing.assert_array_equal(z, other.fit_transform(views))
+
+
+def test_refused_votes_take_the_trained_embedding_with_them(small_views):
+    rng = np.random.default_rng(0)
+    views = [x + 6 * rng.normal(size=x.shape) for x in small_views[0]]
+    changes = dict(vote_form="learned", trained_embedding=True, trained_epochs=3)
+    plain = dataclasses.replace(SMALL, vote_rounds=0)
+    idea = spectral_ideas.idea_of(SMALL, **changes | dict(guard=1.0))
+    one, other = (dmac.DMAC(3, r, random_state=0, device="cpu").fit(views) for r in (plain, idea))
+    before, after = other.network_.stabilities
+    assert after < before
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+
+
+def test_noise_has_the_size_of_the_cells():
+    x = torch.tensor([[0.0, 0], [2, 0], [10, 4], [10, -4]])
+    u = torch.tensor([[1.0, 0], [10, 0]])
+    found = network_ideas.SpreadPerturbation(0.5)(u, torch.ones(2, 2), x)
+    spread = torch.tensor([(1 / 2) ** 0.5, (16 / 2) ** 0.5])  # of a feature, two features
+    torch.testing.assert_close(found, u + 0.5 * spread[:, None])
+
+
+def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
+    z, u = (torch.nn.functional.normalize(torch.randn(n, 4, generator=generator)) for n in (30, 7))
+    idea = network_ideas.idea_of(RELEASED, al_form="balanced")
+    draw = embedding_draw([z], u, 5, idea)
+    (found,) = network_ideas.IdeaDraw(draw).anchor_learning(z, idea)
+    d2 = squared_distances(z, u)
+    expected = anchor_learning_loss(d2, neighbor_bandwidth(d2, 5), balanced=True)
+    torch.testing.assert_close(found, expected)
+
+
+def test_what_is_trained_needs_its_numbers():
+    for changes in (dict(vote_form="trained"), dict(trained_embedding=True)):
+        with pytest.raises(ValueError, match="trained_epochs is 0, but a map is to be trained"):
+            spectral_ideas.idea_of(CLOSED_FORM, **changes)
+    with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
+        spectral_ideas.idea_of(CLOSED_FORM, refinement="prediction", vote_rounds=0)
+    with pytest.raises(ValueError, match="al_form is 'balance'"):
+        network_ideas.idea_of(RELEASED, al_form="balance")
