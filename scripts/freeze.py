@@ -88,7 +88,7 @@ def compare(one, other):
         if not ((one / name).exists() and (other / name).exists()):
             yield f"{name}: in one folder only"
             continue
-        a, b = np.load(one / name), np.load(other / name)
+        a, b = (np.load(f / name, allow_pickle=False) for f in (one, other))
         for key in a.files:
             if a[key].shape != b[key].shape:
                 yield f"{name}, {key}: shapes {a[key].shape} and {b[key].shape}"

@@ -232,7 +232,7 @@ def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypat
         seen.append(tensors[0].numpy())
         return original(encoders, decoders, tensors, **settings)
 
-    monkeypatch.setattr("dmac.fitting.pretrain", spy)
+    monkeypatch.setattr("dmac.solvers.network_solver.pretrain", spy)
     for seed in (0, 1):
         quick_model(random_state=seed).fit(views)
     unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)
@@ -256,7 +256,7 @@ def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch
     taken = []
     original = dmac.compute.kmeans.kmeans
     monkeypatch.setattr(
-        dmac.fitting,
+        dmac.solvers.network_solver,
         "kmeans",
         lambda *args, n_init: taken.append(n_init) or original(*args, n_init=n_init),
     )

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 import scipy.io
 import torch
-from dmac.persistence import NAME
 
 import dmac
 from dmac.compute import checkpoint, files
 from dmac.data import datasets, registry
 from dmac.data.readers import read_views
 from dmac.distributed import open_view
+from dmac.solvers.persistence import NAME
 from experiments.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent

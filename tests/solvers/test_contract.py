@@ -1,0 +1,55 @@
+"""A recipe names its solver; sizes that do not fit are refused with advice."""
+
+import dataclasses
+
+import pytest
+
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.solvers.contract import check_anchors, solver_of
+from dmac.solvers.network_solver import NetworkSolver
+from dmac.solvers.spectral import SpectralSolver
+
+
+def test_a_recipe_names_its_solver():
+    for recipe, kind in ((REVISED, NetworkSolver), (CLOSED_FORM, SpectralSolver)):
+        solver = solver_of(recipe)
+        assert type(solver) is kind and solver.recipe is recipe
+    assert solver_of(RELEASED).epochs == {"PretrainRecord": 1000, "EpochRecord": 50}
+    assert solver_of(CLOSED_FORM).stages == 3
+
+
+def test_work_is_that_of_encoders_and_distances():
+    recipe = dataclasses.replace(RELEASED, embedding_dim=4, hidden_dim=5)
+    encoders = 100 * (5 * (7 + 4) + 5 * (2 + 4))
+    assert solver_of(recipe).work(100, (7, 2), 11, 3) == encoders + 100 * 11 * 2 * 4
+    recipe = dataclasses.replace(REVISED, hidden_dim=5)  # d = c, at most 2 c columns a view
+    encoders = 100 * (5 * (6 + 3) + 5 * (2 + 3))
+    assert solver_of(recipe).work(100, (7, 2), 11, 3) == encoders + 100 * 11 * (6 + 2)
+
+
+def test_work_of_the_spectral_solver_is_that_of_its_sets():
+    # Three passes over the anchors, 2 c whitened columns and 128 plain ones, six sets.
+    found = solver_of(CLOSED_FORM).work(100, (200, 5), 11, 3)
+    assert found == 3 * 100 * 11 * (6 + 128 + 5 + 5) * 6
+
+
+@pytest.mark.parametrize(
+    "sizes, advice",
+    [
+        ((9, 10, 5), "n_anchors is 10, but there are only 9 samples"),
+        ((9, 5, 5), "n_neighbors to at most 4 or n_anchors to at least 6"),
+        ((5, 5, 5), "set n_neighbors to at most 4 in"),
+        ((9, 1, 5), "1 anchor is too few for 5 neighbours .* set n_anchors to at least 6"),
+        ((3, 1, 5), "set n_anchors to 3 and n_neighbors to at most 2"),
+    ],
+)
+def test_anchors_that_do_not_fit_are_refused_with_advice(sizes, advice):
+    with pytest.raises(ValueError, match=advice):
+        check_anchors(*sizes)
+
+
+def test_the_smallest_sizes_that_fit_are_taken():
+    check_anchors(6, 6, 5)
+    assert solver_of(CLOSED_FORM).check(12, 2) == 6
+    with pytest.raises(ValueError, match="5 anchors are too few"):
+        solver_of(CLOSED_FORM).check(11, 2)
