@@ -22,7 +22,7 @@ from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
 from dmac.fitting import pretrain_network
-from experiments.provenance import code_identity, processor
+from experiments.provenance import PACKAGE, code_hash, processor
 from experiments.store import lock
 
 
@@ -30,13 +30,8 @@ from experiments.store import lock
 def share(folder, at=()):
     """Within it, fits of this process keep the outcome of their pre-training in a folder.
 
-    Parameters
-    ----------
-    folder : str or path
-        Made if it is missing; several processes may share it.
-    at : sequence of int
-        Epochs whose state is kept too, besides the last: a shorter pre-training is the beginning
-        of a longer one, and an interrupted one goes on from there.
+    Several processes may share it. Kept too are the epochs ``at``, besides the last: a shorter
+    pre-training is the beginning of a longer one, and an interrupted one goes on from there.
     """
     with fitting.pretrain_with(functools.partial(_pretraining, Path(folder), frozenset(at))):
         yield
@@ -76,7 +71,7 @@ def _key(network, views, recipe):
     """Hash of all that decides what pre-training computes."""
     like = next(network.parameters())
     about = [
-        *(code_identity(("embedding",)), torch.__version__, torch.get_num_threads(), processor()),
+        *(code_hash(PACKAGE), torch.__version__, torch.get_num_threads(), processor()),
         *(str(like.device), str(like.dtype), len(views)),
         *(recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr),
     ]

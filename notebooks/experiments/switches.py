@@ -7,7 +7,7 @@ Every variant is a set of recipe fields, so that all of them are points in the s
 import dataclasses
 
 from dmac.recipes import REVISED, Recipe
-from experiments import search
+from experiments.ideas import search
 from experiments.run import BASELINES, EARLY, settings_of
 
 #: The data sets of chapter 15, in the order of its tables.

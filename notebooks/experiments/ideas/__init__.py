@@ -1,0 +1,1 @@
+"""What was tried on the way and gained nothing, kept runnable."""
