@@ -34,8 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
 from dmac.distributed import fit_sharded
-from experiments.store import Store
-from experiments.sweep import fill
+from experiments.store import Store, fill
 
 RECIPES = {
     "revised": dataclasses.replace(dmac.recipes.REVISED, epochs=10),

@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
-from experiments import provenance, search
+from experiments import provenance
+from experiments.ideas import search
 from experiments.records import RESULTS, arrays_path, open_store
 from experiments.run import METHODS, recipe_of, settings_of
 from experiments.store import Store, key_of

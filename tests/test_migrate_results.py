@@ -11,8 +11,9 @@ import pytest
 from toy_runs import load
 
 from dmac.recipes import REVISED
-from experiments import plan, provenance, records, search, switches
+from experiments import plan, provenance, records, switches
 from experiments import run as runs
+from experiments.ideas import search
 from experiments.run import EARLY
 from experiments.store import key_of
 

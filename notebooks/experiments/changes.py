@@ -4,8 +4,7 @@ A change is a name and the recipe's fields; :func:`vary` makes variants of them,
 :mod:`experiments.plan` runs them.
 """
 
-import dataclasses
-
+from experiments.ideas.network_ideas import change
 from experiments.run import EARLY, settings_of
 
 #: Table 3: what is taken out of RELEASED.
@@ -96,7 +95,7 @@ def vary(changes, **more):
         Name to method and settings.
     """
     return {
-        str(name): ("DMAC", settings_of(dataclasses.replace(EARLY, **fields), **more))
+        str(name): ("DMAC", settings_of(change(EARLY, **fields), **more))
         for name, fields in changes.items()
     }
 

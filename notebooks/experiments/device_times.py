@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from dmac.fitting import prepare_views, pretrain_network
 
 from dmac.anchors import n_anchors_for
 from dmac.compute.threads import epoch_work, threads_for
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS
 from dmac.estimator import DMAC
-from dmac.fitting import prepare_views, pretrain_network
 from dmac.metrics import scores
 from dmac.network import Network
 from dmac.recipes import PUBLISHED, RELEASED, REVISED, get_recipe

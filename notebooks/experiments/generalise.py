@@ -6,12 +6,11 @@ Chapters 11 and 15 show the runs, which :func:`experiments.plan.full` lists with
 
 import dataclasses
 
-import numpy as np
-import scipy.sparse
-
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
-from dmac.refinement import FORMS
-from experiments.run import BASELINES, settings_of
+from experiments.ideas.refinement import FORMS
+from experiments.ideas.spectral_ideas import idea_of
+from experiments.run import BASELINES, DISTURBED, settings_of
+from experiments.run import disturb as disturb
 
 #: Data sets whose labels were looked at while CLOSED_FORM was developed.
 DEVELOPED = (
@@ -67,51 +66,12 @@ CONSTANTS = {
     if (field, factor) != ("anchor_share", 2.0)  # as many anchors as samples
 }
 
-#: What is done to the first view; see `disturb`.
-DISTURBED = ("duplicate", "noise", "shuffled", "empty rows", "left out")
-
-
-def disturb(views, kind, seed):
-    """Views of which one is bad.
-
-    Parameters
-    ----------
-    views : list of v arrays or CSR matrices (n, d_a)
-    kind : {"duplicate", "noise", "shuffled", "empty rows", "left out"}
-        The first view a second time; a view of 64 columns of Gaussian noise more; the first view
-        once more, its samples in another order; the first view with 40 % of its rows 0; or all
-        views but the first.
-    seed : int
-
-    Returns
-    -------
-    list
-        New; the views that came in are as they were.
-
-    Raises
-    ------
-    ValueError
-        If the kind is not known.
-    """
-    rng, n = np.random.default_rng(seed), views[0].shape[0]
-    if kind == "duplicate":
-        return [*views, views[0]]
-    if kind == "noise":
-        return [*views, rng.standard_normal((n, 64))]
-    if kind == "shuffled":
-        return [*views, views[0][rng.permutation(n)]]
-    if kind == "empty rows":
-        keep = rng.permutation(n) >= round(0.4 * n)
-        if scipy.sparse.issparse(views[0]):
-            return [scipy.sparse.diags(keep.astype(float)) @ views[0], *views[1:]]
-        return [np.where(keep[:, None], views[0], 0), *views[1:]]
-    if kind == "left out":
-        return list(views[1:])
-    raise ValueError(f"kind is {kind!r}, it must be one of {DISTURBED}")
-
 
 def variant(changes, name="variant"):
-    """CLOSED_FORM with other values in some of its fields: a :class:`dmac.recipes.Recipe`."""
+    """CLOSED_FORM with other values in some of its fields, or an idea on it."""
+    own = {field.name for field in dataclasses.fields(CLOSED_FORM)}
+    if set(changes) - own or changes.get("vote_form") == "trained":
+        return idea_of(CLOSED_FORM, name=name, **changes)
     return dataclasses.replace(CLOSED_FORM, name=name, **changes)
 
 

@@ -26,21 +26,11 @@ class LibraryError(RuntimeError):
 
 @dataclass(frozen=True)
 class Estimator:
-    """An estimator of another library.
+    """An estimator of another library."""
 
-    Attributes
-    ----------
-    library : str
-        The distribution that has it, a key of `VERSIONS`.
-    name : str
-        Of the class, in the library's module ``cluster``.
-    clusters : str
-        What it calls the number of clusters.
-    """
-
-    library: str
-    name: str
-    clusters: str = "n_clusters"
+    library: str  # the distribution that has it, a key of `VERSIONS`
+    name: str  # of the class, in the library's module ``cluster``
+    clusters: str = "n_clusters"  # what it calls their number
 
 
 #: Every estimator by its name in tables.
@@ -59,15 +49,7 @@ ESTIMATORS = {
 def library_settings(name, **more):
     """The settings of a run of one of `ESTIMATORS`: the version, and what is not its default.
 
-    Parameters
-    ----------
-    name : str
-    **more
-        ``first_views``: only so many views are given to it. Else parameters of the estimator.
-
-    Returns
-    -------
-    dict
+    ``first_views``: only so many views are given to it. Else parameters of the estimator.
     """
     return {"version": VERSIONS[ESTIMATORS[name].library]} | more
 
@@ -86,32 +68,10 @@ def is_runnable(method, settings):
 
 
 def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **parameters):
-    """Labels of one of `ESTIMATORS`.
+    """Labels (n,) of one of `ESTIMATORS`, whose settings come last.
 
-    Parameters
-    ----------
-    name : str
-    views : list of v array_likes of shape (n, d_a)
-        Sparse ones are given as arrays: two of the three libraries take no others.
-    n_clusters : int
-    seed : int
-    version : str
-        Of the library.
-    first_views : int, optional
-        How many of the views are used; all by default.
-    **parameters
-        Of the estimator, where they are not its defaults.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,), int64
-
-    Raises
-    ------
-    ImportError
-        If the library is not installed, or in another version.
-    LibraryError
-        If the estimator fails, or returns what are no labels.
+    An ImportError, if its library is not installed in that version; a `LibraryError`, if the
+    estimator fails, or returns what are no labels.
     """
     wanted = ESTIMATORS[name]
     here = installed_version(wanted.library)
@@ -122,6 +82,7 @@ def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **p
             f'pip install "{wanted.library}=={version}"'
         )
     module = importlib.import_module(f"{wanted.library}.cluster")
+    # Two of the three libraries take no sparse views.
     views = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
     # They warn of the future of numpy and scikit-learn, and one prints.
     with warnings.catch_warnings():

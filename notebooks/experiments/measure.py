@@ -3,7 +3,6 @@
 Labels score the fit here; no fit sees them.
 """
 
-import contextlib
 import dataclasses
 import time
 
@@ -23,27 +22,6 @@ _NEIGHBORS = 5  # of a sample, for the agreement of their labels
 CURVE = 60
 
 
-class _Clock:
-    """Seconds since it was made or restarted, without those spent within `paused`."""
-
-    def __init__(self):
-        self._since, self._paused = time.perf_counter(), 0.0
-
-    @contextlib.contextmanager
-    def paused(self):
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._paused += time.perf_counter() - max(start, self._since)
-
-    def restart(self):
-        self._since, self._paused = time.perf_counter(), 0.0
-
-    def seconds(self):
-        return time.perf_counter() - self._since - self._paused
-
-
 class _Follower:
     """The callback of a fit: scores the start of the main training and each of its epochs."""
 
@@ -51,23 +29,25 @@ class _Follower:
         self._data, self._seed, self._pretrain_epochs = data, seed, pretrain_epochs
         self.epochs, self.start = [], {}
         self.loaded = None  # epochs of pre-training that were read and not computed
-        self.clock = _Clock()
+        self._since = time.perf_counter()
+
+    def seconds(self):
+        """Of the fit until now, without those spent here, and without reading a pre-training."""
+        return time.perf_counter() - self._since
 
     def __call__(self, record, embed):
-        with self.clock.paused():
-            if isinstance(record, EpochRecord):
-                self.epochs.append(_column(record) | self._score(embed()))
-            else:
-                self._follow_pretraining(record, embed)
-
-    def _follow_pretraining(self, record, embed):
-        if self.loaded is None:  # a kept pre-training begins with its last record
-            self.loaded = record.epoch if record.epoch > 1 else 0
-            if self.loaded:  # until now it was read, or waited for while another run made it
-                self.clock.restart()
-        if record.epoch == self._pretrain_epochs:
-            z = embed()
-            self.start = self._score(z) | _shape(z)
+        called = time.perf_counter()
+        if isinstance(record, EpochRecord):
+            self.epochs.append(_column(record) | self._score(embed()))
+        else:
+            if self.loaded is None:  # a kept pre-training begins with its last record
+                self.loaded = record.epoch if record.epoch > 1 else 0
+                if self.loaded:  # until now it was read, or waited for while another run made it
+                    self._since = called
+            if record.epoch == self._pretrain_epochs:
+                z = embed()
+                self.start = self._score(z) | _shape(z)
+        self._since += time.perf_counter() - called
 
     def _score(self, z):
         if not np.isfinite(z).all():
@@ -80,28 +60,16 @@ class _Follower:
 def measure(data, recipe, seed, *, device="cpu", keep=False):
     """Fit all samples, and score the result and every epoch on the way.
 
-    Parameters
-    ----------
-    data : dmac.MultiViewData
-        With labels.
-    recipe : dmac.recipes.Recipe
-    seed : int
-    device : str
-    keep : bool
-        Whether the figures need arrays of this fit.
-
-    Returns
-    -------
-    dict
-        ``scores`` of the returned labels, of the best epoch (``oracle``), after the pre-training
-        (``start``), and column by column of every epoch (``epochs``), as fractions; measures of
-        the final ``embedding``; ``n_anchors``; and ``seconds`` of the ``fit`` without its scoring,
-        of its ``pretraining`` as if it had been computed here, and of its ``training``.
+    The record has ``scores`` of the returned labels, of the best epoch (``oracle``), after the
+    pre-training (``start``), and column by column of every epoch (``epochs``), as fractions;
+    measures of the final ``embedding``; ``n_anchors``; ``seconds`` of the ``fit`` without its
+    scoring, of its ``pretraining`` as if it had been computed here, and of its ``training``; and
+    with ``keep`` the ``arrays`` that figures need.
     """
     model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
     follower = _Follower(data, seed, recipe.pretrain_epochs)
     model.fit(data.views, callback=follower)
-    seconds = follower.clock.seconds()
+    seconds = follower.seconds()
     pretraining = [record.seconds for record in model.pretrain_history_]
     training = [record.seconds for record in model.history_]
     final, epochs, z = scores(data.labels, model.labels_), follower.epochs, model.embedding_
@@ -128,26 +96,17 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
 
 
 def measure_held_out(data, recipe, seed, share, *, device="cpu"):
-    """Fit a part of the samples, and predict the others.
+    """Fit all but a share of the samples, drawn by the seed, and predict that share.
 
-    Parameters
-    ----------
-    data, recipe, seed, device
-        As in `measure`; the seed also draws the split.
-    share : float
-        Of the samples, that are not fitted.
-
-    Returns
-    -------
-    dict
-        ``scores`` of the predicted samples, ``fitted`` with those of the others, and ``seconds``.
+    The record has ``scores`` of the predicted samples, ``fitted`` with those of the others, and
+    ``seconds``.
     """
     order = np.random.default_rng(seed).permutation(data.n_samples)
     seen, unseen = np.split(order, [round((1 - share) * data.n_samples)])
     model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
-    clock = _Clock()
+    start = time.perf_counter()
     model.fit([x[seen] for x in data.views])
-    seconds = clock.seconds()
+    seconds = time.perf_counter() - start
     predicted = model.predict([x[unseen] for x in data.views])
     return {
         "scores": round_floats(scores(data.labels[unseen], predicted)),
@@ -219,18 +178,10 @@ def plane(z, seed=0):
 
 
 def curves_of(history):
-    """The losses of every stage of a training, at epochs that are evenly spaced on a log scale.
+    """The losses of every stage of another system's training, at most `CURVE` of them.
 
-    Parameters
-    ----------
-    history : list
-        ``history_`` of one of the other systems.
-
-    Returns
-    -------
-    dict of str to dict
-        Stage to ``epochs``, how many it had, and the lists ``epoch`` and ``loss``, the first and
-        the last epoch among them. Empty for a system without such stages.
+    Stage to how many ``epochs`` it had, and the lists ``epoch``, evenly spaced on a log scale from
+    the first to the last, and ``loss``. Empty for a system without stages.
     """
     stages = {}
     for one in history:
@@ -239,6 +190,6 @@ def curves_of(history):
     curves = {}
     for stage, losses in stages.items():
         kept = np.unique(np.geomspace(1, len(losses), CURVE).round().astype(int)).tolist()
-        values = [float(f"{losses[epoch - 1]:.6g}") for epoch in kept]
+        values = round_floats([float(losses[epoch - 1]) for epoch in kept])
         curves[stage] = {"epochs": len(losses), "epoch": kept, "loss": values}
     return curves

@@ -12,17 +12,17 @@ import functools
 import hashlib
 import json
 from pathlib import Path
+from unittest import mock
 
 import torch
 
-from dmac import fitting
 from dmac.compute import parallel
 from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
-from dmac.fitting import pretrain_network
-from experiments.provenance import code_identity, processor
+from dmac.solvers.network_solver import NetworkSolver
+from experiments.provenance import PACKAGE, code_hash, processor
 from experiments.store import lock
 
 
@@ -30,27 +30,26 @@ from experiments.store import lock
 def share(folder, at=()):
     """Within it, fits of this process keep the outcome of their pre-training in a folder.
 
-    Parameters
-    ----------
-    folder : str or path
-        Made if it is missing; several processes may share it.
-    at : sequence of int
-        Epochs whose state is kept too, besides the last: a shorter pre-training is the beginning
-        of a longer one, and an interrupted one goes on from there.
+    Several processes may share it. Kept too are the epochs ``at``, besides the last: a shorter
+    pre-training is the beginning of a longer one, and an interrupted one goes on from there.
     """
-    with fitting.pretrain_with(functools.partial(_pretraining, Path(folder), frozenset(at))):
+    pretrain = functools.partialmethod(
+        _pretraining, NetworkSolver.pretrain, Path(folder), frozenset(at)
+    )
+    with mock.patch.object(NetworkSolver, "pretrain", pretrain):
         yield
 
 
-def _pretraining(folder, at, network, views, recipe, progress, log):
-    """`dmac.fitting.pretrain_network` from where a kept one stopped.
+def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
+    """A pre-training from where a kept one stopped.
 
     ``log`` takes the records of epochs that are not computed again, but for the last, which is
     yielded.
     """
+    recipe = solver.recipe
     tensors = all(isinstance(x, (torch.Tensor, SparseView)) for x in views)
     if not tensors or parallel.shards() or progress.epoch or not recipe.pretrain_epochs:
-        yield from pretrain_network(network, views, recipe, progress, log)
+        yield from pretrain(solver, network, views, progress, log)
         return
     shelf = folder / _key(network, views, recipe)
     shelf.mkdir(parents=True, exist_ok=True)
@@ -60,7 +59,7 @@ def _pretraining(folder, at, network, views, recipe, progress, log):
         if found:
             log.extend(found[:-1])
             yield found[-1]
-        for record in pretrain_network(network, views, recipe, progress, log):
+        for record in pretrain(solver, network, views, progress, log):
             yield record  # the caller appends it to the log before it asks for the next
             if record.epoch in at or record.epoch == recipe.pretrain_epochs:
                 _save(shelf, network, progress, log)
@@ -76,7 +75,7 @@ def _key(network, views, recipe):
     """Hash of all that decides what pre-training computes."""
     like = next(network.parameters())
     about = [
-        *(code_identity(("embedding",)), torch.__version__, torch.get_num_threads(), processor()),
+        *(code_hash(PACKAGE), torch.__version__, torch.get_num_threads(), processor()),
         *(str(like.device), str(like.dtype), len(views)),
         *(recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr),
     ]

@@ -1,14 +1,11 @@
 """What made a number: the code, the versions, the machine, the data, and what it cost."""
 
-import ast
 import datetime
 import functools
 import hashlib
-import io
 import os
 import platform
 import subprocess
-import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -16,87 +13,34 @@ import numpy as np
 import dmac
 from dmac.data.digest import digest
 
-_PACKAGE = Path(dmac.__file__).parent
-
-
-def essence(source):
-    """Python source without its comments, docstrings and blank lines: what it does."""
-    lines = source.splitlines()
-    drop = set()
-    for node in ast.walk(ast.parse(source)):
-        body = getattr(node, "body", None)
-        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        if isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None:
-            drop.update(range(body[0].lineno, body[0].end_lineno + 1))
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    code = (line.rstrip() for i, line in enumerate(lines, 1) if i not in drop)
-    return "\n".join(line for line in code if line)
-
-
-def _imports(path):
-    """Modules of the package that a module imports, by their names without the package's.
-
-    What only a type checker imports does nothing in a run.
-    """
-    found = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = [
-        node
-        for node in ast.walk(found)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ]
-    unused = {id(node) for block in for_types for part in block.body for node in ast.walk(part)}
-    for node in ast.walk(found):
-        if id(node) in unused:
-            continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dmac":
-            parts = node.module.split(".")[1:]
-            if parts:
-                yield ".".join(parts)
-            # What is imported may be a module itself; where it is none, no file has that name.
-            yield from (".".join([*parts, alias.name]) for alias in node.names)
-        elif isinstance(node, ast.Import):
-            names = (alias.name for alias in node.names)
-            yield from (name.removeprefix("dmac.") for name in names if name.startswith("dmac."))
+#: Where the code is: of the package, and of the experiments.
+PACKAGE, HERE = Path(dmac.__file__).parent, Path(__file__).parent
 
 
 @functools.cache
-def code_identity(modules=("estimator", "baselines", "metrics"), package=_PACKAGE):
-    """SHA-256 (16 digits) of what modules of the package and all they import do.
-
-    Comments, docstrings and blank lines do not count, so that explaining the code better does not
-    make stored results look foreign.
-    """
-    reached, waiting = set(), list(modules)
-    while waiting:
-        name = waiting.pop()
-        path = package / f"{name.replace('.', '/')}.py"
-        if name not in reached and path.exists():
-            reached.add(name)
-            waiting += _imports(path)
-    digest = hashlib.sha256()
-    for name in sorted(reached):
-        path = package / f"{name.replace('.', '/')}.py"
-        digest.update(f"{name}\n{essence(path.read_text(encoding='utf-8'))}\n".encode())
-    return digest.hexdigest()[:16]
+def code_hash(*folders):
+    """SHA-256 (16 digits) of the Python files of some folders."""
+    total = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            text = path.read_bytes()
+            total.update(f"{path.relative_to(folder).as_posix()} {len(text)}\n".encode() + text)
+    return total.hexdigest()[:16]
 
 
 @functools.cache
 def commit():
-    """The commit of the package's checkout, or None: no checkout, or its code was edited."""
-    git = ["git", "-C", str(_PACKAGE)]
+    """The commit of the checkout, or None: no checkout, or its code was edited."""
     try:
-        edited = subprocess.run(
-            [*git, "status", "--porcelain", "--", "."], capture_output=True, check=True, text=True
-        )
-        head = subprocess.run(
-            [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, check=True, text=True
-        )
+        edited = _git("status", "--porcelain", "--", PACKAGE, HERE)
+        return None if edited else _git("rev-parse", "--short=12", "HEAD")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return None if edited.stdout.strip() else head.stdout.strip()
+
+
+def _git(*arguments):
+    command = ["git", "-C", HERE, *arguments]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
 
 
 @functools.cache

@@ -16,9 +16,8 @@ import numpy as np
 import dmac
 from dmac.data.datasets import title_of
 from experiments import changes, plan
-from experiments.run import complete_settings, make_run
+from experiments.run import complete_settings, fill, make_run
 from experiments.store import Store
-from experiments.sweep import fill
 
 #: Where the stored runs of this project are.
 RESULTS = Path(__file__).parents[1] / "results"
@@ -58,7 +57,7 @@ def missing(specs, store, load=dmac.load):
 def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac.load):
     """Make the runs that the store lacks, in the order of the list.
 
-    It is :func:`experiments.sweep.fill`, with the arrays of runs that figures need.
+    It is :func:`experiments.store.fill`, with the arrays of runs that figures need.
 
     Parameters
     ----------

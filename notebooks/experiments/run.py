@@ -7,20 +7,27 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import os
 import time
 from dataclasses import dataclass
 
+import numpy as np
+import scipy.sparse
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 import dmac
 from dmac import baselines, peers
-from dmac.compute.threads import exactly
+from dmac.compute.threads import VARIABLE
 from dmac.metrics import scores
-from dmac.recipes import RELEASED, Recipe
-from experiments import libraries, pretraining, provenance, search
+from dmac.recipes import RELEASED, Recipe, SpectralRecipe
+from experiments import libraries, pretraining, provenance
+from experiments.ideas import search
+from experiments.ideas.network_ideas import NetworkIdea
+from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import curves_of, measure, measure_held_out
+from experiments.store import fill as fill
 from experiments.store import round_floats
 
 #: The shallow pipelines of chapter 1: name in a table, function, settings.
@@ -39,7 +46,6 @@ _NO_SETTINGS = ("n_clusters", "random_state", "device", "memory_budget")
 
 
 def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
-    """One of the other systems, fitted."""
     model = system(n_clusters, random_state=seed, **settings)
     if "device" in model.get_params():
         model.set_params(device=device)
@@ -56,52 +62,29 @@ LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in li
 #: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
 #: implementation. The comparison page measures what that epoch is worth.
 EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
-_FLOATS = {field.name for field in dataclasses.fields(Recipe) if field.type is float}
-#: What computes and scores all runs but those of the search.
-_CODE = ("estimator", "baselines", "metrics")
+#: What a run's settings call its kind of recipe, and the recipe.
+KINDS = {kind.__name__: kind for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea)}
+_FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = ("weighting", "held_out", "disturbed", "threads", "retired")
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A run to be made.
+    """A run to be made; its settings hold every parameter of the method."""
 
-    Attributes
-    ----------
-    dataset : str
-        A name in ``dmac.available()``, or the path of a file.
-    method : str
-        "DMAC", a key of `METHODS`, `PEERS` or `LIBRARIES`, or
-        :data:`experiments.search.METHOD`.
-    settings : dict
-        Every parameter of the method; for DMAC what `settings_of` returns, for a system of `PEERS`
-        what `peer_settings` does, for `LIBRARIES`
-        :func:`experiments.libraries.library_settings`.
-    seed : int
-    file : str
-        Group of records in the store.
-    keep : bool
-        Whether the anchors and a map of the embedding in the plane are kept for the figures.
-    """
-
-    dataset: str
-    method: str
-    settings: dict
+    dataset: str  # a name in ``dmac.available()``, or the path of a file
+    method: str  # "DMAC", a key of METHODS, PEERS or LIBRARIES, or the search's
+    settings: dict  # of `settings_of`, `peer_settings`, `libraries.library_settings`
     seed: int
-    file: str
-    keep: bool = False
+    file: str  # group of records in the store
+    keep: bool = False  # anchors and a map of the embedding in the plane, for the figures
 
     def identity(self, load=dmac.load):
         """What names the run in a store; it reads the data, for their hash."""
         name, data_hash = _name_and_hash(self.dataset, load)
-        return dict(
-            dataset=name,
-            data=data_hash,
-            method=self.method,
-            settings=self.settings,
-            seed=self.seed,
-        )
+        run = dict(method=self.method, settings=self.settings, seed=self.seed)
+        return dict(dataset=name, data=data_hash) | run
 
 
 @functools.lru_cache(maxsize=4)
@@ -120,20 +103,12 @@ def _name_and_hash(source, load):
 def settings_of(recipe, **beside):
     """The settings of a DMAC run: a recipe's fields without its name, and what is beside them.
 
-    Parameters
-    ----------
-    recipe : dmac.recipes.Recipe
-    **beside
-        ``weighting="tf-idf"``: views of counts are weighted by term first. ``held_out``: the share
-        of the samples that is not fitted but predicted. ``threads``: that a fit may take, where the
-        run is timed with more than one. ``retired``: a choice that the code no longer has; such
-        runs are found in the store, and cannot be made.
-
-    Returns
-    -------
-    dict
+    ``weighting="tf-idf"``: views of counts are weighted by term first. ``disturbed``: what
+    `disturb` does to them. ``held_out``: the share of the samples that is not fitted but predicted.
+    ``threads``: that a fit may take, where the run is timed with more than one. ``retired``: a
+    choice that the code no longer has; such runs are found in the store, and cannot be made.
     """
-    fields = dataclasses.asdict(recipe)
+    fields = dataclasses.asdict(recipe) | {"kind": type(recipe).__name__}
     del fields["name"]
     # 1000 and 1000.0 are the same weight, and must not be two runs.
     return {k: float(v) if k in _FLOATS else v for k, v in fields.items()} | beside
@@ -145,23 +120,9 @@ def _peer_defaults(name):
 
 
 def peer_settings(name, **changes):
-    """The settings of a run of one of `PEERS`: its defaults, which are the published ones.
+    """The settings of a run of one of `PEERS`: its defaults, the published ones, but for changes.
 
-    Parameters
-    ----------
-    name : str
-    **changes
-        Parameters with other values.
-
-    Returns
-    -------
-    dict
-        All parameters but the number of clusters, the seed, the device and the memory budget.
-
-    Raises
-    ------
-    TypeError
-        If a change is none of them.
+    All parameters but the number of clusters, the seed, the device and the memory budget.
     """
     settings = _peer_defaults(name)
     if unknown := set(changes) - set(settings):
@@ -172,18 +133,54 @@ def peer_settings(name, **changes):
 def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
     if method == "DMAC":
-        return _defaults() | settings
+        settings = settings if "kind" in settings else _of_kind(settings)
+        return _defaults(settings["kind"]) | settings
     return _peer_defaults(method) | settings if method in PEERS else settings
 
 
 @functools.cache
-def _defaults():
-    return settings_of(Recipe(name=""))
+def _defaults(kind):
+    return settings_of(KINDS[kind](name=""))
+
+
+#: What the one recipe of old records had by default, where it decides of which kind they are.
+_BEFORE = dict(solver="network", refinement="none", vote_form="both", trained_embedding=False)
+_BEFORE |= dict(al_form="entropy", sigma="relu", perturbation=True)
+
+
+def _of_kind(settings):
+    """The settings of an old record, which has the fields of all kinds in one."""
+    old = _BEFORE | settings
+    if old["solver"] == "spectral":
+        idea = old["refinement"] != "none" or old["vote_form"] == "trained"
+        kind = "SpectralIdea" if idea or old["trained_embedding"] else "SpectralRecipe"
+    else:
+        if not old["perturbation"]:
+            old["sigma"] = "relu"  # of noise that is not there
+        idea = old["sigma"] == "spread" or old["al_form"] != "entropy"
+        kind = "NetworkIdea" if idea else "Recipe"
+    known = {"kind", *_BESIDE, *(field.name for field in dataclasses.fields(KINDS[kind]))}
+    return {k: v for k, v in (old | {"kind": kind}).items() if k in known}
 
 
 def recipe_of(settings, name="variant"):
     """The recipe of a DMAC run's settings."""
-    return Recipe(name=name, **{k: v for k, v in settings.items() if k not in _BESIDE})
+    fields = {k: v for k, v in settings.items() if k not in ("kind", *_BESIDE)}
+    return KINDS[settings["kind"]](name=name, **fields)
+
+
+@contextlib.contextmanager
+def _threads(number):
+    """Within it fits take so many threads, whatever their size: rounding depends on the number."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(number)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), load=dmac.load):
@@ -210,47 +207,32 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         information over the larger entropy, and how many ``clusters`` they name, for `PEERS` that
         train a network the ``curves`` of :func:`experiments.measure.curves_of`, and for DMAC
         what :func:`experiments.measure.measure` adds; what the run cost and what made it.
-        A fit that failed by its own doing has ``error`` instead of scores. With ``spec.keep`` also
-        ``arrays``.
-
-    Raises
-    ------
-    ValueError
-        If the settings name a retired choice.
-    ImportError
-        If the run needs a library that is not installed.
+        A fit that failed by its own doing has ``error`` instead of scores.
     """
     if retired := spec.settings.get("retired"):
         raise ValueError(
             f"this run cannot be made any more, only found in the store: {retired!r} was taken out "
             "of the code"
         )
-    data = _data(spec.dataset, load)
-    if spec.settings.get("weighting") == "tf-idf":
-        data = dataclasses.replace(data, views=[tf_idf(x) for x in data.views])
-    if kind := spec.settings.get("disturbed"):
-        from experiments.generalise import disturb  # which lists runs, and imports this file
-
-        data = dataclasses.replace(data, views=disturb(data.views, kind, spec.seed))
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
+    data = _changed(_data(spec.dataset, load), spec)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
-    keeping = contextlib.nullcontext()
-    if pretrained is not None:
-        keeping = pretraining.share(pretrained, pretrained_at)
-    # Where threads are the question, a fit chooses among them as a user's does.
-    number = contextlib.nullcontext() if "threads" in spec.settings else exactly(threads)
     try:
-        with threadpool_limits(threads), number, keeping:
-            fit = _dmac if spec.method == "DMAC" else _labels
-            outcome = fit(data, spec, device)
+        with contextlib.ExitStack() as within:
+            within.enter_context(threadpool_limits(threads))
+            if "threads" not in spec.settings:  # where they are the question, a fit chooses
+                within.enter_context(_threads(threads))
+            if pretrained is not None:
+                within.enter_context(pretraining.share(pretrained, pretrained_at))
+            outcome = (_dmac if spec.method == "DMAC" else _labels)(data, spec, device)
     except libraries.LibraryError as error:
         outcome = {"error": str(error)}
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(before)
-    code = provenance.code_identity(_code_of(spec.method))
+    code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
     return outcome | {
         "peak_mb": provenance.peak_memory(),
         "device": torch.cuda.get_device_name(device) if "cuda" in device else device,
@@ -263,11 +245,49 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     }
 
 
+def _changed(data, spec):
+    """The data as the settings want them: weighted, or with a bad view."""
+    views = data.views
+    if spec.settings.get("weighting") == "tf-idf":
+        views = [tf_idf(x) for x in views]
+    if kind := spec.settings.get("disturbed"):
+        views = disturb(views, kind, spec.seed)
+    return dataclasses.replace(data, views=views)
+
+
 def tf_idf(counts):
     """Counts of terms times the logarithm of how rare each is: n documents by d terms."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
     return TfidfTransformer(norm=None).fit_transform(counts)
+
+
+#: What is done to the first view; see `disturb`.
+DISTURBED = ("duplicate", "noise", "shuffled", "empty rows", "left out")
+
+
+def disturb(views, kind, seed):
+    """A new list of views of which one is bad, by a kind of `DISTURBED`.
+
+    The first view a second time; a view of 64 columns of Gaussian noise more; the first view once
+    more, its samples in another order; the first view with 40 % of its rows 0; or all but the
+    first.
+    """
+    rng, n = np.random.default_rng(seed), views[0].shape[0]
+    if kind == "duplicate":
+        return [*views, views[0]]
+    if kind == "noise":
+        return [*views, rng.standard_normal((n, 64))]
+    if kind == "shuffled":
+        return [*views, views[0][rng.permutation(n)]]
+    if kind == "empty rows":
+        keep = rng.permutation(n) >= round(0.4 * n)
+        if scipy.sparse.issparse(views[0]):
+            return [scipy.sparse.diags(keep.astype(float)) @ views[0], *views[1:]]
+        return [np.where(keep[:, None], views[0], 0), *views[1:]]
+    if kind == "left out":
+        return list(views[1:])
+    raise ValueError(f"kind is {kind!r}, it must be one of {DISTURBED}")
 
 
 def _dmac(data, spec, device):
@@ -285,37 +305,20 @@ def _library_version(method):
     return {name: libraries.installed_version(name)}
 
 
-def _code_of(method):
-    """The modules that compute and score a method's runs."""
-    if method in LIBRARIES:
-        return "experiments.libraries", "metrics"
-    if method == search.METHOD:
-        return "experiments.search", "metrics"
-    if method in PEERS:
-        return peers.ALL[method].__module__.removeprefix("dmac."), "metrics"
-    return _CODE
-
-
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in METHODS.items()}
-    functions |= LIBRARIES | {search.METHOD: search.spectral_search}
-    asked, found = (data.views, data.n_clusters, spec.seed), {}
+    functions |= PEERS | LIBRARIES | {search.METHOD: search.spectral_search}
+    settings = spec.settings | ({"device": device} if spec.method in PEERS else {})
     start = time.perf_counter()
-    if spec.method in PEERS:
-        model = PEERS[spec.method](*asked, device=device, **spec.settings)
-        labels = model.labels_
-    else:
-        labels = functions[spec.method](*asked, **spec.settings)
-    seconds = time.perf_counter() - start
-    scored = scores(data.labels, labels)
-    if spec.method in PEERS and (curves := curves_of(model.history_)):
-        found = {"curves": curves}
+    found = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)
+    seconds = round(time.perf_counter() - start, 3)
+    labels = found.labels_ if spec.method in PEERS else found
+    scored, record = scores(data.labels, labels), {}
+    if spec.method in PEERS and (curves := curves_of(found.history_)):
+        record["curves"] = curves
     if spec.method in PEERS or spec.method in LIBRARIES:
-        found |= {"clusters": len(set(labels.tolist()))}
+        record["clusters"] = len(set(labels.tolist()))
         by_larger = normalized_mutual_info_score(data.labels, labels, average_method="max")
         scored["nmi_max"] = float(by_larger)
-    return found | {
-        "scores": round_floats(scored),
-        "seconds": round(seconds, 3),
-    }
+    return record | {"scores": round_floats(scored), "seconds": seconds}

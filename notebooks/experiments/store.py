@@ -9,12 +9,13 @@ again, delete its line.
 A system without such locks (``fcntl``) reads the store, and refuses to add to it.
 """
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import threading
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
 try:
@@ -27,20 +28,14 @@ IDENTITY = ("dataset", "data", "method", "settings", "seed")
 
 
 def key_of(identity):
-    """SHA-256 of the identity in canonical JSON, as 64 hexadecimal digits.
-
-    Parameters
-    ----------
-    identity : dict
-        With the fields `IDENTITY`; others are not looked at. A changed parameter is another key.
-    """
+    """SHA-256 of the fields `IDENTITY` in canonical JSON, as 64 hexadecimal digits."""
     fields = {name: identity[name] for name in IDENTITY}
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def round_floats(value, digits=6):
-    """The same nested value with its floats at so many significant digits; None if not finite."""
+    """A nested value with its floats at so many significant digits; None if not finite."""
     if isinstance(value, dict):
         return {key: round_floats(item, digits) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -51,48 +46,13 @@ def round_floats(value, digits=6):
 
 
 def lock(file, *, wait=True):
-    """Lock an open file until it is closed, or until the process ends.
-
-    Parameters
-    ----------
-    file : file object
-    wait : bool
-        For another holder; without that it is an error.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process or thread holds it, and ``wait`` is False.
-    RuntimeError
-        If the system has no such locks.
-    """
+    """Lock an open file until it is closed; without ``wait`` a BlockingIOError if it is locked."""
     if fcntl is None:
         raise RuntimeError(
             "this system has no fcntl, which locks the store of runs: stored runs can be read, and "
             "new ones be made on Linux, on macOS or in WSL"
         )
     fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-class Claim:
-    """The right to make one run, held until `release` or the end of the process."""
-
-    def __init__(self, path, file):
-        self._path, self._file = path, file
-
-    def release(self):
-        """Give it back."""
-        self._path.unlink(missing_ok=True)  # while it is locked: nobody else can be holding it
-        self._file.close()
-
-
-@dataclass
-class _Read:
-    """How far a file has been read."""
-
-    inode: int
-    stop: int
-    lines: int
 
 
 class Store:
@@ -110,16 +70,14 @@ class Store:
         since: ``complete(method, settings)``. The record is found under both.
     """
 
+    key = staticmethod(key_of)
+
     def __init__(self, folder, complete=None):
         self.folder = Path(folder)
         self._complete = complete or (lambda method, settings: settings)
         self._lock = threading.RLock()
-        self._forget()
-
-    def _forget(self):
-        self._records, self._keys, self._read = {}, {}, {}
-
-    key = staticmethod(key_of)
+        self._files = {}  # path: what tells whether it changed, and its records by two keys
+        self._records, self._keys = {}, {}
 
     def __contains__(self, key):
         return key in self._keys
@@ -140,12 +98,7 @@ class Store:
         return list(self._records.values())
 
     def refresh(self):
-        """Read what was added since the last time; everything, if a file has shrunk or gone.
-
-        Returns
-        -------
-        Store
-            Itself.
+        """Read what has changed since the last time, and return the store itself.
 
         Raises
         ------
@@ -154,34 +107,32 @@ class Store:
             message names file and line.
         """
         with self._lock:
-            paths = sorted(self.folder.rglob("*.jsonl")) if self.folder.is_dir() else []
-            sizes = {str(path): path.stat() for path in paths}
-            for name, read in self._read.items():
-                now = sizes.get(name)
-                if now is None or now.st_ino != read.inode or now.st_size < read.stop:
-                    self._forget()
-                    break
-            for path in paths:
-                self._take(path)
+            files = {}
+            for path in sorted(self.folder.rglob("*.jsonl")):
+                now = path.stat()
+                state = now.st_ino, now.st_size, now.st_mtime_ns
+                before = self._files.get(path)
+                same = before is not None and before[0] == state
+                files[path] = before if same else (state, self._read(path, now.st_size))
+            if files != self._files:
+                self._files, self._records, self._keys = files, {}, {}
+                for _, found in files.values():
+                    for key, today, record in found:
+                        self._records.setdefault(key, record)
+                        self._keys.setdefault(key, key)
+                        self._keys.setdefault(today, key)
         return self
 
-    def _take(self, path):
+    def _read(self, path, size):
+        """The records of a file's first bytes, each with its key and that of today's settings."""
         with open(path, "rb") as file:
-            read = self._read.setdefault(str(path), _Read(os.fstat(file.fileno()).st_ino, 0, 0))
-            file.seek(read.stop)
-            text = file.read()
-        *lines, rest = text.split(b"\n")
-        for line in lines:
-            read.lines += 1
-            self._add(line, f"{path}, line {read.lines}")
-            read.stop += len(line) + 1
+            *lines, rest = file.read(size).split(b"\n")
         # Without its end a line is being written, or was cut off, or an editor took the end away.
-        if rest and _whole(rest):
-            self._add(rest, f"{path}, line {read.lines + 1}")
+        lines += [rest] if _whole(rest) else []
+        found = (self._record(x, f"{path}, line {i}") for i, x in enumerate(lines, 1) if x.strip())
+        return list(found)
 
-    def _add(self, line, where):
-        if not line.strip():
-            return
+    def _record(self, line, where):
         try:
             record = json.loads(line)
             key, written = key_of(record), record["key"]
@@ -195,49 +146,29 @@ class Store:
                 f"{key[:12]}…; remove the line, and its run is made again"
             )
         settings = self._complete(record["method"], record["settings"])
-        self._records.setdefault(key, record)
-        self._keys.setdefault(key, key)
-        self._keys.setdefault(key_of(record | {"settings": settings}), key)
+        return key, key_of(record | {"settings": settings}), record
 
     def append(self, record, file):
-        """Write a record, unless the store has it; its key is added.
+        """Write a record, unless the store has it, and return its key, which is added to it.
 
-        Parameters
-        ----------
-        record : dict
-            With the fields `IDENTITY`.
-        file : str
-            Path below the store's folder, without its suffix.
-
-        Returns
-        -------
-        str
-            The key.
-
-        Raises
-        ------
-        OSError
-            If the line cannot be written, as on a full disk; the store is as it was.
+        ``file`` is a path below the store's folder, without its suffix. If the line cannot be
+        written, as on a full disk (OSError), the store is as it was.
         """
         key = key_of(record)
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
         path = self.folder / f"{file}.jsonl"
-        with self._lock, self._writing():
-            self.refresh()
-            if key in self:
+        with self._lock, open(self._locks() / "writing", "w") as writing:
+            lock(writing)
+            if key in self.refresh():
                 return key
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                start = _mend(descriptor)
-                _write(descriptor, start, line.encode() + b"\n")
+                _append(path, line.encode() + b"\n")
             except OSError as error:
                 raise OSError(
                     f"{path} could not be written ({error}); the records before are still there: "
                     "free some space, and the run is made again"
                 ) from error
-            finally:
-                os.close(descriptor)
             self.refresh()
         return key
 
@@ -249,38 +180,25 @@ class Store:
             ignore.write_text("*\n")
         return folder
 
-    def _writing(self):
-        file = open(self._locks() / "writing", "w")
-        try:
-            lock(file)
-        except BaseException:
-            file.close()
-            raise
-        return file  # closing it, at the end of the with, releases it
-
     def claim(self, key):
-        """Claim a run: a `Claim`, or None while another process or thread holds it.
+        """Claim a run until the result is closed; None while another process or thread has it.
 
         Look whether the store has the run only after that, and after a `refresh`: who held the
         claim before may just have written it.
         """
         path = self._locks() / key
         while True:
-            file = open(path, "w")
-            try:
-                lock(file, wait=False)
-            except BlockingIOError:
-                file.close()
-                return None
-            except BaseException:
-                file.close()
-                raise
-            try:
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                    return Claim(path, file)
-            except FileNotFoundError:
-                pass
-            file.close()  # the holder removed this file before it was locked here
+            with contextlib.ExitStack() as claim:
+                file = claim.enter_context(open(path, "w"))
+                try:
+                    lock(file, wait=False)
+                except BlockingIOError:
+                    return None
+                # Who held it before may have removed this file before it was locked here.
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                        claim.callback(path.unlink, missing_ok=True)  # comes before the closing
+                        return claim.pop_all()
 
 
 def _whole(line):
@@ -290,29 +208,94 @@ def _whole(line):
         return False
 
 
-def _write(descriptor, start, data):
-    """Write bytes at a place, all of them or none."""
-    try:
-        os.lseek(descriptor, start, os.SEEK_SET)
-        while data:
-            data = data[os.write(descriptor, data) :]
-        os.fsync(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, start)
-        raise
-
-
-def _mend(descriptor):
-    """Remove a line that was cut off, end one that only lacks its end, and return the size."""
-    size = os.fstat(descriptor).st_size
-    with open(os.dup(descriptor), "rb") as file:
+def _append(path, line):
+    """Write a line at a file's end, all of it or nothing; a line that was cut off goes."""
+    with open(path, "a+b", buffering=0) as file:
         file.seek(0)
-        text = file.read(size)
-    start = text.rfind(b"\n") + 1
-    if start == size:
-        return size
-    if _whole(text[start:]):
-        os.lseek(descriptor, size, os.SEEK_SET)
-        return size + os.write(descriptor, b"\n")
-    os.ftruncate(descriptor, start)
-    return start
+        text = file.read()
+        end = text.rfind(b"\n") + 1
+        if _whole(text[end:]):  # it only lacks its end
+            end, line = len(text), b"\n" + line
+        file.truncate(end)
+        try:
+            while line:
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(end)
+            raise
+
+
+def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
+    """Make the runs that a store lacks, each by one process only, append them, and yield records.
+
+    Runs that another process is making are left to it, and looked at again at the end: what it
+    did not finish is made here. It can be stopped at any time.
+
+    Parameters
+    ----------
+    store : Store
+    runs : list of (dict, str, object)
+        Identity, file in the store, and what ``make`` is called with. A run listed twice is made
+        once.
+    make : callable
+        Returns the rest of the record. It runs in joblib's processes unless ``n_jobs`` is 1, and
+        on a cluster where joblib is told so (``with joblib.parallel_config("dask")``); only the
+        calling process touches the store.
+    n_jobs : int
+        As in joblib.
+    before : callable, optional
+        ``before(key, made)`` is called in this process with what ``make`` returned, and returns
+        what goes into the record.
+    done : callable, optional
+        ``done(key)`` says whether a run can be left out; by default whether the store has it.
+    patience : float
+        Seconds between two looks at what others are making.
+    """
+    by_key, claims = {}, {}
+    for run in runs:
+        by_key.setdefault(store.key(run[0]), run)
+    is_done = done or (lambda key: key in store.refresh())
+
+    def claimed(keys, busy):
+        for key in keys:
+            claim = store.claim(key)
+            if claim is None:
+                busy.append(key)
+            elif is_done(key):
+                claim.close()
+            else:
+                claims[key] = claim
+                yield key
+
+    lacking = list(by_key)
+    try:
+        while lacking := [key for key in lacking if not is_done(key)]:
+            busy = []
+            for key, made in _make_all(claimed(lacking, busy), by_key, make, n_jobs):
+                identity, file, _ = by_key[key]
+                store.append(identity | (before(key, made) if before else made), file)
+                claims.pop(key).close()
+                yield store.get(key)
+            lacking = busy
+            if busy:
+                time.sleep(patience)
+    finally:
+        for claim in claims.values():
+            claim.close()
+
+
+def _make_all(keys, by_key, make, n_jobs):
+    if n_jobs == 1:
+        return ((key, make(by_key[key][2])) for key in keys)
+    from joblib import Parallel, delayed
+
+    # Claimed one by one as workers become free, so that several processes share a list.
+    parallel = Parallel(
+        n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+    )
+    return parallel(delayed(_make_one)(key, make, by_key[key][2]) for key in keys)
+
+
+def _make_one(key, make, what):
+    return key, make(what)

@@ -7,7 +7,8 @@ Every variant is a set of recipe fields, so that all of them are points in the s
 import dataclasses
 
 from dmac.recipes import REVISED, Recipe
-from experiments import search
+from experiments.ideas import search
+from experiments.ideas.network_ideas import change
 from experiments.run import BASELINES, EARLY, settings_of
 
 #: The data sets of chapter 15, in the order of its tables.
@@ -100,10 +101,12 @@ FROM_RELEASED = _from_released()
 #: these forms are anchors learned: no gradient reaches the size of the noise, since REVISED holds
 #: the graph constant, and the anchor learning loss takes its anchors as constants.
 IDEAS = {
-    "perturbation": dict(perturbation=True),
+    "perturbation": dict(perturbation=True, sigma="spread"),
     "anchor learning": dict(al_weight=0.1, al_form="balanced"),
     "consistency": dict(cm_weight=0.1),
-    "all three": dict(perturbation=True, al_weight=0.1, al_form="balanced", cm_weight=0.1),
+    "all three": dict(
+        perturbation=True, sigma="spread", al_weight=0.1, al_form="balanced", cm_weight=0.1
+    ),
 }
 
 #: REVISED with one switch set otherwise: what each part is worth, and dead ends.
@@ -120,7 +123,9 @@ SWITCHES = {
     "graph with Z only": dict(vote_share=1.0),
     "a graph a view": dict(joint_graph=False),
     "not orthonormal, unit rows": dict(orthonormal=False, normalize_embedding=True),
-    "perturbation learned through the graph": dict(perturbation=True, detach_graph=False),
+    "perturbation learned through the graph": dict(
+        perturbation=True, sigma="spread", detach_graph=False
+    ),
     "anchor learning, weight 1": dict(al_weight=1.0, al_form="balanced"),
     "consistency, weight 1": dict(cm_weight=1.0),
 }
@@ -147,7 +152,7 @@ def variant(changes, name="variant") -> Recipe:
     -------
     dmac.recipes.Recipe
     """
-    return dataclasses.replace(REVISED, name=name, **changes)
+    return change(REVISED, name=name, **changes)
 
 
 def _runs_of(variants, **beside):

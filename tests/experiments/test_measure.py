@@ -1,12 +1,12 @@
 """A measured fit: its clock, the scores on the way, and what is said of an embedding."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from toy_runs import SHORT, load
 
 import dmac
+from dmac.embedding import PretrainRecord
+from dmac.peers._training import EpochRecord as PeerEpoch
 from dmac.training import EpochRecord
 from experiments import measure
 
@@ -19,28 +19,29 @@ def now(monkeypatch):
     return clock
 
 
-def test_clock_does_not_count_what_is_paused(now):
-    clock = measure._Clock()
-    now[0] = 3
-    with clock.paused():
-        now[0] = 10
-    now[0] = 12
-    assert clock.seconds() == 5
-    with clock.paused():
-        now[0] = 20
-        clock.restart()
-        now[0] = 21
-    now[0] = 25
-    assert clock.seconds() == 4  # from 21: what came before the restart is gone, 20 to 21 is paused
+def test_seconds_are_without_scores_and_without_a_pretraining_that_was_read(now):
+    def embed():
+        now[0] += 100
+        return load("toy").views[0]
+
+    follower = measure._Follower(load("toy"), 1, pretrain_epochs=7)
+    now[0] += 3
+    assert follower.seconds() == 3
+    follower(PretrainRecord(7, 0.5, 40.0), embed)  # the first that comes is the last
+    assert follower.loaded == 7 and follower.seconds() == 0 and follower.start["acc"] > 0.9
+    now[0] += 2
+    follower(EpochRecord(1, *np.zeros(6), empty_anchors=0, n_neighbors=5, seconds=2), embed)
+    assert follower.seconds() == 2 and len(follower.epochs) == 1
 
 
-def test_pause_ends_with_an_error(now):
-    clock = measure._Clock()
-    with pytest.raises(FloatingPointError), clock.paused():
-        now[0] = 7
-        raise FloatingPointError
-    now[0] = 9
-    assert clock.seconds() == 2
+def test_seconds_of_a_fit_are_those_of_its_epochs_and_what_is_between(now, monkeypatch):
+    def slowly(*arguments):
+        now[0] += 100
+        return dmac.scores(*arguments)
+
+    monkeypatch.setattr(measure, "scores", slowly)
+    record = measure.measure(load("toy"), SHORT, 1)
+    assert record["seconds"] == {"fit": 0, "pretraining": 0, "training": 0}
 
 
 def test_epochs_are_scored_as_k_means_with_the_seed_finds_them():
@@ -57,18 +58,6 @@ def test_epochs_are_scored_as_k_means_with_the_seed_finds_them():
     assert "arrays" not in record and record["n_anchors"] == model.n_anchors_
 
 
-def test_what_the_scores_take_is_not_counted(monkeypatch):
-    slow = 0.2
-
-    def slowly(*arguments):
-        measure.time.sleep(slow)
-        return dmac.scores(*arguments)
-
-    monkeypatch.setattr(measure, "scores", slowly)
-    record = measure.measure(load("toy"), dataclasses.replace(SHORT, epochs=5), 1)
-    assert record["seconds"]["training"] < record["seconds"]["fit"] < 5 * slow
-
-
 def test_oracle_is_the_best_epoch_of_each_metric_or_the_end():
     epochs = [{"acc": 0.5, "nmi": 0.9}, {"acc": 0.7, "nmi": 0.1}]
     best = measure._oracle(epochs, {"acc": 0.6, "nmi": 0.95})
@@ -83,32 +72,25 @@ def test_agreement_of_separated_and_of_mixed_labels():
     assert mixed["neighbors"] < 0.7 and mixed["silhouette"] < 0
 
 
-def test_anchors_have_the_class_of_their_samples_or_of_the_nearest():
+def test_anchors_have_the_class_of_their_samples_or_of_the_nearest(monkeypatch):
     model = dmac.DMAC(3, SHORT, random_state=0)
     model.embedding_ = np.array([[0, 0], [0.1, 0], [0.2, 0], [5, 0]], dtype=np.float32)
     # The first has three samples, two of class 1; the third has none and is near the last sample.
     model.anchors_ = np.array([[0.1, 0], [5, 0], [9, 0]], dtype=np.float32)
-    labels = np.array([1, 0, 1, 2])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "plane", lambda z: z)  # UMAP compiles for half a minute
-        arrays = measure._arrays(model, labels)
-    assert list(arrays["anchor_classes"]) == [1, 2, 2]
-    assert arrays["anchors"].dtype == np.float32 and list(arrays["classes"]) == list(labels)
+    monkeypatch.setattr(measure, "plane", lambda z: z)  # UMAP compiles for half a minute
+    arrays = measure._arrays(model, np.array([1, 0, 1, 2]))
+    assert list(arrays["anchor_classes"]) == [1, 2, 2] and list(arrays["classes"]) == [1, 0, 1, 2]
 
 
 def test_shape_of_a_collapsed_and_of_an_orthonormal_embedding():
-    point = measure._shape(np.ones((9, 2)))
-    assert point["one_minus_cosine"] == pytest.approx(0, abs=1e-12)
+    assert measure._shape(np.ones((9, 2)))["one_minus_cosine"] == pytest.approx(0, abs=1e-12)
     signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
     assert measure._shape(signs)["effective_rank"] == pytest.approx(2)
 
 
 def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
-    from dmac.peers._training import EpochRecord
-
-    history = [EpochRecord("view 1", i, 1 / i, 0.0) for i in range(1, 1001)]
-    history += [EpochRecord("tuning", 1, 5.0, 0.0)]
-    curves = measure.curves_of(history)
+    history = [PeerEpoch("view 1", i, 1 / i, 0.0) for i in range(1, 1001)]
+    curves = measure.curves_of([*history, PeerEpoch("tuning", 1, 5.0, 0.0)])
     assert list(curves) == ["view 1", "tuning"]
     assert curves["tuning"] == {"epochs": 1, "epoch": [1], "loss": [5.0]}
     epochs, losses = curves["view 1"]["epoch"], curves["view 1"]["loss"]

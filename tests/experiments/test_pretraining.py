@@ -1,8 +1,7 @@
 """Kept pre-training: fits end exactly as without it, and share what they have in common."""
 
 import dataclasses
-import functools
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -16,18 +15,17 @@ from experiments import changes, pretraining
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 
 
-def views(sparse=False):
+def fit(seed=0, sparse=False, callback=None, checkpoint=None, every=1, **fields):
     rng = np.random.default_rng(0)
     classes = np.arange(66) % 3
-    found = [
+    views = [
         np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(66, d))) for d in (7, 12)
     ]
-    return [scipy.sparse.csr_matrix(x) for x in found] if sparse else found
-
-
-def fit(recipe=SHORT, seed=0, sparse=False, **options):
+    if sparse:
+        views = [scipy.sparse.csr_matrix(x) for x in views]
+    recipe = dataclasses.replace(SHORT, **fields)
     model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
-    return model.fit(views(sparse), **options)
+    return model.fit(views, callback=callback, checkpoint=checkpoint, checkpoint_every=every)
 
 
 def assert_same(one, other):
@@ -36,6 +34,16 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.anchors_, other.anchors_)
     assert [r.loss for r in one.history_] == [r.loss for r in other.history_]
     assert [r.loss for r in one.pretrain_history_] == [r.loss for r in other.pretrain_history_]
+
+
+def stop_at(kind, epoch):
+    """A callback that stops a fit."""
+
+    def stop(record, embed):
+        if type(record).__name__ == kind and record.epoch == epoch:
+            raise KeyboardInterrupt
+
+    return stop
 
 
 @pytest.fixture
@@ -52,114 +60,76 @@ def epochs(monkeypatch):
     return counted
 
 
-def test_a_checkpoint_of_a_kept_state_holds_its_optimiser(tmp_path):
-    """The first record comes from the folder, before the loop has an optimiser of its own."""
-    alone = fit()
-
-    class Stop(Exception):
-        pass
-
-    def stop(record, embed):
-        raise Stop
-
-    with pretraining.share(tmp_path / "kept"):
-        fit(dataclasses.replace(SHORT, pretrain_epochs=4))
-        with pytest.raises(Stop):
-            fit(checkpoint=tmp_path / "run", checkpoint_every=4, callback=stop)
-    assert_same(fit(checkpoint=tmp_path / "run"), alone)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_fit_is_the_same_with_and_without(sparse, tmp_path, epochs):
-    alone = fit(sparse=sparse)
+    alone, between = fit(sparse=sparse), []
+
+    def look(record, embed):
+        if type(record).__name__ == "PretrainRecord" and record.epoch == 7:
+            between.append(embed())
+
     with pretraining.share(tmp_path):
-        first, second = fit(sparse=sparse), fit(sparse=sparse)
+        for _ in range(2):
+            assert_same(fit(sparse=sparse, callback=look), alone)
     assert len(epochs) == 14
-    assert_same(first, alone)
-    assert_same(second, alone)
+    np.testing.assert_array_equal(*between)
+    fit(sparse=sparse)
+    assert len(epochs) == 21  # it ends with the context
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        dict(perturbation=False, al_weight=0.0),
-        dict(cm_weight=0.0, sp_weight=1.0),
-        dict(lr=1e-4, optimizer="adam", schedule="cosine"),
-        dict(anchor_factor=0.5, anchor_start="sample", n_neighbors=2),
-        dict(orthonormal=True, sigma="softplus", mutual_information="joint"),
-    ],
-)
-def test_what_comes_after_shares_it(changes, tmp_path, epochs):
-    recipe = dataclasses.replace(SHORT, **changes)
-    alone = fit(recipe)
+def test_what_comes_after_shares_it(tmp_path, epochs):
+    after = dict(perturbation=False, cm_weight=0.0, lr=1e-4, optimizer="adam", n_neighbors=2)
+    alone = fit(**after)
     with pretraining.share(tmp_path):
         fit()
         epochs.clear()
-        assert_same(fit(recipe), alone)
+        assert_same(fit(**after), alone)
     assert not epochs
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        dict(pretrain_lr=1e-2),
-        dict(hidden_dim=8),
-        dict(embedding_dim=5),
-        dict(negative_slope=0.2),
-        dict(normalize_embedding=False),
-        dict(encoder="residual"),
-        dict(root=True),
-        dict(components=1.0),
+        *(dict(pretrain_lr=1e-2), dict(hidden_dim=8), dict(embedding_dim=5), dict(seed=1)),
+        *(dict(negative_slope=0.2), dict(normalize_embedding=False), dict(encoder="residual")),
+        *(dict(root=True), dict(components=1.0)),
     ],
     ids=lambda change: next(iter(change)),
 )
 def test_what_it_depends_on_makes_another(change, tmp_path, epochs):
-    recipe = dataclasses.replace(SHORT, **change)
-    alone = fit(recipe)
+    alone = fit(**change)
     with pretraining.share(tmp_path):
         fit()
         epochs.clear()
-        assert_same(fit(recipe), alone)
-        assert len(epochs) == 7
-        epochs.clear()
-        fit(seed=1)
+        assert_same(fit(**change), alone)
     assert len(epochs) == 7
 
 
+def test_another_code_makes_another(tmp_path, epochs, monkeypatch):
+    with pretraining.share(tmp_path):
+        fit()
+        monkeypatch.setattr(pretraining, "code_hash", lambda folder: "another")
+        fit()
+    assert len(epochs) == 14
+
+
 def test_lengths_continue_each_other(tmp_path, epochs):
-    with_epochs = functools.partial(dataclasses.replace, SHORT)
-    alone = {e: fit(with_epochs(pretrain_epochs=e)) for e in (0, 3, 5, 7, 9)}
+    alone = {e: fit(pretrain_epochs=e) for e in (0, 3, 5, 7, 9)}
     epochs.clear()
     with pretraining.share(tmp_path, at=(3,)):
         for length, computed in ((7, 7), (3, 0), (9, 2), (5, 2), (0, 0)):
-            assert_same(fit(with_epochs(pretrain_epochs=length)), alone[length])
+            assert_same(fit(pretrain_epochs=length), alone[length])
             assert len(epochs) == computed, length
             epochs.clear()
 
 
-def test_callback_sees_the_state_between_the_phases(tmp_path):
-    seen = {}
-
-    def callback(record, embed):
-        if type(record).__name__ == "PretrainRecord" and record.epoch == 7:
-            seen.setdefault("between", []).append(embed())
-
-    with pretraining.share(tmp_path):
-        fit(callback=callback)
-        fit(callback=callback)
-    np.testing.assert_array_equal(*seen["between"])
-
-
 def test_a_stopped_pretraining_goes_on_from_what_was_kept(tmp_path, epochs):
-    def stop(record, embed):
-        if record.epoch == 5:
-            raise KeyboardInterrupt
-
+    alone = fit()
     with pretraining.share(tmp_path, at=(2, 4)):
         with pytest.raises(KeyboardInterrupt):
-            fit(callback=stop)
+            fit(callback=stop_at("PretrainRecord", 5))
         epochs.clear()
-        assert_same(fit(), fit())
+        assert_same(fit(), alone)
     assert epochs == [5, 6, 7]
 
 
@@ -172,46 +142,31 @@ def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
         path.write_bytes(path.read_bytes()[:1000])
         epochs.clear()
         assert_same(fit(), alone)
-        assert len(epochs) == 7
         assert_same(fit(), alone)
     assert len(epochs) == 7
 
 
-def test_checkpoints_work_beside_it(tmp_path):
-    def stop(record, embed):
-        if type(record).__name__ == "EpochRecord" and record.epoch == 2:
-            raise KeyboardInterrupt
-
-    alone = fit()
+@pytest.mark.parametrize("stop", [("PretrainRecord", 4), ("EpochRecord", 2)])
+def test_checkpoints_work_beside_it(stop, tmp_path):
+    """Also one of the first record, which comes before the loop has an optimiser of its own."""
+    alone, checkpoint = fit(), tmp_path / "fit"
     with pretraining.share(tmp_path / "kept"):
-        fit()
+        fit(pretrain_epochs=4)
         with pytest.raises(KeyboardInterrupt):
-            fit(checkpoint=tmp_path / "fit", checkpoint_every=1, callback=stop)
-        assert_same(fit(checkpoint=tmp_path / "fit"), alone)
+            fit(checkpoint=checkpoint, callback=stop_at(*stop))
+        assert_same(fit(checkpoint=checkpoint), alone)
 
 
-def test_it_ends_with_the_context(tmp_path, epochs):
-    with pretraining.share(tmp_path):
-        fit()
-    fit()
-    assert len(epochs) == 14
-
-
-def test_one_process_waits_for_another_s(tmp_path, epochs):
-    import threading
-
+def test_one_fit_waits_for_another_s(tmp_path, epochs):
     results, started = [], threading.Event()
-
-    def slow(record, embed):
-        started.set()
-        time.sleep(0.02)
-
     with pretraining.share(tmp_path):
-        thread = threading.Thread(target=lambda: results.append(fit(callback=slow)))
-        thread.start()
+        slow = threading.Thread(
+            target=lambda: results.append(fit(callback=lambda record, embed: started.set()))
+        )
+        slow.start()
         started.wait()
         results.append(fit())
-        thread.join()
+        slow.join()
     assert len(epochs) == 7
     assert_same(*results)
 
@@ -222,7 +177,7 @@ def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
         fit()
         for name, fields in changes.BEYOND.items():
             before = len(list(tmp_path.iterdir()))
-            fit(dataclasses.replace(SHORT, **fields))
+            fit(**fields)
             if len(list(tmp_path.iterdir())) > before:
                 own.append(name)
     assert own == list(changes.BEYOND)[-changes.OWN_PRETRAINING :]

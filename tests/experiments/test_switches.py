@@ -8,7 +8,7 @@ import pytest
 
 import dmac
 from dmac.recipes import REVISED
-from experiments import search
+from experiments.ideas import search
 from experiments.run import EARLY, recipe_of, settings_of
 from experiments.switches import (
     FROM_RELEASED,

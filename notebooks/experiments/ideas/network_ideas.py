@@ -51,6 +51,12 @@ def idea_of(recipe, **changes):
     return NetworkIdea(**fields | changes)
 
 
+def change(recipe, **changes):
+    """A recipe with other values in some fields: a `NetworkIdea` where they need one."""
+    needed = changes.get("al_form", "entropy") != "entropy" or changes.get("sigma") == "spread"
+    return (idea_of if needed else dataclasses.replace)(recipe, **changes)
+
+
 class SpreadPerturbation(nn.Module):
     r"""Perturbed anchors whose noise has the size of the anchor's own cell.
 

@@ -51,34 +51,13 @@ VARIANTS = {
 def spectral_search(
     views, n_clusters, seed, *, power, components, ridge, factor, k, sets, lloyd, joint, again
 ):
-    r"""Cluster the top c eigenvectors of averaged sample graphs :math:`S D^{-1} S^T`.
+    r"""Cluster the top c eigenvectors of averaged sample graphs :math:`S D^{-1} S^T`: labels (n,).
 
-    Parameters
-    ----------
-    views : list of v arrays or CSR matrices of shape (n, d_a)
-    n_clusters : int
-        c.
-    seed : int
-    power : float
-        Of the entries' magnitudes, with their signs; 1 changes nothing.
-    components, ridge : float
-        Whitened principal directions in units of c, and the ridge
-        (:class:`dmac.data.pipeline.ViewPipeline`).
-    factor : float
-        Anchors in units of :math:`\sqrt{n c}` (:func:`dmac.anchors.n_anchors_for`).
-    k : int
-        Neighbours of a sample among the anchors.
-    sets, lloyd : int
-        Anchor sets, and the Lloyd iterations of each.
-    joint : bool
-        One graph of all views, or the sum of one graph a view.
-    again : int
-        So many times, the graph of the embedding itself is added and the eigenvectors taken anew.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,)
-        Labels from 0, of k-means on the unit rows of the embedding.
+    Entries get the signed ``power``; views the principal directions that ``components`` (in units
+    of c) and ``ridge`` say (:class:`dmac.data.pipeline.ViewPipeline`). ``sets`` anchor sets of
+    ``factor`` :math:`\sqrt{n c}` anchors, each after so many ``lloyd`` iterations, link a sample
+    to ``k`` of them, in one graph of all views (``joint``) or in one a view. So many times as
+    ``again`` says, the graph of the embedding is added and the eigenvectors taken anew.
     """
     n = views[0].shape[0]
     generator = torch.Generator().manual_seed(seed)
