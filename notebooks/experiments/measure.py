@@ -14,6 +14,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
 from dmac.metrics import scores
+from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 from experiments.store import round_floats
 
@@ -67,7 +68,7 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
     with ``keep`` the ``arrays`` that figures need.
     """
     model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
-    follower = _Follower(data, seed, recipe.pretrain_epochs)
+    follower = _Follower(data, seed, solver_of(recipe).epochs["PretrainRecord"])
     model.fit(data.views, callback=follower)
     seconds = follower.seconds()
     pretraining = [record.seconds for record in model.pretrain_history_]

@@ -56,7 +56,7 @@ def epochs(monkeypatch):
             counted.append(record.epoch)
             yield record
 
-    monkeypatch.setattr("dmac.fitting.pretrain", pretrain)
+    monkeypatch.setattr("dmac.solvers.network_solver.pretrain", pretrain)
     return counted
 
 

@@ -14,7 +14,8 @@ from toy_runs import load as load_toy
 
 import dmac
 from dmac import peers
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED, Recipe
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.solvers.contract import solver_of
 from experiments import measure, paper, plan
 from experiments import records as experiments
 from experiments import run as runs
@@ -206,13 +207,33 @@ def test_settings_of_another_system_are_all_its_parameters():
 
 
 def test_settings_hold_every_field_and_make_the_recipe_again():
-    for recipe in (RELEASED, REVISED):
+    for recipe in (RELEASED, REVISED, CLOSED_FORM):
         settings = runs.settings_of(recipe)
-        assert len(settings) == len(dataclasses.fields(Recipe)) - 1
+        assert len(settings) == len(dataclasses.fields(recipe))  # the kind in place of the name
         assert dataclasses.replace(runs.recipe_of(settings), name=recipe.name) == recipe
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
+
+
+def test_old_settings_have_the_fields_of_all_kinds_and_are_read_as_their_own():
+    both = runs.settings_of(RELEASED) | runs.settings_of(CLOSED_FORM)
+    both |= {"al_form": "entropy", "refinement": "none", "trained_epochs": 0}
+    del both["kind"]
+
+    def read(**changes):
+        return runs.complete_settings("DMAC", both | changes)
+
+    for recipe, solver in ((RELEASED, "network"), (CLOSED_FORM, "spectral")):
+        settings = runs.settings_of(recipe)
+        old = {key: value for key, value in settings.items() if key != "kind"}
+        assert read(**old, solver=solver) == settings
+    assert read(solver="spectral", refinement="prediction")["kind"] == "SpectralIdea"
+    assert read(solver="network", al_form="balanced")["kind"] == "NetworkIdea"
+    spread = read(solver="network", sigma="spread", perturbation=True)
+    assert (spread["kind"], spread["sigma"]) == ("NetworkIdea", "spread")
+    without = read(solver="network", sigma="spread", perturbation=False)
+    assert (without["kind"], without["sigma"]) == ("Recipe", "relu")
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
@@ -238,7 +259,7 @@ def test_every_listed_run_can_be_made():
         text = json.dumps([one.dataset, one.settings], sort_keys=True, allow_nan=False)
         if one.method == "DMAC" and one.dataset in sizes and text not in seen:
             seen.add(text)
-            dmac.estimator._check_sizes(*sizes[one.dataset], runs.recipe_of(one.settings))
+            solver_of(runs.recipe_of(one.settings)).check(*sizes[one.dataset])
     assert len(seen) > 100
 
 
