@@ -100,7 +100,7 @@ test: $(READY)
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
 ELSEWHERE := api book book_contents browser compare_threads draw_choice draw_model draw_recipe faults \
-    fold_modules fuzz migrate_results notebooks project repeat_runs soak tabulate_coverage \
+    fold_modules fuzz notebooks project repeat_runs soak tabulate_coverage \
     write_concordance
 CORE_TESTS := tests/data tests/compute \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
