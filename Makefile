@@ -30,13 +30,14 @@ endif
 export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: help book html pdf experiments figures test coverage wheel faults fuzz fuzz-mat soak bench gpu \
+.PHONY: help book html pdf experiments figures test lint coverage wheel faults fuzz fuzz-mat soak bench gpu \
     serve clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
 	@echo "make test   set up if needed, run every test, every chapter and every experiment"
 	@echo "make coverage  the tests of the core: which lines and branches they run, at least 95 % (ten minutes)"
+	@echo "make lint   ruff, and advice on the pages: paragraphs full of numbers, long sources"
 	@echo "make html   render the book again without running the experiments again"
 	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
 	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
@@ -97,19 +98,23 @@ figures: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile
 
+# Advice, which never fails: ruff's, and what scripts/lint.py has to say of the pages.
+lint: $(READY)
+	-$(BIN)/ruff check .
+	-$(BIN)/ruff format --check .
+	-$(BIN)/python scripts/lint.py
+
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
-ELSEWHERE := api book book_contents browser compare_threads draw_choice draw_model draw_recipe faults \
-    fold_modules fuzz migrate_results notebooks project repeat_runs soak tabulate_coverage \
-    write_concordance
-CORE_TESTS := tests/data tests/compute \
+ELSEWHERE := api book book_contents browser compare_threads drawings faults fold_modules fuzz \
+    notebooks project repeat_runs soak write_concordance
+CORE_TESTS := tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
 coverage: $(READY)
 	@rm -rf _build/coverage && mkdir -p _build/coverage
 	$(BIN)/python -m pytest $(CORE_TESTS) -n $(TEST_JOBS) --dist loadfile --cov --cov-report=html \
 	    --cov-report=term:skip-covered
-	$(BIN)/python scripts/tabulate_coverage.py
 
 # What a stranger gets: needs the network, and three to six minutes.
 wheel: $(READY)

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from dmac.blocks import blocks_of
 
 import dmac
 from dmac.averaged_graph import known
-from dmac.blocks import blocks_of
 from dmac.compute.threads import exactly
 
 PATH = Path(__file__).resolve().parents[1] / "notebooks" / "results" / "threads.csv"

@@ -1,29 +1,27 @@
-"""A small Sphinx extension: on the long API pages a module is folded, under the names it has.
+"""A small Sphinx extension: on the long API page a module is folded, under the names it has.
 
-Three pages hold everything that can be called. Unfolded, two of them would run over a hundred
-screens. The sections in the source are plain ones, a heading and an ``automodule``; here each gets
-its fold. The first page, with what most readers need, stays open. unfold.js opens what a link leads
-to.
+The sections in the source are plain ones, a heading and an ``automodule``; here each gets its fold,
+or the page would run over fifty screens. The first page, with what most readers need, stays open.
+unfold.js opens what a link leads to.
 """
 
 import importlib
 import inspect
 import re
 
-PAGES = ("book/api_components", "book/api_rest")
+PAGES = ("book/api_components",)
 SECTION = re.compile(r"```\{eval-rst\}\n\.\. automodule:: (\S+)\n.*?```\n", re.DOTALL)
 
 
 def names_of(module):
     """The classes and functions that a module defines for others, in the order of its source."""
     module = importlib.import_module(module)
-    found = [
+    return [
         name
         for name, item in vars(module).items()
         if not name.startswith("_") and getattr(item, "__module__", None) == module.__name__
         if inspect.isclass(item) or inspect.isfunction(item)
     ]
-    return found
 
 
 def fold(text):

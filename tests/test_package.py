@@ -1,7 +1,6 @@
 """The package as others get it: who imports whom, what it does without, what its wheel holds."""
 
 import ast
-import re
 import shutil
 import subprocess
 import sys
@@ -20,76 +19,12 @@ CONTRACTS = PYPROJECT["tool"]["importlinter"]["contracts"]
 DEPENDENCIES = [Requirement(line) for line in PYPROJECT["project"]["dependencies"]]
 
 
-def broken(folder):
-    """The contracts of pyproject.toml that the package below ``folder`` breaks."""
-    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    command = [sys.executable, "-c", code, "--config", ROOT / "pyproject.toml", "--no-cache"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    found = {one["id"] for one in CONTRACTS if f"{one['name']} BROKEN" in done.stdout}
-    assert done.returncode == bool(found), done.stdout + done.stderr
-    return found
-
-
 def test_imports_run_one_way():
-    assert broken(ROOT) == set()
-
-
-# What a line more in one file breaks, in a package of empty files under the names of the layers.
-BREAKS = {
-    ("compute/__init__.py", "from dmac import network"): {"layers"},
-    ("network.py", "import dmac.sampling, experiments"): {"layers"},
-    ("nowhere.py", ""): {"layers"},
-    ("training.py", "import fcntl"): {"core"},
-    ("data/files.py", "import pandas.api"): {"core"},
-    ("data/files.py", "def load():\n    from torch import nn"): {"data"},
-    ("data/files.py", "from dmac.compute import heavy"): {"layers", "data"},
-    ("training.py", "from dmac import reference"): {"reference"},
-    ("peers/one.py", "from dmac.peers import other"): {"peers"},
-    ("peers/_graphs.py", "from dmac.peers import other"): {"peers"},
-    ("peers/one.py", "from dmac.embedding import Encoder"): {"apart"},
-}
-
-
-@pytest.fixture
-def toy(tmp_path):
-    """A package with every layer that breaks nothing."""
-    names = [name for layer in CONTRACTS[0]["layers"] for name in re.findall(r"\w+", layer)]
-    files = {
-        f"{name}/__init__.py"
-        if name in ("data", "compute", "peers", "experiments")
-        else f"{name}.py": ""
-        for name in names
-    }
-    files |= {
-        "__init__.py": "from dmac import estimator, peers",
-        "experiments/tables.py": "import pandas, fcntl\nfrom dmac import reference",
-        "compute/heavy.py": "import torch\nfrom dmac.data import files",
-        "data/files.py": "import numpy",
-        "peers/__init__.py": "from dmac.peers import one, other",
-        "peers/_graphs.py": "from dmac.compute import heavy",
-        "peers/one.py": "from dmac.peers._graphs import Layer\nfrom dmac import metrics",
-        "peers/other.py": "import dmac.peers._graphs",
-    }
-    for name, text in files.items():
-        path = tmp_path / "dmac" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
-    return tmp_path
-
-
-def test_sound_package_breaks_no_contract(toy):
-    assert broken(toy) == set()
-
-
-@pytest.mark.parametrize("name, line", BREAKS)
-def test_contract_can_be_broken(toy, name, line):
-    with open(toy / "dmac" / name, "a") as file:
-        file.write(line + "\n")
-    assert broken(toy) == BREAKS[name, line]
-
-
-def test_every_contract_was_broken():
-    assert set().union(*BREAKS.values()) == {one["id"] for one in CONTRACTS}
+    """The contracts of pyproject.toml, which says how to read them."""
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", code, "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_module_works_without_unix_and_without_the_books_packages(tmp_path):
@@ -189,15 +124,22 @@ def test_lowest_versions_are_those_of_the_ranges():
     assert pins == {f"{name}=={version}" for name, version in lowest.items()}
 
 
-def test_wheel_holds_every_file_of_the_module(tmp_path):
+def copy(names, folder):
+    """Copy files of the repository into another folder."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+
+
+def test_wheel_holds_every_file_of_the_module_and_nothing_else(tmp_path):
+    """Not the experiments, either: they are there in a clone."""
     listed = subprocess.run(["git", "ls-files", "-z", "dmac"], cwd=ROOT, capture_output=True)
     if listed.returncode:
         pytest.skip("not a git checkout: what is tracked is unknown")
     names = {name for name in listed.stdout.decode().split("\0") if (ROOT / name).is_file()}
     source = tmp_path / "source"  # building leaves files behind
-    for name in [*names, "pyproject.toml", "README.md", "LICENSE"]:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, source / name)
+    more = ["pyproject.toml", "README.md", "LICENSE", "notebooks/experiments/__init__.py"]
+    copy([*names, *more], source)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
     command += ["--no-build-isolation", "--wheel-dir", tmp_path, source]
     subprocess.run(command, check=True, capture_output=True)
@@ -212,9 +154,7 @@ def test_sdist_holds_the_repository(tmp_path):
     if names is None:
         pytest.skip("not a git checkout: what is tracked is unknown")
     source = tmp_path / "source"
-    for name in names:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, source / name)
+    copy(names, source)
     for name in ("_build/html/x.html", "book/experiments/x.ipynb", "dmac/__pycache__/x.pyc"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()  # built things stay at home
@@ -223,7 +163,6 @@ def test_sdist_holds_the_repository(tmp_path):
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     (sdist,) = tmp_path.glob("*.tar.gz")
     assert check_wheel.left_out(sdist, names) == []
-    assert check_wheel.left_out(sdist, {"dmac/lost.py"}) == ["dmac/lost.py"]
     with tarfile.open(sdist) as archive:
         files = [member.name for member in archive.getmembers() if member.isfile()]
     held = {name.partition("/")[2] for name in files}
