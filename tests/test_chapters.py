@@ -1,0 +1,34 @@
+"""The chapters that derive are read with nothing but themselves and dmac open."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+BOOK = Path(__file__).parent.parent / "book"
+#: Chapters 11, 14 and 15 show experiments, and use their modules.
+DERIVING = [
+    path
+    for path in sorted(BOOK.glob("[0-9]*.ipynb"))
+    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 10 12 13".split()}
+]
+
+
+def imported(chapter):
+    """The top-level packages that the code cells of a chapter import."""
+    for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        for node in ast.walk(ast.parse("".join(cell["source"]))):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("chapter", DERIVING, ids=lambda path: path.stem)
+def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
+    packages = set(imported(chapter))
+    assert "numpy" in packages  # the cells were read
+    assert "experiments" not in packages
