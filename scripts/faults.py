@@ -11,17 +11,15 @@ Processes are forked from one that has imported everything, so that a fit takes 
 """
 
 import argparse
-import collections
-import contextlib
 import dataclasses
 import datetime
+import multiprocessing
 import os
 import random
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # forked processes have no threads
@@ -33,6 +31,7 @@ import torch.distributed as dist
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
+from dmac.compute.files import read_tensors, write_tensors
 from dmac.distributed import fit_sharded
 from experiments.store import Store, fill
 
@@ -48,69 +47,47 @@ class Failure(Exception):
     """Something was lost."""
 
 
-def views():
-    """Two views of 90 samples in three classes."""
+def forked(work, *arguments):
+    """Run a function in a process of its own."""
+    process = multiprocessing.get_context("fork").Process(target=_quietly, args=(work, *arguments))
+    process.start()
+    return process
+
+
+def _quietly(work, *arguments):
+    if os.environ.get("DMAC_QUIET"):
+        sys.stderr = open(os.devnull, "w")
+    work(*arguments)
+
+
+def fit(folder, recipe, rank=None, meeting=None):
+    """One fit with a checkpoint, or with a rank one of the two processes of a fit."""
     rng = np.random.default_rng(0)
     classes = np.arange(90) % 3
-    return [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(90, d)) for d in (7, 12)]
-
-
-def forked(work, *arguments):
-    """Run a function in a process of its own; its id."""
-    sys.stdout.flush()
-    process = os.fork()
-    if process:
-        return process
-    code = 1
-    try:
-        sys.stderr = open(os.devnull, "w") if os.environ.get("DMAC_QUIET") else sys.stderr
-        work(*arguments)
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
-def ended(process, seconds=PATIENCE):
-    """The exit code of a process, minus the signal that ended it."""
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        found, status = os.waitpid(process, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    raise Failure(f"a process has not ended in {seconds} s")
-
-
-def write(folder, model):
-    """What a fit found, under its name only when it is whole."""
-    path = folder / "new.npz"
-    np.savez(path, labels=model.labels_, embedding=model.embedding_, centers=model.cluster_centers_)
-    path.rename(folder / "out.npz")
-
-
-def fit(folder, recipe):
-    """One fit with a checkpoint."""
+    views = [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(90, d)) for d in (7, 12)]
     model = dmac.DMAC(3, RECIPES[recipe], random_state=0, device="cpu", dtype="float64")
-    write(folder, model.fit(views(), checkpoint=folder / "run", checkpoint_every=1))
+    kept = dict(checkpoint=folder / "run", checkpoint_every=1)
+    if rank is None:
+        model.fit(views, **kept)
+    else:
+        limit = datetime.timedelta(seconds=60)
+        meet = dict(init_method=f"file://{meeting}", world_size=2, timeout=limit)
+        dist.init_process_group("gloo", rank=rank, **meet)
+        fit_sharded(model, views, **kept)
+    if not rank:
+        found = {name: getattr(model, f"{name}_") for name in ("labels", "embedding")}
+        write_tensors(folder / "out", found | {"centers": model.cluster_centers_}, {})
 
 
-def fit_part(folder, rank, meeting):
-    """One of two processes of a fit."""
-    dist.init_process_group(
-        "gloo",
-        init_method=f"file://{meeting}",
-        rank=rank,
-        world_size=2,
-        timeout=datetime.timedelta(seconds=60),
-    )
-    model = dmac.DMAC(3, RECIPES["revised"], random_state=0, device="cpu", dtype="float64")
-    fit_sharded(model, views(), checkpoint=folder / "run", checkpoint_every=1)
-    if rank == 0:
-        write(folder, model)
+def fit_outcome(folder, kills):
+    """What a fit found."""
+    return {name: x.tolist() for name, x in read_tensors(folder / "out")[0].items()}
+
+
+def fit_in_two(folder):
+    """The two processes of a fit."""
+    meeting = folder / f"meeting {time.monotonic_ns()}"
+    return [forked(fit, folder, "revised", rank, meeting) for rank in (0, 1)]
 
 
 def fill_store(folder):
@@ -128,128 +105,73 @@ def fill_store(folder):
         pass
 
 
-class Fits:
-    """Fits of one process under one recipe."""
-
-    def __init__(self, recipe):
-        self.name, self.recipe, self.whole = f"fit, {recipe}", recipe, None
-
-    def start(self, folder):
-        """Begin the work, or go on with it; the processes."""
-        return [forked(fit, folder, self.recipe)]
-
-    def check(self, folder, kills):
-        """That the outcome is that of work that was not killed, which came first."""
-        with np.load(folder / "out.npz", allow_pickle=False) as file:
-            found = dict(file)
-        if self.whole is None:
-            self.whole = found
-        for name, values in self.whole.items():
-            if not np.array_equal(found[name], values):
-                raise Failure(f"{self.name}: {name} differ after {kills} kills")
+def store_outcome(folder, kills):
+    """What a store has: every run once, of which some were made again where a kill stopped them."""
+    made = len((folder / "made").read_text().split())
+    seeds = sorted(record["seed"] for record in Store(folder / "runs").refresh().records())
+    lines = sum(p.read_bytes().count(b"\n") for p in (folder / "runs").rglob("*.jsonl"))
+    if seeds != list(range(N_RUNS)) or lines != N_RUNS or made > N_RUNS + kills:
+        raise Failure(f"{len(seeds)} of {N_RUNS} runs, {lines} lines, {made} made, {kills} kills")
+    return {"runs": seeds}
 
 
-class Stores:
-    """Processes that fill a store."""
-
-    name = "store"
-
-    def start(self, folder):
-        """As `Fits.start`; two processes share the work."""
-        return [forked(fill_store, folder), forked(fill_store, folder)]
-
-    def check(self, folder, kills):
-        """That no run is missing, twice there, or was made again without need."""
-        records = Store(folder / "runs").refresh().records()
-        if sorted(record["seed"] for record in records) != list(range(N_RUNS)):
-            raise Failure(f"the store has {len(records)} of {N_RUNS} runs after {kills} kills")
-        lines = sum(len(p.read_text().splitlines()) for p in (folder / "runs").rglob("*.jsonl"))
-        made = len((folder / "made").read_text().split())
-        if lines != N_RUNS or made > N_RUNS + kills:
-            raise Failure(f"{lines} lines, {made} runs made for {N_RUNS} after {kills} kills")
-
-
-class Shards(Fits):
-    """Fits in two processes."""
-
-    def __init__(self):
-        super().__init__("revised")
-        self.name = "fit_sharded"
-
-    def start(self, folder):
-        """As `Fits.start`."""
-        meeting = folder / f"meeting {time.monotonic_ns()}"
-        return [forked(fit_part, folder, rank, meeting) for rank in (0, 1)]
-
-
-#: What can be killed, by the names that ``--kinds`` takes.
+#: What can be killed, by the names that ``--kinds`` takes: how it starts, and its outcome.
 KINDS = {
-    "revised": lambda: Fits("revised"),
-    "released": lambda: Fits("released"),
-    "store": Stores,
-    "sharded": Shards,
+    "revised": (lambda folder: [forked(fit, folder, "revised")], fit_outcome),
+    "released": (lambda folder: [forked(fit, folder, "released")], fit_outcome),
+    "store": (lambda folder: [forked(fill_store, folder) for _ in range(2)], store_outcome),
+    "sharded": (fit_in_two, fit_outcome),
 }
 
 
-def once(work, folder, moment, rng):
+def once(start, folder, moment, rng):
     """Start the processes of a piece of work, kill one after so many seconds: how they ended."""
-    processes = work.start(folder)
+    processes = start(folder)
     if moment is not None:
         time.sleep(moment)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(rng.choice(processes), signal.SIGKILL)
-    return [ended(process) for process in processes]
+        rng.choice(processes).kill()
+    for process in processes:
+        process.join(PATIENCE)
+        if process.is_alive():
+            process.kill()
+            raise Failure(f"a process has not ended in {PATIENCE} s")
+    return [process.exitcode for process in processes]
+
+
+def work_on(name, kills, seconds, rng):
+    """One piece of work to its end, with at most so many kills: how many, and its outcome."""
+    start, outcome = KINDS[name]
+    happened = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for attempt in range(7):
+            last = happened == kills or attempt == 6
+            moment = None if last else rng.uniform(0, seconds)
+            codes = once(start, Path(folder), moment, rng)
+            if -signal.SIGKILL in codes:
+                happened += 1
+            elif any(codes):
+                raise Failure(f"{name} cannot go on after {happened} kills: {codes}")
+            else:
+                break
+        return happened, outcome(Path(folder), happened)
 
 
 def inject(kills, seed=0, kinds=tuple(KINDS), say=print):
-    """Kill so many processes at random moments.
-
-    Parameters
-    ----------
-    kills : int
-    seed : int
-    kinds : sequence of str
-        Keys of `KINDS`.
-    say : callable
-
-    Returns
-    -------
-    dict of str to int
-        Kills by the kind of work.
-
-    Raises
-    ------
-    Failure
-        If something was lost.
-    """
-    rng = random.Random(seed)
-    counts, finished = collections.Counter(), collections.Counter()
-    for number, work in enumerate(KINDS[name]() for name in kinds):
+    """Kill so many processes at random moments; a `Failure` if something was lost."""
+    rng, total = random.Random(seed), 0
+    for number, name in enumerate(kinds):
         share = kills // len(kinds) + (number < kills % len(kinds))
-        with tempfile.TemporaryDirectory() as folder:
-            start = time.monotonic()
-            if any(once(work, Path(folder), None, rng)):
-                raise Failure(f"{work.name} fails without a kill")
-            seconds = time.monotonic() - start
-            work.check(Path(folder), 0)
-        while counts[work.name] < share:
-            with tempfile.TemporaryDirectory() as folder:
-                here, tries = 0, 0
-                while True:  # to the end of this piece, with at most a few kills
-                    last = counts[work.name] == share or tries == 6
-                    codes = once(work, Path(folder), None if last else rng.uniform(0, seconds), rng)
-                    tries += 1
-                    if -signal.SIGKILL in codes:
-                        here, counts[work.name] = here + 1, counts[work.name] + 1
-                    elif any(codes):
-                        raise Failure(f"{work.name} cannot go on after {here} kills: {codes}")
-                    if not any(codes):
-                        break
-                work.check(Path(folder), here)
-                finished[work.name] += 1
-        say(f"{work.name}: {counts[work.name]} kills, {finished[work.name]} pieces of work whole")
-    say(f"{sum(counts.values())} kills, nothing lost")
-    return dict(counts)
+        start = time.monotonic()
+        _, whole = work_on(name, 0, 0, rng)
+        seconds, done, finished = time.monotonic() - start, 0, 0
+        while done < share:
+            happened, found = work_on(name, share - done, seconds, rng)
+            done, finished = done + happened, finished + 1
+            if lost := [what for what in whole if found[what] != whole[what]]:
+                raise Failure(f"{name}: {', '.join(lost)} differ after {happened} kills")
+        total += done
+        say(f"{name}: {done} kills, {finished} pieces of work whole")
+    say(f"{total} kills, nothing lost")
 
 
 def main(arguments=None):

@@ -29,48 +29,46 @@ def test_nothing_is_lost_by_kills():
 
 # Writes until the disk is full, or a file as large as it may be: what was said, line by line.
 PROGRAM = """
-import dataclasses, json, resource, sys
+import dataclasses, os, resource, sys
 import numpy as np, torch
 import dmac
 from dmac.compute.files import write_tensors
 from experiments.store import Store
 folder, limit = sys.argv[1], int(sys.argv[2])
 views = list(np.random.default_rng(0).normal(size=(2, 80, 30)))
+recipe = dataclasses.replace(dmac.recipes.RELEASED, pretrain_epochs=3, epochs=3, hidden_dim=8)
 
-def model(hidden):
-    recipe = dataclasses.replace(dmac.recipes.RELEASED, pretrain_epochs=3, epochs=3,
-                                 hidden_dim=hidden)
-    return dmac.DMAC(3, recipe, random_state=0, device="cpu")
+def fit(**options):
+    return dmac.DMAC(3, recipe, random_state=0, device="cpu").fit(views, **options)
 
 def full():
     # The files before were within the limit, or the disk had room for them.
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    else:
-        with open(folder + "/filler", "wb", buffering=0) as file:
-            try:
-                while file.write(bytes(4096)):
-                    pass
-            except OSError:
+        return
+    with open(folder + "/filler", "wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
                 pass
-
-store = Store(folder + "/runs")
-run = dict(dataset="toy", data="0f", method="DMAC", settings={})
-store.append(run | {"seed": 1}, "a")
-write_tensors(folder + "/kept", {"a": torch.ones(100)}, {})
-small = model(8).fit(views)
-small.save(folder + "/model")
+        except OSError:
+            pass
 
 def stop(record, embed):
     if record.epoch == 2:
         full()
 
+store, run = Store(folder + "/runs"), dict(dataset="toy", data="0f", method="DMAC", settings={})
+store.append(run | {"seed": 1}, "a")
+write_tensors(folder + "/kept", {"a": torch.ones(100)}, {})
+whole = fit()
+whole.save(folder + "/model")
+checkpoint = dict(checkpoint=folder + "/fit", checkpoint_every=1)
 for attempt in (
-    lambda: model(8).fit(views, checkpoint=folder + "/fit", checkpoint_every=1, callback=stop),
+    lambda: fit(**checkpoint, callback=stop),
     lambda: store.append(run | {"seed": 2, "filling": "x" * 500_000}, "a"),
     lambda: write_tensors(folder + "/kept", {"a": torch.zeros(200_000)}, {}),
-    lambda: small.save(folder + "/model"),
-    lambda: small.save(folder + "/another"),
+    lambda: whole.save(folder + "/model"),
+    lambda: whole.save(folder + "/another"),
 ):
     try:
         attempt()
@@ -80,11 +78,8 @@ for attempt in (
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 else:
-    import os
     os.remove(folder + "/filler")
-again = model(8).fit(views, checkpoint=folder + "/fit", checkpoint_every=1)
-whole = model(8).fit(views)
-print(np.array_equal(again.embedding_, whole.embedding_))
+print(np.array_equal(fit(**checkpoint).embedding_, whole.embedding_))
 """
 
 
