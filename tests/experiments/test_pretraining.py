@@ -11,6 +11,7 @@ import dmac
 from dmac import embedding
 from dmac.recipes import RELEASED
 from experiments import changes, pretraining
+from experiments.ideas.network_ideas import change
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 
@@ -23,7 +24,7 @@ def fit(seed=0, sparse=False, callback=None, checkpoint=None, every=1, **fields)
     ]
     if sparse:
         views = [scipy.sparse.csr_matrix(x) for x in views]
-    recipe = dataclasses.replace(SHORT, **fields)
+    recipe = change(SHORT, **fields)
     model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
     return model.fit(views, callback=callback, checkpoint=checkpoint, checkpoint_every=every)
 
