@@ -134,8 +134,8 @@ def fit(
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     from dmac.solvers.contract import solver_of
 
-    if len(estimator.history_) < solver_of(estimator.recipe_).epochs["EpochRecord"]:  # what there is was kept
-        return INTERRUPTED
+    if len(estimator.history_) < solver_of(estimator.recipe_).epochs["EpochRecord"]:
+        return INTERRUPTED  # what there is was kept
     return None
 
 

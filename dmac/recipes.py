@@ -31,6 +31,8 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 
 def at_least(least: int, or_none: bool = False) -> _Range:
+    """A whole number of at least ``least``, or None where that is allowed."""
+
     def holds(value: object) -> bool:
         whole = isinstance(value, int) and _is_number(value) and value >= least
         return whole or (or_none and value is None)
@@ -39,6 +41,7 @@ def at_least(least: int, or_none: bool = False) -> _Range:
 
 
 def one_of(*choices: str) -> _Range:
+    """One of some words."""
     return _Range(f"one of {choices}", lambda value: value in choices)
 
 

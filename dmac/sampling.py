@@ -188,6 +188,7 @@ def _initial_anchors(
 
 
 def noise_like(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal noise of the shape, type and device of ``like``."""
     return torch.randn(like.shape, generator=generator, dtype=torch.float64).to(like)
 
 

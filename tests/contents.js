@@ -1,13 +1,10 @@
-// What the page holds: {shows, sums_up, coarse}. Figures are told by their size on the screen.
+// What the page holds: {shows, coarse}. Figures are told by their size on the screen.
 async () => {
   const article = document.querySelector("article.bd-article") ?? document.body;
   for (const one of document.querySelectorAll("details")) one.open = true;
   for (const one of document.images) one.loading = "eager";
   await Promise.all([...document.images].map((one) => one.decode().catch(() => {})));
 
-  // A summary stands under a heading, or in a box with a title.
-  const SUMMARY = /^([\d.]+ )?(Summary|In short|What it finds)/;
-  const titles = [...article.querySelectorAll("h2, h3, .admonition-title")];
   const drawn = /\.svg([?#]|$)|^data:image\/svg/;
   const coarse = [...article.querySelectorAll("img")]
     .filter((one) => one.clientWidth && !drawn.test(one.currentSrc || one.src))
@@ -15,7 +12,6 @@ async () => {
     .map((one) => `${one.naturalWidth} px shown at ${one.clientWidth}: ${one.alt.slice(0, 60)}`);
   return {
     shows: article.querySelector("figure, img, table") !== null,
-    sums_up: titles.some((one) => SUMMARY.test(one.textContent.trim())),
     coarse,
   };
 }

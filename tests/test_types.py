@@ -34,23 +34,6 @@ def test_mypy_finds_nothing():
     assert said.startswith("Success"), said
 
 
-@pytest.mark.parametrize(
-    "code, rule",
-    [
-        ("def double(x):\n    return 2 * x\n", "no-untyped-def"),
-        ("def first(x: list) -> None: ...\n", "type-arg"),
-        ("import dmac\n\ndmac.laod('mfeat')\n", "attr-defined"),
-        ("from dmac.blocks import Block\n\nBlock('plain', 1, 2, 3, 4)\n", "arg-type"),
-        ("from dmac.data.disk import block_rows\n\nblock_rows('4')\n", "arg-type"),
-    ],
-)
-def test_mypy_can_find(code, rule, tmp_path):
-    file = tmp_path / "one.py"
-    file.write_text(code)
-    said = mypy(file)
-    assert f"[{rule}]" in said, said
-
-
 USER = """
 from typing import assert_type
 
@@ -91,32 +74,23 @@ dmac.DMAC(10).labels_ + "a"  # wrong: operator
 """
 
 
-def user(folder, *, typed):
-    """What mypy says of `USER` where the package is installed, as (line, rule)."""
-    venv.create(folder / "venv", symlinks=True)
-    base = {"base": str(folder / "venv"), "platbase": str(folder / "venv")}
+def test_user_gets_types_from_the_installed_package(tmp_path):
+    venv.create(tmp_path / "venv", symlinks=True)
+    base = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
     site = Path(sysconfig.get_path("purelib", "venv", vars=base))
-    left_out = ["__pycache__", "*.npz", *(() if typed else ["py.typed"])]
-    shutil.copytree(ROOT / "dmac", site / "dmac", ignore=shutil.ignore_patterns(*left_out))
+    left_out = shutil.ignore_patterns("__pycache__", "*.npz")
+    shutil.copytree(ROOT / "dmac", site / "dmac", ignore=left_out)
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    path = folder / "program.py"
+    path = tmp_path / "program.py"
     path.write_text(USER)
     python = Path(sysconfig.get_path("scripts", "venv", vars=base)) / "python"
     rules = ("--strict", "--python-executable", python)
-    said = mypy(*rules, path, folder=folder, cache=CACHE / "user")  # other rules, other cache
+    said = mypy(*rules, path, folder=tmp_path, cache=CACHE / "user")  # other rules, other cache
     found = re.findall(r"program\.py:(\d+): error: .*\[([\w-]+)\]$", said, re.MULTILINE)
     assert len(found) == said.count(": error: "), said
-    return {(int(line), rule) for line, rule in found}
-
-
-def test_user_gets_types_from_the_installed_package(tmp_path):
     marked = enumerate(USER.splitlines(), 1)
     wrong = {(i, line.split("# wrong: ")[1]) for i, line in marked if "# wrong: " in line}
-    assert user(tmp_path, typed=True) == wrong
-
-
-def test_user_gets_none_without_the_marker(tmp_path):
-    assert (7, "import-untyped") in user(tmp_path, typed=False)
+    assert {(int(line), rule) for line, rule in found} == wrong
 
 
 @pytest.mark.parametrize("package", [dmac, dmac.data, dmac.compute], ids=lambda one: one.__name__)
@@ -124,4 +98,4 @@ def test_type_checkers_see_every_module(package):
     text = Path(package.__file__).read_text(encoding="utf-8")
     listed = re.findall(r"^        (\w+) as \1,$", text, re.MULTILINE)
     modules = [one.name for one in pkgutil.iter_modules(package.__path__) if one.name[0] != "_"]
-    assert listed == sorted(set(modules) - {"experiments"})  # which are not annotated
+    assert listed == sorted(modules)
