@@ -70,6 +70,22 @@ def perceptron(widths, generator):
     return nn.Sequential(*layers[:-1])
 
 
+def attention_layer(width, n_heads, generator):
+    """Torch's own self-attention, its weights drawn as torch does it but from ``generator``.
+
+    Without dropout inside, which would draw from the global random state: that of
+    :mod:`dmac.peers._training` goes outside.
+    """
+    layer = nn.utils.skip_init(nn.MultiheadAttention, width, n_heads, batch_first=True)
+    bound = math.sqrt(6 / (width + 3 * width))  # Glorot and Bengio's, for all three projections
+    nn.init.uniform_(layer.in_proj_weight, -bound, bound, generator=generator)
+    bound = 1 / math.sqrt(width)
+    nn.init.uniform_(layer.out_proj.weight, -bound, bound, generator=generator)
+    nn.init.zeros_(layer.in_proj_bias)
+    nn.init.zeros_(layer.out_proj.bias)
+    return layer
+
+
 class AutoEncoder(nn.Module):
     """Encoder d - widths and its mirror image.
 

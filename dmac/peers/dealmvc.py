@@ -3,30 +3,170 @@
 Chapter 13 of the book introduces it.
 """
 
+from itertools import combinations
+
+import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
-from dmac.peers._attention import ViewWeights
 from dmac.peers._autoencoder import (
     SCALES,
     AutoEncoder,
     MinMax,
+    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
+    perceptron,
     pretrain,
     scaled_views,
     shuffled_batches,
     train,
 )
-from dmac.peers._calibration import dual_calibration_loss, match_clusters
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import torch_generator
+from dmac.peers._training import dropout, torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+
+
+def calibration_target(p, q, threshold=0.8):
+    r"""Which samples should be alike, by their pseudo labels.
+
+    :math:`T = P Q^T` with ones on the diagonal, entries below the threshold set to 0, and rows
+    scaled to sum 1. Gradients reach P and Q through the entries that are left.
+
+    Parameters
+    ----------
+    p, q : torch.Tensor of shape (b, c)
+        Rows are distributions over clusters.
+    threshold : float
+
+    Returns
+    -------
+    torch.Tensor of shape (b, b)
+    """
+    same = torch.eye(len(p), dtype=torch.bool, device=p.device)
+    t = (p @ q.T).masked_fill(same, 1.0)
+    t = torch.where(t >= threshold, t, 0.0)
+    return t / t.sum(1, keepdim=True)  # not 0: the diagonal is 1
+
+
+def calibration_loss(h, g, target):
+    r"""Cross-entropy between a target and the similarities of two sets of features.
+
+    .. math:: L = -\frac1b \sum_{ij} T_{ij} \log\big(
+        \mathrm{softmax}_j(\langle h_i, g_j \rangle) + 10^{-7} \big)
+
+    Parameters
+    ----------
+    h, g : torch.Tensor of shape (b, d)
+    target : torch.Tensor of shape (b, b)
+        From ``calibration_target``.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    similarity = torch.softmax(h @ g.T, dim=1)
+    return -(target * torch.log(similarity + 1e-7)).sum(1).mean()
+
+
+def label_consistency_loss(overall, local):
+    r"""Mean squared differences :math:`\sum_{v<w} \mathrm{MSE}(T, T^{vw})` between targets.
+
+    Parameters
+    ----------
+    overall : torch.Tensor of shape (b, b)
+        Target of the fused features.
+    local : list of tensors of shape (b, b)
+        Targets of the pairs of views; none with one view, and the loss is then 0.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return sum((F.mse_loss(overall, t) for t in local), start=overall.new_zeros(()))
+
+
+def dual_calibration_loss(hs, qs, fused, p, threshold):
+    r"""The calibration losses of all pairs of views and of their sum, and how their targets differ.
+
+    .. math:: \sum_{v<w} L(H^v, H^w, T(Q^v, Q^w)) + L(F, F, T(P, P))
+        + \sum_{v<w} \mathrm{MSE}(T(P, P), T(Q^v, Q^w))
+
+    Parameters
+    ----------
+    hs, qs : lists of v torch.Tensor of shape (b, d) and (b, c)
+        Features and soft labels of the views.
+    fused, p : torch.Tensor of shape (b, d) and (b, c)
+        The same of the fused features.
+    threshold : float
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    overall, local = calibration_target(p, p, threshold), []
+    loss = calibration_loss(fused, fused, overall)
+    for v, w in combinations(range(len(hs)), 2):
+        local.append(calibration_target(qs[v], qs[w], threshold))
+        loss = loss + calibration_loss(hs[v], hs[w], local[-1])
+    return loss + label_consistency_loss(overall, local)
+
+
+def match_clusters(clusters, labels, n_clusters):
+    """Rename clusters so that they agree with labels as often as they can (Hungarian method).
+
+    Parameters
+    ----------
+    clusters, labels : numpy.ndarray of shape (n,)
+        Integers below ``n_clusters``.
+    n_clusters : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+    """
+    table = np.zeros((n_clusters, n_clusters))
+    np.add.at(table, (clusters, labels), 1)
+    return linear_sum_assignment(table, maximize=True)[1][clusters]
+
+
+class ViewWeights(nn.Module):
+    r"""Weights of the views from what they look like in a batch.
+
+    The views are a sequence of v tokens, each the mean :math:`\bar h^v` of its features over the
+    batch. Self-attention gives a scalar :math:`a_v` each (the mean of its output), a perceptron on
+    the uniform weights u = (1/v, ...) another, and
+
+    .. math:: w = u \odot \mathrm{softmax}\big( a \odot \mathrm{FFN}(u) \big) .
+
+    Parameters
+    ----------
+    n_views, width, n_heads, hidden : int
+        v; the features' width; heads of the attention; hidden width of the perceptron.
+    rate : float
+        Of the dropout.
+    generator : torch.Generator
+        On the CPU; draws the initial weights.
+    """
+
+    def __init__(self, n_views, width, n_heads, hidden, rate, generator):
+        super().__init__()
+        self.rate = rate
+        self.attention = attention_layer(width, n_heads, generator)
+        self.perceptron = perceptron((n_views, hidden, n_views), generator)
+
+    def forward(self, means, generator=None):
+        """(v, d) -> (v,); a generator switches the dropout on."""
+        uniform = torch.full((len(means),), 1 / len(means), device=means.device, dtype=means.dtype)
+        y = self.attention(means[None], means[None], means[None], need_weights=False)[0][0]
+        a = dropout(y, self.rate, generator).mean(1)
+        return uniform * torch.softmax(a * self.perceptron(uniform), dim=0)
 
 
 class _Network(nn.Module):

@@ -4,27 +4,60 @@ Chapter 13 of the book introduces it.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._assignments import sharpened, student_t, tuning_loss
 from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
     autoencoder_bytes,
+    balanced_link_loss,
+    divergence,
     graph_bytes,
     graph_operator,
     link_bytes,
     pretrain,
     rmsprop,
+    sharpened,
+    student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import Patience, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+
+
+def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):
+    r"""The loss of the last stage.
+
+    .. math:: \frac{1}{nd} \|H - \hat H\|_F^2 + \lambda_1 L_\mathrm{link}(Z) +
+        \frac{\lambda_2}{n} \sum_i \mathrm{KL}(p_i \| q_i)
+
+    Parameters
+    ----------
+    h, h_hat : torch.Tensor of shape (n, d)
+        The fused features, a constant here, and their reconstruction. Were H no constant, a
+        smaller H would be a better one.
+    z : torch.Tensor of shape (n, d')
+    q, p : torch.Tensor of shape (n, c)
+        Soft assignments and their target.
+    links : Links
+        The views' graphs.
+    weights : torch.Tensor of shape (v,)
+        Of the graphs; constants.
+    link_weight, cluster_weight : float
+        The two factors.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    loss = F.mse_loss(h_hat, h.detach()) + cluster_weight * divergence(p, q)
+    return loss + link_weight * balanced_link_loss(z, links, weights)
 
 
 class DFPGNN(Peer):

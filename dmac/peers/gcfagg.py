@@ -12,10 +12,11 @@ from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.peers._attention import AttentionOverSamples
+from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
     SCALES,
     AutoEncoder,
+    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
@@ -26,7 +27,7 @@ from dmac.peers._autoencoder import (
     train,
 )
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import torch_generator
+from dmac.peers._training import dropout, torch_generator
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -64,6 +65,40 @@ def structure_guided_loss(h, consensus, s, temperature=0.5):
     itself = torch.eye(2 * b, dtype=torch.bool, device=h.device)
     logits = logits.masked_fill(itself, -math.inf)
     return F.cross_entropy(logits, partner)
+
+
+class AttentionOverSamples(nn.Module):
+    """A transformer encoder layer whose sequence is the batch: one head, norms after the sums.
+
+    Dropout is on the two branches and between the two linear layers. The attention itself has
+    none, so that the rows of S are distributions.
+
+    Parameters
+    ----------
+    width : int
+        D, of a sample.
+    hidden : int
+        Width between the two linear layers.
+    rate : float
+        Of the dropout.
+    generator : torch.Generator
+        On the CPU; draws the initial weights.
+    """
+
+    def __init__(self, width, hidden, rate, generator):
+        super().__init__()
+        self.rate = rate
+        self.attention = attention_layer(width, 1, generator)
+        self.first = dense_layer(width, hidden, generator)
+        self.second = dense_layer(hidden, width, generator)
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+
+    def forward(self, z, generator=None):
+        """(b, D) -> (b, D) and the attention S (b, b); a generator switches the dropout on."""
+        y, s = self.attention(z[None], z[None], z[None], need_weights=True)
+        z = self.norms[0](z + dropout(y[0], self.rate, generator))
+        y = self.second(dropout(F.relu(self.first(z)), self.rate, generator))
+        return self.norms[1](z + dropout(y, self.rate, generator)), s[0]
 
 
 class _Network(nn.Module):

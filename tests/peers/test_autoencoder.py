@@ -8,10 +8,10 @@ from systems import QUICK
 from torch import nn
 
 from dmac.peers import ALL
-from dmac.peers._attention import attention_layer
 from dmac.peers._autoencoder import (
     AutoEncoder,
     MinMax,
+    attention_layer,
     autoencoder_bytes,
     even_batches,
     pretrain,
