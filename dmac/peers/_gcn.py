@@ -247,7 +247,9 @@ def rmsprop(parameters, lr, decay):
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
-def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
+def pretrain(
+    model, x, operator, links, weight, optimizer, epochs, stage, history, stop=None, scale=1
+):
     r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
 
     Parameters
@@ -258,10 +260,10 @@ def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
     links : Links
     weight : float
     optimizer : torch.optim.Optimizer
+    epochs, stage, history, stop
+        As in ``train``.
     scale : float
         Factor of the whole loss.
-    **more
-        Goes on to ``train``.
 
     Returns
     -------
@@ -274,7 +276,7 @@ def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
         error = F.mse_loss(model.decode(z), x)
         return scale * (error + weight * balanced_link_loss(z, links))
 
-    train(loss, optimizer, stage=more.pop("stage"), **more)
+    train(loss, optimizer, epochs, stage, history, stop=stop)
     with torch.no_grad():
         return model.encode(operator, x)
 

@@ -3,6 +3,8 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse
 import torch
@@ -213,6 +215,7 @@ class ConsensusEmbedding(nn.Module):
         return self.discriminator[-1](t)[:, 0]
 
 
+@dataclass(eq=False, repr=False)
 class CMGEC(Peer):
     r"""Consistent multiple graph embedding for multi-view clustering.
 
@@ -274,54 +277,27 @@ class CMGEC(Peer):
         Learning rates of the first two stages and of the last.
     refresh : int
         Epochs between two Q.
-    device : str
-        "auto" is a GPU where there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_neighbors=7,
-        n_close=3,
-        metric="euclidean",
-        hidden=(64, 32),
-        consensus=(32, 10),
-        discriminator=(10, 10, 10),
-        dropout=0.1,
-        lambda1=1e-3,
-        lambda2=1.0,
-        fusion_epochs=2000,
-        embedding_epochs=2000,
-        epochs=500,
-        pretrain_lr=1e-4,
-        lr=0.01,
-        refresh=50,
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.n_close = n_close
-        self.metric = metric
-        self.hidden = hidden
-        self.consensus = consensus
-        self.discriminator = discriminator
-        self.dropout = dropout
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.fusion_epochs = fusion_epochs
-        self.embedding_epochs = embedding_epochs
-        self.epochs = epochs
-        self.pretrain_lr = pretrain_lr
-        self.lr = lr
-        self.refresh = refresh
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_neighbors: int = 7
+    n_close: int = 3
+    metric: str = "euclidean"
+    hidden: tuple = (64, 32)
+    consensus: tuple = (32, 10)
+    discriminator: tuple = (10, 10, 10)
+    dropout: float = 0.1
+    lambda1: float = 1e-3
+    lambda2: float = 1.0
+    fusion_epochs: int = 2000
+    embedding_epochs: int = 2000
+    epochs: int = 500
+    pretrain_lr: float = 1e-4
+    lr: float = 0.01
+    refresh: int = 50
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "hidden", "consensus", "discriminator")

@@ -3,6 +3,7 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -23,13 +24,12 @@ from dmac.peers._autoencoder import (
     even_batches,
     layer_bytes,
     perceptron,
-    pretrain,
+    reconstruct,
     scaled_views,
     shuffled_batches,
-    train,
 )
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import dropout, torch_generator
+from dmac.peers._training import dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -193,6 +193,7 @@ class _Network(nn.Module):
         return sum(a * h for a, h in zip(w, hs)), w
 
 
+@dataclass(eq=False, repr=False)
 class DealMVC(Peer):
     r"""Dual contrastive calibration for multi-view clustering.
 
@@ -248,11 +249,6 @@ class DealMVC(Peer):
         Starts of the k-means for pseudo labels.
     scale : {"range", "standard"}
         Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
-    device : str
-        "auto" takes a GPU when there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
 
     Attributes
     ----------
@@ -260,42 +256,23 @@ class DealMVC(Peer):
         w on all samples, after training; their sum is 1/v.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        widths=(500, 500, 2000, 512),
-        n_heads=8,
-        ff_dim=32,
-        dropout=0.5,
-        threshold=0.8,
-        pretrain_epochs=300,
-        calibration_epochs=100,
-        finetune_epochs=50,
-        batch_size=256,
-        lr=3e-4,
-        n_init=100,
-        scale="range",
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.widths = widths
-        self.n_heads = n_heads
-        self.ff_dim = ff_dim
-        self.dropout = dropout
-        self.threshold = threshold
-        self.pretrain_epochs = pretrain_epochs
-        self.calibration_epochs = calibration_epochs
-        self.finetune_epochs = finetune_epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.n_init = n_init
-        self.scale = scale
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    _: KW_ONLY
+    widths: tuple = (500, 500, 2000, 512)
+    n_heads: int = 8
+    ff_dim: int = 32
+    dropout: float = 0.5
+    threshold: float = 0.8
+    pretrain_epochs: int = 300
+    calibration_epochs: int = 100
+    finetune_epochs: int = 50
+    batch_size: int = 256
+    lr: float = 3e-4
+    n_init: int = 100
+    scale: str = "range"
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "widths")
@@ -317,26 +294,33 @@ class DealMVC(Peer):
         n, n_features = views[0].shape[0], [x.shape[1] for x in views]
         views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr)
-        sizes = self.pretrain_epochs, self.batch_size
-        history = list(pretrain(network.autoencoders, views, *sizes, optimiser, draws))
-        history += train(
-            "calibration",
-            self.calibration_epochs,
-            lambda: shuffled_batches(n, self.batch_size, draws),
-            lambda rows: self._loss(network, [x[rows.to(device)] for x in views], draws),
-            optimiser,
-        )
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr)
+        b, history = self.batch_size, []
+        epochs = self.pretrain_epochs
+        reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
+
+        def calibration(rows):
+            return self._loss(network, [x[rows.to(device)] for x in views], draws)
+
+        def fine_tuning(rows):
+            return _cross_entropy(network, views, targets, rows.to(device))
+
+        def shuffled():
+            return shuffled_batches(n, b, draws)
+
+        epochs = self.calibration_epochs
+        train(calibration, optimizer, epochs, "calibration", history, shuffled)
         hs, qs = self._evaluate(network, views)
-        if self.finetune_epochs:
+        if epochs := self.finetune_epochs:
             seed = int(generator.integers(2**31 - 1))
             targets = [self._pseudo_labels(h, q, seed).to(device) for h, q in zip(hs, qs)]
-            history += train(
+            train(
+                fine_tuning,
+                optimizer,
+                epochs,
                 "fine-tuning",
-                self.finetune_epochs,
-                lambda: even_batches(n, self.batch_size),
-                lambda rows: _cross_entropy(network, views, targets, rows.to(device)),
-                optimiser,
+                history,
+                lambda: even_batches(n, b),
                 full_batch=True,
             )
             hs, qs = self._evaluate(network, views)

@@ -3,6 +3,8 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -124,6 +126,7 @@ def clustering_loss(q, p, labels, lambda2, lambda3):
     return lambda2 * divergence(p, q) + lambda3 * F.nll_loss(q.log(), labels)
 
 
+@dataclass(eq=False, repr=False)
 class SURER(Peer):
     r"""Structure-adaptive unified graph neural network.
 
@@ -178,54 +181,27 @@ class SURER(Peer):
         Learning rates of the two stages; the momentum is 0.9.
     pretrain_decay, weight_decay : float
         Weight decay of the two stages.
-    device : str
-        "auto" is a GPU where there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_neighbors=25,
-        min_common=2,
-        hidden=(512, 2048, 256),
-        lambda0=0.01,
-        lambda1=3.0,
-        lambda2=0.01,
-        lambda3=0.5,
-        pretrain_epochs=450,
-        epochs=350,
-        refresh=80,
-        initial="kmeans",
-        pretrain_lr=1e-4,
-        lr=1e-5,
-        pretrain_decay=1e-6,
-        weight_decay=1e-5,
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.min_common = min_common
-        self.hidden = hidden
-        self.lambda0 = lambda0
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.lambda3 = lambda3
-        self.pretrain_epochs = pretrain_epochs
-        self.epochs = epochs
-        self.refresh = refresh
-        self.initial = initial
-        self.pretrain_lr = pretrain_lr
-        self.lr = lr
-        self.pretrain_decay = pretrain_decay
-        self.weight_decay = weight_decay
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_neighbors: int = 25
+    min_common: int = 2
+    hidden: tuple = (512, 2048, 256)
+    lambda0: float = 0.01
+    lambda1: float = 3.0
+    lambda2: float = 0.01
+    lambda3: float = 0.5
+    pretrain_epochs: int = 450
+    epochs: int = 350
+    refresh: int = 80
+    initial: str = "kmeans"
+    pretrain_lr: float = 1e-4
+    lr: float = 1e-5
+    pretrain_decay: float = 1e-6
+    weight_decay: float = 1e-5
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "hidden")
@@ -263,8 +239,8 @@ class SURER(Peer):
             x = torch.as_tensor(dense(x), dtype=torch.float32, device=device)
             model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
             optimizer = rmsprop(model.parameters(), self.pretrain_lr, self.pretrain_decay)
-            more = dict(epochs=self.pretrain_epochs, stage=f"view {a}", history=history)
-            hs.append(pretrain(model, x, operator, links, self.lambda0, optimizer, **more))
+            training = optimizer, self.pretrain_epochs, f"view {a}", history
+            hs.append(pretrain(model, x, operator, links, self.lambda0, *training))
             parts.append((model, x, operator, links))
         seed = int(generator.integers(2**31 - 1))
         labels = pseudo_labels(hs, self.n_clusters, seed, self.initial)
