@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from dmac.compute.layers import dense_layer
-from dmac.peers._training import repeat
+from dmac.peers._training import train
 from dmac.peers.base import dense
 
 
@@ -70,6 +70,22 @@ def perceptron(widths, generator):
     return nn.Sequential(*layers[:-1])
 
 
+def attention_layer(width, n_heads, generator):
+    """Torch's own self-attention, its weights drawn as torch does it but from ``generator``.
+
+    Without dropout inside, which would draw from the global random state: that of
+    :mod:`dmac.peers._training` goes outside.
+    """
+    layer = nn.utils.skip_init(nn.MultiheadAttention, width, n_heads, batch_first=True)
+    bound = math.sqrt(6 / (width + 3 * width))  # Glorot and Bengio's, for all three projections
+    nn.init.uniform_(layer.in_proj_weight, -bound, bound, generator=generator)
+    bound = 1 / math.sqrt(width)
+    nn.init.uniform_(layer.out_proj.weight, -bound, bound, generator=generator)
+    nn.init.zeros_(layer.in_proj_bias)
+    nn.init.zeros_(layer.out_proj.bias)
+    return layer
+
+
 class AutoEncoder(nn.Module):
     """Encoder d - widths and its mirror image.
 
@@ -106,52 +122,7 @@ def even_batches(n, batch_size):
     return torch.arange(n).tensor_split(math.ceil(n / batch_size))
 
 
-def train(stage, epochs, batches, loss, optimiser, *, full_batch=False):
-    """Minimise a loss over batches.
-
-    Parameters
-    ----------
-    stage : str
-        For the records.
-    epochs : int
-    batches : callable
-        Returns the batches of an epoch: tensors of row numbers.
-    loss : callable
-        Row numbers -> tensor of shape (), a mean over the rows.
-    optimiser : torch.optim.Optimizer
-    full_batch : bool
-        One step an epoch, along the sum of the batches' gradients weighed by their sizes: what the
-        whole data as one batch would give, in the memory of one.
-
-    Yields
-    ------
-    EpochRecord
-
-    Raises
-    ------
-    FloatingPointError
-        If the loss is not finite.
-    """
-
-    def step(epoch):
-        parts, total = batches(), 0.0
-        n = sum(map(len, parts))
-        optimiser.zero_grad()
-        for rows in parts:
-            value = loss(rows)
-            (value * (len(rows) / n) if full_batch else value).backward()
-            if not full_batch:
-                optimiser.step()
-                optimiser.zero_grad()
-            total = total + value.detach() * (len(rows) / n)
-        if full_batch:
-            optimiser.step()
-        return total
-
-    yield from repeat(stage, epochs, step)
-
-
-def pretrain(autoencoders, views, epochs, batch_size, optimiser, generator):
+def reconstruct(autoencoders, views, epochs, batch_size, optimizer, generator, history):
     r"""Train every view's auto-encoder on :math:`\sum_v \mathrm{MSE}(X^v, \hat X^v)`.
 
     Parameters
@@ -159,26 +130,21 @@ def pretrain(autoencoders, views, epochs, batch_size, optimiser, generator):
     autoencoders : sequence of v AutoEncoder
     views : list of v tensors of shape (n, d_v)
     epochs, batch_size : int
-    optimiser : torch.optim.Optimizer
+    optimizer : torch.optim.Optimizer
     generator : torch.Generator
         On the CPU; draws the batches.
-
-    Yields
-    ------
-    EpochRecord
+    history : list
+        Gets one ``EpochRecord`` an epoch.
     """
 
     def loss(rows):
         batch = [x[rows.to(x.device)] for x in views]
         return sum(F.mse_loss(net(x)[1], x) for net, x in zip(autoencoders, batch))
 
-    yield from train(
-        "reconstruction",
-        epochs,
-        lambda: shuffled_batches(len(views[0]), batch_size, generator),
-        loss,
-        optimiser,
-    )
+    def batches():
+        return shuffled_batches(len(views[0]), batch_size, generator)
+
+    train(loss, optimizer, epochs, "reconstruction", history, batches)
 
 
 def layer_bytes(batch, *layers):

@@ -208,12 +208,48 @@ def _link_weights(z, links, weights):
     return weights.detach().to(z)
 
 
+def student_t(z, centers):
+    r"""Soft assignment :math:`q_{ij} \propto (1 + \|z_i - \mu_j\|^2)^{-1}`, rows summing to 1.
+
+    Source: Xie et al. (2016), one degree of freedom.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    centers : torch.Tensor of shape (c, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, c)
+    """
+    shift = centers.detach().mean(0)  # changes no distance, and keeps the digits
+    z, centers = z - shift, centers - shift
+    products = z @ centers.T
+    d2 = (z.square().sum(1, keepdim=True) - 2 * products + centers.square().sum(1)).clamp_min(0)
+    q = 1 / (1 + d2)
+    return q / q.sum(1, keepdim=True)
+
+
+def sharpened(q):
+    r"""The target of ``student_t``: :math:`p_{ij} \propto q_{ij}^2 / \sum_l q_{lj}`, a constant."""
+    q = q.detach()
+    p = q.square() / q.sum(0).clamp_min(torch.finfo(q.dtype).tiny)
+    return p / p.sum(1, keepdim=True)
+
+
+def divergence(p, q):
+    r"""The mean over samples of :math:`\mathrm{KL}(p_i \| q_i)`: (n, c) and (n, c) -> ()."""
+    return (torch.xlogy(p, p) - p * q.log()).sum() / len(p)
+
+
 def rmsprop(parameters, lr, decay):
     """The optimiser of DFP-GNN and SURER: a momentum of 0.9, ``decay`` the weight decay."""
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
-def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
+def pretrain(
+    model, x, operator, links, weight, optimizer, epochs, stage, history, stop=None, scale=1
+):
     r"""Train a graph auto-encoder: mean squared error + ``weight`` times ``balanced_link_loss``.
 
     Parameters
@@ -224,10 +260,10 @@ def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
     links : Links
     weight : float
     optimizer : torch.optim.Optimizer
+    epochs, stage, history, stop
+        As in ``train``.
     scale : float
         Factor of the whole loss.
-    **more
-        Goes on to ``train``.
 
     Returns
     -------
@@ -240,7 +276,7 @@ def pretrain(model, x, operator, links, weight, optimizer, scale=1, **more):
         error = F.mse_loss(model.decode(z), x)
         return scale * (error + weight * balanced_link_loss(z, links))
 
-    train(loss, optimizer, stage=more.pop("stage"), **more)
+    train(loss, optimizer, epochs, stage, history, stop=stop)
     with torch.no_grad():
         return model.encode(operator, x)
 

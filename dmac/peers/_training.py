@@ -46,53 +46,25 @@ def dropout(x, rate, generator):
     return x * (kept.to(x) / (1 - rate))
 
 
-def repeat(stage, epochs, step):
-    """Make epochs, one record each.
-
-    Parameters
-    ----------
-    stage : str
-    epochs : int
-        At most so many.
-    step : callable
-        Number of an epoch, from 0 -> its loss, a number or a tensor of shape (); None to end before
-        this epoch.
-
-    Yields
-    ------
-    EpochRecord
-
-    Raises
-    ------
-    FloatingPointError
-        If the loss is not finite.
-    """
-    for epoch in range(epochs):
-        start = time.perf_counter()
-        loss = step(epoch)
-        if loss is None:
-            return
-        loss = float(loss)
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"the {stage} loss is {loss} at epoch {epoch + 1}: lower the learning rate"
-            )
-        yield EpochRecord(stage, epoch + 1, loss, time.perf_counter() - start)
-
-
-def train(loss, optimizer, epochs, stage, history, stop=None):
-    """Full-batch descent.
+def train(loss, optimizer, epochs, stage, history, batches=None, full_batch=False, stop=None):
+    """Descend for some epochs.
 
     Parameters
     ----------
     loss : callable
-        Number of an epoch, from 0 -> tensor of shape (), or None to end before this epoch.
+        Row numbers of a batch -> tensor of shape (), a mean over the rows. Without batches it gets
+        the number of the epoch, from 0, and may return None to end before this epoch.
     optimizer : torch.optim.Optimizer
     epochs : int
         At most so many.
     stage : str
     history : list
         Gets one ``EpochRecord`` an epoch.
+    batches : callable, optional
+        Returns the batches of an epoch: tensors of row numbers. One step each.
+    full_batch : bool
+        One step an epoch, along the sum of the batches' gradients weighed by their sizes: what the
+        whole data as one batch would give, in the memory of one.
     stop : callable, optional
         An epoch's loss -> whether it was the last one.
 
@@ -101,19 +73,30 @@ def train(loss, optimizer, epochs, stage, history, stop=None):
     FloatingPointError
         If the loss is not finite.
     """
-
-    def step(epoch):
+    for epoch in range(epochs):
+        start, total = time.perf_counter(), 0.0
+        parts = [epoch] if batches is None else batches()
+        sizes = [1] if batches is None else [len(rows) for rows in parts]
         optimizer.zero_grad()
-        value = loss(epoch)
-        if value is not None:
-            value.backward()
+        for part, size in zip(parts, sizes):
+            value = loss(part)
+            if value is None:
+                return
+            share = size / sum(sizes)
+            (value * share if full_batch else value).backward()
+            if not full_batch:
+                optimizer.step()
+                optimizer.zero_grad()
+            total = total + value.detach() * share
+        if full_batch:
             optimizer.step()
-            value = value.detach()
-        return value
-
-    for record in repeat(stage, epochs, step):
-        history.append(record)
-        if stop is not None and stop(record.loss):
+        total = float(total)
+        if not math.isfinite(total):
+            raise FloatingPointError(
+                f"the {stage} loss is {total} at epoch {epoch + 1}: lower the learning rate"
+            )
+        history.append(EpochRecord(stage, epoch + 1, total, time.perf_counter() - start))
+        if stop is not None and stop(total):
             break
 
 

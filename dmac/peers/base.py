@@ -3,6 +3,7 @@
 Chapter 13 of the book introduces the nine systems and says how to add a tenth.
 """
 
+import inspect
 import numbers
 from dataclasses import dataclass, field
 
@@ -16,6 +17,13 @@ from dmac.data.feature_names import feature_names
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
+
+#: Parameters that mean one thing in every method: `Peer` adds them to its classes' docstrings.
+SHARED = {
+    "device": 'str\n    "auto" takes a GPU where there is one.',
+    "random_state": "int, numpy.random.RandomState or None",
+    "memory_budget": "int\n    Bytes that a fit may take.",
+}
 
 
 @dataclass
@@ -46,11 +54,12 @@ class Outcome:
 class Peer(ClusterMixin, BaseEstimator):
     """A multi-view clustering method: a list of views in, labels out.
 
-    A subclass has an ``__init__`` that stores its parameters under their names, ``n_clusters``,
-    ``random_state`` and ``memory_budget`` (bytes) among them, and two methods: ``_solve`` and
-    `memory`. ``_check`` refuses parameters, where there is something to refuse. The samples are
-    shuffled before ``_solve`` sees them and put back after, so that nothing can be learned from the
-    order of a file.
+    A subclass is a dataclass, without ``eq`` and ``repr``, or has an ``__init__`` that stores its
+    parameters under their names, ``n_clusters``, ``random_state`` and ``memory_budget`` among them.
+    It has two methods, ``_solve`` and `memory`; a third, ``_check``, refuses parameters, where
+    there is something to refuse. What its docstring says of its parameters is completed by
+    `SHARED`. The samples are shuffled before ``_solve`` sees them and put back after, so that
+    nothing can be learned from the order of a file.
 
     Attributes
     ----------
@@ -68,6 +77,15 @@ class Peer(ClusterMixin, BaseEstimator):
     feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
         Names of the columns of all views, where every view was a data frame that has them.
     """
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if cls.__doc__ and "\nParameters\n" in (text := inspect.cleandoc(cls.__doc__)):
+            text, *rest = text.split("\n\nAttributes\n")
+            for name, meaning in SHARED.items():
+                if name in vars(cls) and f"\n{name} : " not in text:
+                    text += f"\n{name} : {meaning}"
+            cls.__doc__ = "\n\nAttributes\n".join([text, *rest])
 
     @property
     def n_features_in_(self):

@@ -3,30 +3,170 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+
+import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
-from dmac.peers._attention import ViewWeights
 from dmac.peers._autoencoder import (
     SCALES,
     AutoEncoder,
     MinMax,
+    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
-    pretrain,
+    perceptron,
+    reconstruct,
     scaled_views,
     shuffled_batches,
-    train,
 )
-from dmac.peers._calibration import dual_calibration_loss, match_clusters
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import torch_generator
+from dmac.peers._training import dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+
+
+def calibration_target(p, q, threshold=0.8):
+    r"""Which samples should be alike, by their pseudo labels.
+
+    :math:`T = P Q^T` with ones on the diagonal, entries below the threshold set to 0, and rows
+    scaled to sum 1. Gradients reach P and Q through the entries that are left.
+
+    Parameters
+    ----------
+    p, q : torch.Tensor of shape (b, c)
+        Rows are distributions over clusters.
+    threshold : float
+
+    Returns
+    -------
+    torch.Tensor of shape (b, b)
+    """
+    same = torch.eye(len(p), dtype=torch.bool, device=p.device)
+    t = (p @ q.T).masked_fill(same, 1.0)
+    t = torch.where(t >= threshold, t, 0.0)
+    return t / t.sum(1, keepdim=True)  # not 0: the diagonal is 1
+
+
+def calibration_loss(h, g, target):
+    r"""Cross-entropy between a target and the similarities of two sets of features.
+
+    .. math:: L = -\frac1b \sum_{ij} T_{ij} \log\big(
+        \mathrm{softmax}_j(\langle h_i, g_j \rangle) + 10^{-7} \big)
+
+    Parameters
+    ----------
+    h, g : torch.Tensor of shape (b, d)
+    target : torch.Tensor of shape (b, b)
+        From ``calibration_target``.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    similarity = torch.softmax(h @ g.T, dim=1)
+    return -(target * torch.log(similarity + 1e-7)).sum(1).mean()
+
+
+def label_consistency_loss(overall, local):
+    r"""Mean squared differences :math:`\sum_{v<w} \mathrm{MSE}(T, T^{vw})` between targets.
+
+    Parameters
+    ----------
+    overall : torch.Tensor of shape (b, b)
+        Target of the fused features.
+    local : list of tensors of shape (b, b)
+        Targets of the pairs of views; none with one view, and the loss is then 0.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return sum((F.mse_loss(overall, t) for t in local), start=overall.new_zeros(()))
+
+
+def dual_calibration_loss(hs, qs, fused, p, threshold):
+    r"""The calibration losses of all pairs of views and of their sum, and how their targets differ.
+
+    .. math:: \sum_{v<w} L(H^v, H^w, T(Q^v, Q^w)) + L(F, F, T(P, P))
+        + \sum_{v<w} \mathrm{MSE}(T(P, P), T(Q^v, Q^w))
+
+    Parameters
+    ----------
+    hs, qs : lists of v torch.Tensor of shape (b, d) and (b, c)
+        Features and soft labels of the views.
+    fused, p : torch.Tensor of shape (b, d) and (b, c)
+        The same of the fused features.
+    threshold : float
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    overall, local = calibration_target(p, p, threshold), []
+    loss = calibration_loss(fused, fused, overall)
+    for v, w in combinations(range(len(hs)), 2):
+        local.append(calibration_target(qs[v], qs[w], threshold))
+        loss = loss + calibration_loss(hs[v], hs[w], local[-1])
+    return loss + label_consistency_loss(overall, local)
+
+
+def match_clusters(clusters, labels, n_clusters):
+    """Rename clusters so that they agree with labels as often as they can (Hungarian method).
+
+    Parameters
+    ----------
+    clusters, labels : numpy.ndarray of shape (n,)
+        Integers below ``n_clusters``.
+    n_clusters : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+    """
+    table = np.zeros((n_clusters, n_clusters))
+    np.add.at(table, (clusters, labels), 1)
+    return linear_sum_assignment(table, maximize=True)[1][clusters]
+
+
+class ViewWeights(nn.Module):
+    r"""Weights of the views from what they look like in a batch.
+
+    The views are a sequence of v tokens, each the mean :math:`\bar h^v` of its features over the
+    batch. Self-attention gives a scalar :math:`a_v` each (the mean of its output), a perceptron on
+    the uniform weights u = (1/v, ...) another, and
+
+    .. math:: w = u \odot \mathrm{softmax}\big( a \odot \mathrm{FFN}(u) \big) .
+
+    Parameters
+    ----------
+    n_views, width, n_heads, hidden : int
+        v; the features' width; heads of the attention; hidden width of the perceptron.
+    rate : float
+        Of the dropout.
+    generator : torch.Generator
+        On the CPU; draws the initial weights.
+    """
+
+    def __init__(self, n_views, width, n_heads, hidden, rate, generator):
+        super().__init__()
+        self.rate = rate
+        self.attention = attention_layer(width, n_heads, generator)
+        self.perceptron = perceptron((n_views, hidden, n_views), generator)
+
+    def forward(self, means, generator=None):
+        """(v, d) -> (v,); a generator switches the dropout on."""
+        uniform = torch.full((len(means),), 1 / len(means), device=means.device, dtype=means.dtype)
+        y = self.attention(means[None], means[None], means[None], need_weights=False)[0][0]
+        a = dropout(y, self.rate, generator).mean(1)
+        return uniform * torch.softmax(a * self.perceptron(uniform), dim=0)
 
 
 class _Network(nn.Module):
@@ -53,6 +193,7 @@ class _Network(nn.Module):
         return sum(a * h for a, h in zip(w, hs)), w
 
 
+@dataclass(eq=False, repr=False)
 class DealMVC(Peer):
     r"""Dual contrastive calibration for multi-view clustering.
 
@@ -108,11 +249,6 @@ class DealMVC(Peer):
         Starts of the k-means for pseudo labels.
     scale : {"range", "standard"}
         Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
-    device : str
-        "auto" takes a GPU when there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
 
     Attributes
     ----------
@@ -120,42 +256,23 @@ class DealMVC(Peer):
         w on all samples, after training; their sum is 1/v.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        widths=(500, 500, 2000, 512),
-        n_heads=8,
-        ff_dim=32,
-        dropout=0.5,
-        threshold=0.8,
-        pretrain_epochs=300,
-        calibration_epochs=100,
-        finetune_epochs=50,
-        batch_size=256,
-        lr=3e-4,
-        n_init=100,
-        scale="range",
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.widths = widths
-        self.n_heads = n_heads
-        self.ff_dim = ff_dim
-        self.dropout = dropout
-        self.threshold = threshold
-        self.pretrain_epochs = pretrain_epochs
-        self.calibration_epochs = calibration_epochs
-        self.finetune_epochs = finetune_epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.n_init = n_init
-        self.scale = scale
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    _: KW_ONLY
+    widths: tuple = (500, 500, 2000, 512)
+    n_heads: int = 8
+    ff_dim: int = 32
+    dropout: float = 0.5
+    threshold: float = 0.8
+    pretrain_epochs: int = 300
+    calibration_epochs: int = 100
+    finetune_epochs: int = 50
+    batch_size: int = 256
+    lr: float = 3e-4
+    n_init: int = 100
+    scale: str = "range"
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "widths")
@@ -177,26 +294,33 @@ class DealMVC(Peer):
         n, n_features = views[0].shape[0], [x.shape[1] for x in views]
         views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr)
-        sizes = self.pretrain_epochs, self.batch_size
-        history = list(pretrain(network.autoencoders, views, *sizes, optimiser, draws))
-        history += train(
-            "calibration",
-            self.calibration_epochs,
-            lambda: shuffled_batches(n, self.batch_size, draws),
-            lambda rows: self._loss(network, [x[rows.to(device)] for x in views], draws),
-            optimiser,
-        )
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr)
+        b, history = self.batch_size, []
+        epochs = self.pretrain_epochs
+        reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
+
+        def calibration(rows):
+            return self._loss(network, [x[rows.to(device)] for x in views], draws)
+
+        def fine_tuning(rows):
+            return _cross_entropy(network, views, targets, rows.to(device))
+
+        def shuffled():
+            return shuffled_batches(n, b, draws)
+
+        epochs = self.calibration_epochs
+        train(calibration, optimizer, epochs, "calibration", history, shuffled)
         hs, qs = self._evaluate(network, views)
-        if self.finetune_epochs:
+        if epochs := self.finetune_epochs:
             seed = int(generator.integers(2**31 - 1))
             targets = [self._pseudo_labels(h, q, seed).to(device) for h, q in zip(hs, qs)]
-            history += train(
+            train(
+                fine_tuning,
+                optimizer,
+                epochs,
                 "fine-tuning",
-                self.finetune_epochs,
-                lambda: even_batches(n, self.batch_size),
-                lambda rows: _cross_entropy(network, views, targets, rows.to(device)),
-                optimiser,
+                history,
+                lambda: even_batches(n, b),
                 full_batch=True,
             )
             hs, qs = self._evaluate(network, views)

@@ -3,30 +3,66 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import dataclass
+
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._assignments import sharpened, student_t, tuning_loss
 from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
     autoencoder_bytes,
+    balanced_link_loss,
+    divergence,
     graph_bytes,
     graph_operator,
     link_bytes,
     pretrain,
     rmsprop,
+    sharpened,
+    student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import Patience, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 
+def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):
+    r"""The loss of the last stage.
+
+    .. math:: \frac{1}{nd} \|H - \hat H\|_F^2 + \lambda_1 L_\mathrm{link}(Z) +
+        \frac{\lambda_2}{n} \sum_i \mathrm{KL}(p_i \| q_i)
+
+    Parameters
+    ----------
+    h, h_hat : torch.Tensor of shape (n, d)
+        The fused features, a constant here, and their reconstruction. Were H no constant, a
+        smaller H would be a better one.
+    z : torch.Tensor of shape (n, d')
+    q, p : torch.Tensor of shape (n, c)
+        Soft assignments and their target.
+    links : Links
+        The views' graphs.
+    weights : torch.Tensor of shape (v,)
+        Of the graphs; constants.
+    link_weight, cluster_weight : float
+        The two factors.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    loss = F.mse_loss(h_hat, h.detach()) + cluster_weight * divergence(p, q)
+    return loss + link_weight * balanced_link_loss(z, links, weights)
+
+
+@dataclass(eq=False, repr=False)
 class DFPGNN(Peer):
     r"""Dual fusion-propagation graph neural network.
 
@@ -97,60 +133,30 @@ class DFPGNN(Peer):
         Learning rate of all stages; the momentum is 0.9.
     pretrain_decay, weight_decay : float
         Weight decay of pre-training and of the last stage.
-    device : str
-        "auto" is a GPU where there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_neighbors=50,
-        n_fused_neighbors=40,
-        min_common=2,
-        hidden=(512, 2048, 256),
-        shared=(256, 64, 16),
-        lambda0=1e-3,
-        lambda1=1e-5,
-        lambda2=1.0,
-        pretrain_epochs=20000,
-        patience=100,
-        flat=0.01,
-        reduction="mean",
-        epochs=20000,
-        refresh=50,
-        tolerance=1e-7,
-        lr=1e-5,
-        pretrain_decay=1e-6,
-        weight_decay=1e-5,
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.n_fused_neighbors = n_fused_neighbors
-        self.min_common = min_common
-        self.hidden = hidden
-        self.shared = shared
-        self.lambda0 = lambda0
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.pretrain_epochs = pretrain_epochs
-        self.patience = patience
-        self.flat = flat
-        self.reduction = reduction
-        self.epochs = epochs
-        self.refresh = refresh
-        self.tolerance = tolerance
-        self.lr = lr
-        self.pretrain_decay = pretrain_decay
-        self.weight_decay = weight_decay
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_neighbors: int = 50
+    n_fused_neighbors: int = 40
+    min_common: int = 2
+    hidden: tuple = (512, 2048, 256)
+    shared: tuple = (256, 64, 16)
+    lambda0: float = 1e-3
+    lambda1: float = 1e-5
+    lambda2: float = 1.0
+    pretrain_epochs: int = 20000
+    patience: int = 100
+    flat: float | None = 0.01
+    reduction: str = "mean"
+    epochs: int = 20000
+    refresh: int = 50
+    tolerance: float = 1e-7
+    lr: float = 1e-5
+    pretrain_decay: float = 1e-6
+    weight_decay: float = 1e-5
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "hidden", "shared")
@@ -179,10 +185,19 @@ class DFPGNN(Peer):
     def _pretrain(self, model, x, graph, device, stage, history):
         operator, links = graph_operator(graph, device), Links([graph], device)
         optimizer = rmsprop(model.parameters(), self.lr, self.pretrain_decay)
-        more = dict(epochs=self.pretrain_epochs, stage=stage, history=history)
-        more |= dict(stop=Patience(self.patience, self.flat))
-        more |= dict(scale=x.shape[1] if self.reduction == "sum" else 1)
-        return pretrain(model, x, operator, links, self.lambda0, optimizer, **more)
+        return pretrain(
+            model,
+            x,
+            operator,
+            links,
+            self.lambda0,
+            optimizer,
+            self.pretrain_epochs,
+            stage,
+            history,
+            Patience(self.patience, self.flat),
+            scale=x.shape[1] if self.reduction == "sum" else 1,
+        )
 
     def _solve(self, views, generator):
         widths = sum(x.shape[1] for x in views) * self.hidden[0]

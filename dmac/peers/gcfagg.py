@@ -4,6 +4,7 @@ Chapter 13 of the book introduces it.
 """
 
 import math
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import torch
@@ -12,21 +13,21 @@ from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.peers._attention import AttentionOverSamples
+from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
     SCALES,
     AutoEncoder,
+    attention_layer,
     autoencoder_bytes,
     even_batches,
     layer_bytes,
     perceptron,
-    pretrain,
+    reconstruct,
     scaled_views,
     shuffled_batches,
-    train,
 )
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import torch_generator
+from dmac.peers._training import dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -66,6 +67,40 @@ def structure_guided_loss(h, consensus, s, temperature=0.5):
     return F.cross_entropy(logits, partner)
 
 
+class AttentionOverSamples(nn.Module):
+    """A transformer encoder layer whose sequence is the batch: one head, norms after the sums.
+
+    Dropout is on the two branches and between the two linear layers. The attention itself has
+    none, so that the rows of S are distributions.
+
+    Parameters
+    ----------
+    width : int
+        D, of a sample.
+    hidden : int
+        Width between the two linear layers.
+    rate : float
+        Of the dropout.
+    generator : torch.Generator
+        On the CPU; draws the initial weights.
+    """
+
+    def __init__(self, width, hidden, rate, generator):
+        super().__init__()
+        self.rate = rate
+        self.attention = attention_layer(width, 1, generator)
+        self.first = dense_layer(width, hidden, generator)
+        self.second = dense_layer(hidden, width, generator)
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+
+    def forward(self, z, generator=None):
+        """(b, D) -> (b, D) and the attention S (b, b); a generator switches the dropout on."""
+        y, s = self.attention(z[None], z[None], z[None], need_weights=True)
+        z = self.norms[0](z + dropout(y[0], self.rate, generator))
+        y = self.second(dropout(F.relu(self.first(z)), self.rate, generator))
+        return self.norms[1](z + dropout(y, self.rate, generator)), s[0]
+
+
 class _Network(nn.Module):
     def __init__(self, n_features, model, generator):
         super().__init__()
@@ -83,6 +118,7 @@ class _Network(nn.Module):
         return F.normalize(self.consensus_head(y)), s
 
 
+@dataclass(eq=False, repr=False)
 class GCFAggMVC(Peer):
     r"""Global and cross-view feature aggregation for multi-view clustering.
 
@@ -129,47 +165,24 @@ class GCFAggMVC(Peer):
         Starts of the final k-means.
     scale : {"range", "standard"}
         Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
-    device : str
-        "auto" takes a GPU when there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        widths=(500, 500, 2000, 512),
-        feature_dim=128,
-        ff_dim=256,
-        dropout=0.1,
-        temperature=0.5,
-        pretrain_epochs=200,
-        contrastive_epochs=100,
-        batch_size=256,
-        lr=3e-4,
-        n_init=100,
-        scale="range",
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.widths = widths
-        self.feature_dim = feature_dim
-        self.ff_dim = ff_dim
-        self.dropout = dropout
-        self.temperature = temperature
-        self.pretrain_epochs = pretrain_epochs
-        self.contrastive_epochs = contrastive_epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.n_init = n_init
-        self.scale = scale
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    _: KW_ONLY
+    widths: tuple = (500, 500, 2000, 512)
+    feature_dim: int = 128
+    ff_dim: int = 256
+    dropout: float = 0.1
+    temperature: float = 0.5
+    pretrain_epochs: int = 200
+    contrastive_epochs: int = 100
+    batch_size: int = 256
+    lr: float = 3e-4
+    n_init: int = 100
+    scale: str = "range"
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "widths")
@@ -189,16 +202,17 @@ class GCFAggMVC(Peer):
         n_features = [x.shape[1] for x in views]
         views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr)
-        sizes = self.pretrain_epochs, self.batch_size
-        history = list(pretrain(network.autoencoders, views, *sizes, optimiser, draws))
-        history += train(
-            "contrast",
-            self.contrastive_epochs,
-            lambda: shuffled_batches(len(views[0]), self.batch_size, draws),
-            lambda rows: self._loss(network, [x[rows.to(device)] for x in views], draws),
-            optimiser,
-        )
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr)
+        b, epochs, history = self.batch_size, self.pretrain_epochs, []
+        reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
+
+        def contrast(rows):
+            return self._loss(network, [x[rows.to(device)] for x in views], draws)
+
+        def shuffled():
+            return shuffled_batches(len(views[0]), b, draws)
+
+        train(contrast, optimizer, self.contrastive_epochs, "contrast", history, shuffled)
         embedding = self._evaluate(network, views)
         seed = int(generator.integers(2**31 - 1))
         labels = kmeans(embedding, self.n_clusters, seed, self.n_init).labels_

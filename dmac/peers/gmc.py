@@ -45,6 +45,7 @@ class GMCRecord:
     next_smallest: float
 
 
+@dataclass(eq=False, repr=False)
 class GMC(Peer):
     r"""Fuse one neighbour graph a view into one graph that has c connected components.
 
@@ -85,23 +86,13 @@ class GMC(Peer):
     random_state : int, numpy.random.RandomState or None
         Only for where eigenvector iterations start; the result does not depend on it, except
         through ties.
-    memory_budget : int
-        Bytes that a fit may take.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_neighbors=15,
-        scale="standard",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.scale = scale
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_neighbors: int = 15
+    scale: str = "standard"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         """Bytes: one dense standardised view, graphs by neighbours, Lanczos vectors."""

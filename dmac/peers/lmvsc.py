@@ -41,6 +41,7 @@ class LMVSCRecord:
     gap: float
 
 
+@dataclass(eq=False, repr=False)
 class LMVSC(Peer):
     r"""Write every sample as a mean of each view's anchors, and cluster the weights of all views.
 
@@ -71,26 +72,14 @@ class LMVSC(Peer):
         At least 0.
     normalize : bool
         Whether to scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`).
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes that a fit may take.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_anchors=None,
-        alpha=1.0,
-        normalize=True,
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.alpha = alpha
-        self.normalize = normalize
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_anchors: int | None = None
+    alpha: float = 1.0
+    normalize: bool = True
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         """Bytes: the weights of all views, the linear terms of one, one view with unit rows."""

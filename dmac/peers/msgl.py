@@ -45,6 +45,7 @@ class MSGLRecord:
     gap: float
 
 
+@dataclass(eq=False, repr=False)
 class MSGL(Peer):
     r"""Learn one bipartite graph for all views, pulled towards c connected components.
 
@@ -89,30 +90,16 @@ class MSGL(Peer):
         Below 0.
     normalize : bool
         Whether to scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`).
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes that a fit may take.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_anchors=None,
-        alpha=1.0,
-        beta=None,
-        gamma=-5.0,
-        normalize=True,
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.normalize = normalize
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_anchors: int | None = None
+    alpha: float = 1.0
+    beta: float | None = None
+    gamma: float = -5.0
+    normalize: bool = True
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         """Bytes: views with unit rows, their products with the anchors, some copies of Z."""

@@ -3,26 +3,33 @@
 Chapter 13 of the book introduces it.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 import torch.nn.functional as F
+from sklearn.cluster import SpectralClustering
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dmac.compute.device import resolve_device
+from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.whitening import RowNormalizer
-from dmac.peers import _assignments as assignments
 from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
     Links,
     autoencoder_bytes,
     balanced_link_loss,
+    divergence,
     graph_bytes,
     graph_operator,
     link_bytes,
     pretrain,
     rmsprop,
+    sharpened,
+    student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import torch_generator, train
@@ -65,6 +72,61 @@ def _in_view(h, s, v):
     return root, root * s, graph @ (root * s)
 
 
+def class_means(z, labels, n_clusters):
+    """The mean row of every class, and that of all rows for a class without any."""
+    one_hot = F.one_hot(labels, n_clusters).to(z.dtype)
+    counts = one_hot.sum(0)[:, None]
+    return torch.where(counts > 0, one_hot.T @ z / counts.clamp_min(1), z.mean(0))
+
+
+def pseudo_labels(hs, n_clusters, seed, how):
+    r"""Labels with which a last stage begins.
+
+    Parameters
+    ----------
+    hs : list of v torch.Tensor of shape (n, d)
+        The views' embeddings.
+    n_clusters, seed : int
+    how : {"kmeans", "spectral"}
+        k-means, the best of 10 starts, on the mean of the embeddings, or the spectral clustering
+        of the graph :math:`\frac1v \sum_a \sigma(H^a H^{aT})`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+    """
+    if how == "kmeans":
+        h = torch.stack(hs).mean(0).cpu().numpy()
+        labels = kmeans(h, n_clusters, seed, n_init=10).labels_
+    else:
+        graph = sum(torch.sigmoid(h @ h.T) for h in hs) / len(hs)
+        model = SpectralClustering(n_clusters, affinity="precomputed", random_state=seed)
+        labels = model.fit_predict(graph.double().cpu().numpy())
+    return np.asarray(labels, dtype=np.int64)
+
+
+def clustering_loss(q, p, labels, lambda2, lambda3):
+    r"""The part of the loss that the assignments have.
+
+    .. math:: \frac1n \sum_i \lambda_2 \mathrm{KL}(p_i \| q_i) - \lambda_3 \log q_{i y_i}
+
+    Parameters
+    ----------
+    q, p : torch.Tensor of shape (n, c)
+        Soft assignments and their target.
+    labels : torch.Tensor of shape (n,), int64
+        Pseudo-labels y, from k-means.
+    lambda2, lambda3 : float
+        The two factors.
+
+    Returns
+    -------
+    torch.Tensor of shape ()
+    """
+    return lambda2 * divergence(p, q) + lambda3 * F.nll_loss(q.log(), labels)
+
+
+@dataclass(eq=False, repr=False)
 class SURER(Peer):
     r"""Structure-adaptive unified graph neural network.
 
@@ -119,54 +181,27 @@ class SURER(Peer):
         Learning rates of the two stages; the momentum is 0.9.
     pretrain_decay, weight_decay : float
         Weight decay of the two stages.
-    device : str
-        "auto" is a GPU where there is one.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_neighbors=25,
-        min_common=2,
-        hidden=(512, 2048, 256),
-        lambda0=0.01,
-        lambda1=3.0,
-        lambda2=0.01,
-        lambda3=0.5,
-        pretrain_epochs=450,
-        epochs=350,
-        refresh=80,
-        initial="kmeans",
-        pretrain_lr=1e-4,
-        lr=1e-5,
-        pretrain_decay=1e-6,
-        weight_decay=1e-5,
-        device="auto",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.min_common = min_common
-        self.hidden = hidden
-        self.lambda0 = lambda0
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.lambda3 = lambda3
-        self.pretrain_epochs = pretrain_epochs
-        self.epochs = epochs
-        self.refresh = refresh
-        self.initial = initial
-        self.pretrain_lr = pretrain_lr
-        self.lr = lr
-        self.pretrain_decay = pretrain_decay
-        self.weight_decay = weight_decay
-        self.device = device
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_neighbors: int = 25
+    min_common: int = 2
+    hidden: tuple = (512, 2048, 256)
+    lambda0: float = 0.01
+    lambda1: float = 3.0
+    lambda2: float = 0.01
+    lambda3: float = 0.5
+    pretrain_epochs: int = 450
+    epochs: int = 350
+    refresh: int = 80
+    initial: str = "kmeans"
+    pretrain_lr: float = 1e-4
+    lr: float = 1e-5
+    pretrain_decay: float = 1e-6
+    weight_decay: float = 1e-5
+    device: str = "auto"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def _check(self, n_samples):
         check_widths(self, "hidden")
@@ -204,11 +239,11 @@ class SURER(Peer):
             x = torch.as_tensor(dense(x), dtype=torch.float32, device=device)
             model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
             optimizer = rmsprop(model.parameters(), self.pretrain_lr, self.pretrain_decay)
-            more = dict(epochs=self.pretrain_epochs, stage=f"view {a}", history=history)
-            hs.append(pretrain(model, x, operator, links, self.lambda0, optimizer, **more))
+            training = optimizer, self.pretrain_epochs, f"view {a}", history
+            hs.append(pretrain(model, x, operator, links, self.lambda0, *training))
             parts.append((model, x, operator, links))
         seed = int(generator.integers(2**31 - 1))
-        labels = assignments.pseudo_labels(hs, self.n_clusters, seed, self.initial)
+        labels = pseudo_labels(hs, self.n_clusters, seed, self.initial)
         z, q = self._tune(parts, labels, draws, history)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
 
@@ -226,7 +261,7 @@ class SURER(Peer):
             return hs, sum(w * y for w, y in zip(logits.softmax(0), ys))
 
         with torch.no_grad():
-            centers = nn.Parameter(assignments.class_means(embed()[1], labels, self.n_clusters))
+            centers = nn.Parameter(class_means(embed()[1], labels, self.n_clusters))
         parameters = [weight, logits, centers]
         parameters += [parameter for part in parts for parameter in part[0].parameters()]
         target = None
@@ -234,10 +269,10 @@ class SURER(Peer):
         def loss(epoch):
             nonlocal target
             hs, z = embed()
-            q = assignments.student_t(z, centers)
+            q = student_t(z, centers)
             if epoch % self.refresh == 0:
-                target = assignments.sharpened(q)
-            value = assignments.clustering_loss(q, target, labels, self.lambda2, self.lambda3)
+                target = sharpened(q)
+            value = clustering_loss(q, target, labels, self.lambda2, self.lambda3)
             for h, (model, x, _, links) in zip(hs, parts):
                 value = value + F.mse_loss(model.decode(h), x)
                 value = value + self.lambda1 * balanced_link_loss(h, links)
@@ -247,4 +282,4 @@ class SURER(Peer):
         train(loss, optimizer, self.epochs, "unified", history)
         with torch.no_grad():
             z = embed()[1]
-            return z, assignments.student_t(z, centers)
+            return z, student_t(z, centers)

@@ -48,6 +48,7 @@ class UDBGLRecord:
     gap: float
 
 
+@dataclass(eq=False, repr=False)
 class UDBGL(Peer):
     r"""One bipartite graph a view and one of all, whose c connected components are the clusters.
 
@@ -92,28 +93,15 @@ class UDBGL(Peer):
         At least 0.
     scale : {"range", "rows"}
         Every feature to [0, 1], as the public code has it, or every row to unit length.
-    random_state : int, numpy.random.RandomState or None
-    memory_budget : int
-        Bytes that a fit may take.
     """
 
-    def __init__(
-        self,
-        n_clusters,
-        n_anchors=None,
-        alpha=1e-3,
-        beta=1e-5,
-        scale="range",
-        random_state=None,
-        memory_budget=MEMORY_BUDGET,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.alpha = alpha
-        self.beta = beta
-        self.scale = scale
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    n_anchors: int | None = None
+    alpha: float = 1e-3
+    beta: float = 1e-5
+    scale: str = "range"
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         """Bytes: views as arrays, side by side and for k-means, the graphs of all views."""

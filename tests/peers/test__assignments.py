@@ -8,13 +8,8 @@ import torch
 from helpers import assert_matches
 from sklearn.metrics import adjusted_rand_score
 
-from dmac.peers._assignments import (
-    class_means,
-    divergence,
-    pseudo_labels,
-    sharpened,
-    student_t,
-)
+from dmac.peers._gcn import divergence, sharpened, student_t
+from dmac.peers.surer import class_means, pseudo_labels
 
 
 def random(*shape, seed=0, gradient=True):

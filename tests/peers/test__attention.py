@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from dmac.peers._attention import AttentionOverSamples, ViewWeights, attention_layer
+from dmac.peers._autoencoder import attention_layer
+from dmac.peers.dealmvc import ViewWeights
+from dmac.peers.gcfagg import AttentionOverSamples
 
 
 def seeded(seed=0):

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from helpers import assert_matches
 
-from dmac.peers._calibration import (
+from dmac.peers.dealmvc import (
     calibration_loss,
     calibration_target,
     dual_calibration_loss,

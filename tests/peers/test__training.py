@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from dmac.peers._training import Patience, dropout, repeat, torch_generator, train
+from dmac.peers._training import Patience, dropout, torch_generator, train
+
+
+def still():
+    """A parameter and its optimiser, which never moves it."""
+    x = torch.zeros(1, requires_grad=True)
+    return x, torch.optim.SGD([x], lr=0.0)
 
 
 def test_epochs_are_counted_from_one_and_timed():
-    records = list(repeat("fusion", 3, lambda epoch: torch.tensor(epoch / 2)))
+    (x, optimizer), records = still(), []
+    train(lambda epoch: x.sum() + epoch / 2, optimizer, 3, "fusion", records)
     assert [(r.stage, r.epoch, r.loss) for r in records] == [
         ("fusion", 1, 0.0),
         ("fusion", 2, 0.5),
@@ -19,12 +26,15 @@ def test_epochs_are_counted_from_one_and_timed():
     assert all(record.seconds > 0 for record in records)
 
 
-@pytest.mark.parametrize("loss", [math.nan, math.inf, torch.tensor(-math.inf)])
-def test_a_loss_that_is_not_finite_says_where(loss):
-    epochs = repeat("fusion", 3, lambda epoch: loss if epoch else 1.0)
-    assert next(epochs).loss == 1
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_not_finite_says_where(value):
+    (x, optimizer), records = still(), []
     with pytest.raises(FloatingPointError, match="fusion loss is .* at epoch 2: lower"):
-        next(epochs)
+        train(lambda epoch: x.sum() + (value if epoch else 1), optimizer, 3, "fusion", records)
+    assert [record.loss for record in records] == [1]
+    train(lambda rows: x.sum(), optimizer, 1, "batches", records, lambda: [torch.arange(2)])
+    with pytest.raises(FloatingPointError, match="batches loss is .* at epoch 1"):
+        train(lambda rows: x.sum() + value, optimizer, 1, "batches", [], lambda: [torch.arange(2)])
 
 
 def test_training_stops_before_an_epoch_without_a_loss():

@@ -72,6 +72,9 @@ def test_parameters_are_stored_and_cloned(name):
     assert clone(model).get_params() == model.get_params()
     assert set(model.get_params()) == set(inspect.signature(ALL[name]).parameters)
     assert ALL[name](4).set_params(n_clusters=3).n_clusters == 3
+    section = ALL[name].__doc__.split("\nParameters\n")[1].split("\nAttributes\n")[0]
+    heads = [line.split(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
+    assert set(", ".join(heads).split(", ")) >= set(model.get_params())
 
 
 def degenerate():

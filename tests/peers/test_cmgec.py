@@ -7,8 +7,7 @@ from helpers import assert_matches
 from systems import easy_views, quick
 
 from dmac.peers import cmgec
-from dmac.peers._fusion import fused_graph, fusion_loss, information_loss, symmetric_part
-from dmac.peers.cmgec import CMGEC
+from dmac.peers.cmgec import CMGEC, fused_graph, fusion_loss, information_loss, symmetric_part
 
 
 def random(*shape, seed=0):

@@ -7,9 +7,8 @@ import torch
 from helpers import assert_matches
 from systems import easy_views, quick
 
-from dmac.peers._assignments import tuning_loss
 from dmac.peers._gcn import Links
-from dmac.peers.dfp_gnn import DFPGNN
+from dmac.peers.dfp_gnn import DFPGNN, tuning_loss
 
 
 def test_loss_of_the_last_stage_is_its_definition():

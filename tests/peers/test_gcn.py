@@ -185,10 +185,10 @@ def test_where_gradients_are_below_the_weight_decay_weights_only_shrink():
             Links([graph], CPU),
             1.0,
             rmsprop(model.parameters(), 1e-3, 1e-6),
-            scale,
             epochs=150,
             stage="one",
             history=history,
+            scale=scale,
         )
         lengths[scale] = sum(w.square().sum() for w in model.parameters()) / before
         falls[scale] = history[-1].loss / history[0].loss

@@ -91,6 +91,24 @@ def test_neighbours_are_those_of_the_whole_distance_matrix():
     np.testing.assert_allclose(distances, np.sort(d2, axis=1)[:, :5], atol=1e-10)
 
 
+def test_the_first_graph_has_the_nearest_samples_and_their_weights(monkeypatch):
+    x, k = np.random.default_rng(0).normal(size=(30, 4)), 5
+    seen = []
+    original = gmc.laplacian
+    monkeypatch.setattr(gmc, "laplacian", lambda graph: seen.append(graph) or original(graph))
+    # In the order of the samples: a permutation would have to be undone.
+    GMC(3, n_neighbors=k)._solve([x], np.random.default_rng(0))
+    z = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    d2 = ((z[:, None] - z) ** 2).sum(2)
+    np.fill_diagonal(d2, np.inf)
+    expected = np.zeros((30, 30))
+    for i, row in enumerate(d2):
+        near = np.argsort(row)[: k + 1]
+        gaps = row[near[k]] - row[near[:k]]
+        expected[i, near[:k]] = gaps / gaps.sum()
+    np.testing.assert_allclose(seen[0].toarray(), expected, atol=1e-12)
+
+
 def test_samples_are_standardised():
     x = np.array([[1.0, 2, 3], [5, 5, 5], [0, 0, 0], [1e200, 0, -1e200]])
     z = _standardised(x)

@@ -6,8 +6,7 @@ from helpers import assert_matches
 from systems import easy_views, enough, quick
 
 from dmac.metrics import scores
-from dmac.peers._assignments import clustering_loss
-from dmac.peers.surer import SURER, unified_convolution
+from dmac.peers.surer import SURER, clustering_loss, unified_convolution
 
 
 def random(*shape, seed=0):
