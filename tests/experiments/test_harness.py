@@ -1,4 +1,4 @@
-"""A process of its own: what it returns, what becomes of one that fails, and files written whole."""
+"""A process of its own: what it returns, how it may fail, and files that are written whole."""
 
 import json
 import os

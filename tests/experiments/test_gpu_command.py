@@ -77,7 +77,7 @@ def test_progress_is_told_while_a_fit_runs(monkeypatch):
 
 def test_scores_are_means_over_seeds(monkeypatch):
     few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
-    monkeypatch.setattr(device_times, "get_recipe", lambda name: few)
+    monkeypatch.setattr(gpu, "get_recipe", lambda name: few)
     told = []
     monkeypatch.setattr(gpu, "say", lambda **facts: told.append(facts))
     found = gpu.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
