@@ -147,11 +147,10 @@ faults: $(READY)
 bench: $(READY)
 	@mkdir -p _build
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
-	PYTHONPATH=notebooks $(BIN)/python -m experiments.bench_simplex --save notebooks/results/simplex.json
 	rm -f notebooks/results/fits.json notebooks/results/growth.json
-	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.epoch_parts --save notebooks/results/parts.json
-	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench_fits --save notebooks/results/fits.json
-	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench_growth --save notebooks/results/growth.json
+	@set -e; for part in simplex parts fits growth; do \
+	    OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench $$part \
+	        --save notebooks/results/$$part.json; done
 	env -u TQDM_DISABLE $(BIN)/papermill notebooks/05_runtime.ipynb _build/bench.ipynb --cwd notebooks \
 	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
 	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json -p threads 2 \

@@ -1,22 +1,45 @@
-"""Measurements for another process, in a file that imports nothing heavy."""
+"""Functions for another process, in a file that imports nothing heavy."""
 
 import os
-import time
-from dataclasses import dataclass
+import threading
+
+from experiments.harness import say
 
 
-@dataclass(frozen=True)
-class ToyJob:
-    """A measurement that does one thing."""
+def double(x, *, plus=0):
+    print("this goes to the log")
+    return {"found": 2 * x + plus, "process": os.getpid()}
 
-    what: str
 
-    def run(self, device, progress):
-        if self.what == "fail":
-            raise ValueError("it broke")
-        if self.what == "die":
-            os._exit(7)
-        if self.what == "wait":
-            progress(half=1)
-            time.sleep(600)
-        return {"device": device, "process": os.getpid()}
+def settings(name):
+    return os.environ.get(name)
+
+
+def fail(text="it broke"):
+    raise ValueError(text)
+
+
+def fill():
+    raise MemoryError
+
+
+def die():
+    print("last words", flush=True)
+    os._exit(7)
+
+
+def wait():
+    say(half=1)
+    threading.Event().wait()
+
+
+def wait_silently(*given, **options):
+    threading.Event().wait()
+
+
+def take(gigabytes):
+    return len(bytearray(int(gigabytes * 1e9)))
+
+
+def seconds():
+    return {15: 0.123456789}

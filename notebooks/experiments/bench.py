@@ -1,38 +1,49 @@
-r"""What an epoch costs: operations, seconds and memory, each system in a process of its own.
+"""What the run-time page times: epochs, their parts, whole fits, growth, LMVSC's programmes.
 
-    python -m experiments.bench released mfeat --epochs 5 --threads 2
+    python -m experiments.bench PART --save FILE
 
-prints one JSON line. ``notebooks/05_runtime.ipynb`` calls it for every system and shape, and
-chapter 10 of the book discusses what it found.
+where PART is epochs, parts, fits, growth or simplex. What is timed has a process of its own
+(:mod:`experiments.harness`), one after the other, so the machine should do nothing else.
+``notebooks/05_runtime.ipynb`` shows what is stored, and chapter 10 of the book discusses epochs.
 """
 
 import argparse
+import contextlib
 import dataclasses
+import functools
 import json
+import math
+import os
 import statistics
-import subprocess
-import sys
+import tempfile
 import time
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
+from scipy import optimize, stats
+from threadpoolctl import threadpool_limits
 
-from dmac import reference
+import dmac
+from dmac import reference, sampling, training
 from dmac.anchors import n_anchors_for
-from dmac.compute.kmeans import kmeans_anchors
+from dmac.compute import distances
+from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors
 from dmac.compute.layers import SparseView, linear, view_tensor
 from dmac.data.checks import check_views
+from dmac.data.datasets import DATASETS
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
 from dmac.network import Network
-from dmac.recipes import RELEASED, REVISED
+from dmac.peers._simplex import solve_rows
+from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.scaling import assign
 from dmac.training import anchor_source, train
 from dmac.views import load
-
-try:
-    import resource
-except ModuleNotFoundError:  # where timings cannot be made, their tables can still be drawn
-    resource = None
+from experiments import provenance
+from experiments.harness import Child, write_json
+from experiments.store import round_floats
 
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
 SHAPES = {
@@ -42,7 +53,9 @@ SHAPES = {
     "ALOI": (10800, (77, 13, 64, 125), 100),
     "ALOI, 1 of 4 views": (10800, (77,), 100),
 }
-#: The systems that can be timed.
+#: Of "growth": the fixed number of anchors, the clusters, and the widths of the views.
+ANCHORS, CLUSTERS, DIMS = 512, 10, (64, 64, 64)
+#: The systems whose epochs can be timed.
 SYSTEMS = (
     *("dense", "released", "fresh k-means", "revised"),
     *("pretraining", "pretraining, dense first layer"),
@@ -51,21 +64,7 @@ SYSTEMS = (
 
 
 def synthetic_views(n_samples, dims, n_clusters, seed=0):
-    """Unit rows around random centres.
-
-    Parameters
-    ----------
-    n_samples : int
-    dims : sequence of int
-        Widths of the views.
-    n_clusters : int
-        How many centres.
-    seed : int
-
-    Returns
-    -------
-    list of v numpy.ndarray of shape (n, d_a), float32
-    """
+    """Unit rows around random centres: v arrays (n, d_a), float32."""
     rng = np.random.default_rng(seed)
     classes = rng.integers(n_clusters, size=n_samples)
     views = []
@@ -105,56 +104,46 @@ def operations(n_samples, dims, n_anchors, recipe=RELEASED):
     return float(encoders + distances + 2 * n * m * d)
 
 
-def matrix_rate(size=2048, repeats=7, device="cpu"):
-    """Measured rate of a float32 matrix product.
-
-    Parameters
-    ----------
-    size : int
-        Of the square matrices.
-    repeats : int
-        The best of so many counts.
-    device : str
-
-    Returns
-    -------
-    float
-        Operations a second.
-    """
-    x = torch.randn(size, size, device=device)
+def matrix_rate(size=2048, repeats=7):
+    """Operations a second of a product of float32 matrices, the best of some repeats."""
+    x = torch.randn(size, size)
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
         x @ x
-        if device != "cpu":
-            torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
     return 2 * size**3 / min(seconds)
 
 
 def growth_exponent(sizes, seconds):
-    """The exponent of n in the seconds: the slope of their logarithms by least squares.
+    """The exponent of n in the seconds, and the half width of its 95 % interval.
 
-    Parameters
-    ----------
-    sizes, seconds : sequences of float
-        At least three.
-
-    Returns
-    -------
-    slope, half : float
-        The exponent, and the half width of its 95 % interval.
+    The slope of their logarithms by least squares, from at least three points.
     """
-    from scipy import stats
-
     fit = stats.linregress(np.log(sizes), np.log(seconds))
     return fit.slope, stats.t.ppf(0.975, len(sizes) - 2) * fit.stderr
 
 
+def _keep(path, stored, where, record):
+    """Add a record to what a file holds, with the load and the machine, write and print it."""
+    stored[where].append(record | {"load": round(os.getloadavg()[0], 2)})
+    stored["machine"] = provenance.machine()
+    write_json(path, stored)
+    print(json.dumps(stored[where][-1]), flush=True)
+
+
+def _stored(path, empty):
+    """What a file holds, to go on with."""
+    path = Path(path)
+    return json.loads(path.read_text()) if path.exists() else empty
+
+
+# --- epochs
+
+
 def _problem(name, n_samples):
     if name == "growth":
-        dims, c = (64, 64, 64), 10
-        return synthetic_views(n_samples, dims, c), c
+        return synthetic_views(n_samples, DIMS, CLUSTERS), CLUSTERS
     if name in SHAPES:
         n, dims, c = SHAPES[name]
         return synthetic_views(n, dims, c), c
@@ -213,7 +202,7 @@ def _first_layer_epochs(network, views, epochs):
 
 
 def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu"):
-    """Run some epochs of a system on a data set or shape.
+    """Run some epochs of a system on a data set or shape, in this process.
 
     Parameters
     ----------
@@ -264,78 +253,628 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     return result
 
 
-def measure(system, name, *, epochs, threads=2, n_samples=None, n_anchors=None, memory_gb=20):
-    """The same in a process of its own, with its peak memory.
-
-    Parameters
-    ----------
-    system, name, epochs, n_samples, n_anchors
-        As for `epoch_seconds`.
-    threads : int
-    memory_gb : float
-        Where to give up.
+def measure_epochs(system, name, *, threads=2, memory_gb=20, device="cpu", **options):
+    """`epoch_seconds` in a process of its own, with its peak memory.
 
     Returns
     -------
     dict
         As `epoch_seconds`, with ``median`` (of all epochs but the first), ``peak_gb`` of the whole
-        process and ``threads``; or with ``error`` if it ran out of memory.
-
-    Raises
-    ------
-    RuntimeError
-        If the process fails in another way.
+        process and ``threads``; or with ``error`` if it takes more than ``memory_gb``.
     """
-    command = [sys.executable, "-m", "experiments.bench", system, name]
-    command += ["--epochs", str(epochs), "--threads", str(threads), "--memory-gb", str(memory_gb)]
-    for option, value in (("--samples", n_samples), ("--anchors", n_anchors)):
-        command += [option, str(value)] if value else []
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command[1:])} failed: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    result = {"system": system, "name": name, "threads": threads}
+    # A GPU's driver reserves more addresses than it uses memory.
+    limit = memory_gb if device == "cpu" else None
+    with Child(threads=threads, memory_gb=limit, imports=[__name__]) as child:
+        try:
+            result |= child.call(epoch_seconds, system, name, device=device, **options)
+            # The first epoch warms caches and seeds k-means; with others after it, it is left out.
+            seconds = result["seconds"][1:] or result["seconds"]
+            result["median"] = round(statistics.median(seconds), 5)
+        except MemoryError:
+            result["error"] = f"more than {memory_gb:g} GB"
+    return result | {"peak_gb": round(child.peak_gb, 3)}
 
 
-def _peak_gb():
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 3)
+# --- the parts of an epoch
+
+#: The parts of an epoch, none within another, and what computes each.
+PARTS = {
+    "encoders": (Network, "embed"),
+    "k-means": (WarmAnchors, "__call__"),
+    "anchors compared": (sampling, "assign"),
+    "losses": (training, "losses_on"),
+    "gradients": (torch.Tensor, "backward"),
+}
+#: What is timed: a name, a number of samples for "growth", and epochs, of which the first tenth
+#: is left out.
+JOBS = (
+    *(("PIE", None, 50), ("HandWritten", None, 50), ("100Leaves", None, 50)),
+    *(("half ALOI", None, 50), ("ALOI", None, 100), ("growth", 1_000_000, 4)),
+)
 
 
-def main():
+@contextlib.contextmanager
+def timed(seconds):
+    """Within it every part adds its seconds to a dict."""
+    with contextlib.ExitStack() as stack:
+        for part, (where, name) in PARTS.items():
+            function = getattr(where, name)
+
+            def clocked(*args, _part=part, _function=function, **more):
+                start = time.perf_counter()
+                try:
+                    return _function(*args, **more)
+                finally:
+                    seconds[_part] = seconds.get(_part, 0.0) + time.perf_counter() - start
+
+            stack.enter_context(mock.patch.object(where, name, clocked))
+        yield
+
+
+def epoch_parts(name, epochs, n_samples=None):
+    """Where the seconds of an epoch of RELEASED go, in this process; as for `epoch_seconds`.
+
+    Returns
+    -------
+    dict
+        ``name``, ``n``, ``m``, ``parts`` (medians, with "the rest"), ``seconds`` (of an epoch, the
+        median), ``seconds_early`` (of the second to the sixth), ``seconds_of_all`` epochs together,
+        ``floor`` and ``matrix_rate``.
+    """
+    total, epochs_seen = {}, []
+    step = training._epoch
+
+    def one(*args, **more):
+        before = dict(total)
+        record = step(*args, **more)
+        parts = {part: total.get(part, 0.0) - before.get(part, 0.0) for part in PARTS}
+        epochs_seen.append(parts | {"the rest": record.seconds - sum(parts.values())})
+        return record
+
+    m = ANCHORS if name == "growth" else None
+    with timed(total), mock.patch.object(training, "_epoch", one):
+        found = epoch_seconds("released", name, epochs=epochs, n_samples=n_samples, n_anchors=m)
+    rate = matrix_rate()
+    kept = slice(max(1, epochs // 10), None)
+    return {
+        "name": name,
+        "n": found["n"],
+        "m": found["m"],
+        "parts": {
+            part: statistics.median(parts[part] for parts in epochs_seen[kept])
+            for part in [*PARTS, "the rest"]
+        },
+        "seconds": statistics.median(found["seconds"][kept]),
+        "seconds_early": statistics.median(found["seconds"][1:6]),
+        "seconds_of_all": sum(found["seconds"]),
+        "epochs": epochs,
+        "floor": found["operations"] / rate,
+        "matrix_rate": rate,
+    }
+
+
+def block_seconds(n_samples=300_000, powers=range(15, 22), repeats=4):
+    """Seconds of the pass over the anchors by the size of its blocks, the best of some repeats."""
+    generator = torch.Generator().manual_seed(0)
+    z = torch.nn.functional.normalize(torch.randn(n_samples, 64, generator=generator), dim=1)
+    u = z[:ANCHORS].clone().requires_grad_()
+    z.requires_grad_()
+    best = {}
+    for power in [power for _ in range(repeats) for power in powers]:
+        with mock.patch.dict(distances._BLOCK, cpu=2**power):
+            start = time.perf_counter()
+            assign(z, u, 6, entropy=True)
+            best[power] = min(best.get(power, float("inf")), time.perf_counter() - start)
+    return best
+
+
+def _smallest_by_groups(d2, k, group=8):
+    """As `dmac.compute.distances.smallest`, in the k groups of columns with the smallest minima."""
+    groups = d2.view(len(d2), -1, group)
+    chosen = groups.amin(2).topk(k, dim=1, largest=False, sorted=False).indices
+    among = groups.gather(1, chosen[..., None].expand(-1, -1, group)).flatten(1)
+    least = among.topk(k, dim=1, largest=False, sorted=True)
+    at = chosen.gather(1, least.indices // group) * group + least.indices % group
+    return least.values, at
+
+
+def search_seconds(rows=256, k=6, blocks=400, repeats=4):
+    """Seconds of the search for the nearest anchors, as it is and by minima of groups."""
+    d2 = torch.rand(rows, ANCHORS, generator=torch.Generator().manual_seed(0))
+    ways = {"as it is": distances.smallest, "by groups": _smallest_by_groups}
+    assert torch.equal(*(search(d2, k)[1] for search in ways.values()))
+    best = {}
+    for name in [name for _ in range(repeats) for name in ways]:
+        start = time.perf_counter()
+        for _ in range(blocks):
+            ways[name](d2, k)
+        best[name] = min(best.get(name, float("inf")), time.perf_counter() - start)
+    return best
+
+
+def _parts_alone(name, n_samples, epochs, threads, environment=None):
+    """`epoch_parts` in a process of its own."""
+    with Child(threads=threads, environment=environment, imports=[__name__]) as child:
+        return _decimals(child.call(epoch_parts, name, epochs, n_samples))
+
+
+def _decimals(value):
+    """Seconds as they are stored."""
+    if isinstance(value, dict):
+        return {k: _decimals(v) for k, v in value.items()}
+    return round(value, 5) if isinstance(value, float) else value
+
+
+def _spin():
+    """Take a core for ever."""
+    while True:
+        pass
+
+
+def busy_seconds(n_samples=100_000, epochs=6, threads=2):
+    """Seconds of an epoch of "growth" alone and beside a process that takes a core.
+
+    Returns
+    -------
+    dict
+        ``alone`` and ``busy``; the same with "passive" after a comma, where ``OMP_WAIT_POLICY`` is
+        PASSIVE and waiting threads sleep, and with "one thread".
+    """
+    ways = {
+        "": (threads, {}),
+        ", passive": (threads, {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ", one thread": (1, {}),
+    }
+
+    def seconds(when):
+        return {
+            when + way: _parts_alone("growth", n_samples, epochs, *given)["seconds"]
+            for way, given in ways.items()
+        }
+
+    found = seconds("alone")
+    with Child() as other:
+        other.send(_spin)
+        return found | seconds("busy")
+
+
+def measure_parts(path, jobs=JOBS, threads=2):
+    """Time every job, the blocks, the search, and an epoch beside another process.
+
+    The file is written anew: ``epochs``, a list of what `epoch_parts` returns, ``blocks``,
+    ``search``, ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
+    """
+    stored = {"epochs": [], "threads": threads}
+    with Child(threads=threads) as child:
+        stored["blocks"] = _decimals(child.call(block_seconds))
+        stored["search"] = _decimals(child.call(search_seconds))
+    for job in jobs:
+        _keep(path, stored, "epochs", _parts_alone(*job, threads))
+    stored["beside"] = busy_seconds(threads=threads)
+    write_json(path, stored)
+    return stored
+
+
+# --- whole fits
+
+#: Seconds after which a fit is stopped.
+LIMIT = 40
+
+
+@functools.cache
+def fitted_systems():
+    """By name in tables: method and settings of the systems whose whole fits are timed.
+
+    RELEASED and the systems that train a network are not among them: with their published
+    schedules a fit takes minutes to hours.
+    """
+    from experiments import libraries, plan
+    from experiments.run import METHODS
+
+    return {
+        **{name: (name, settings) for name, (_, settings) in METHODS.items()},
+        **{name: plan.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
+        **plan.SHALLOW_PEERS,
+        **{name: plan.LIBRARIES[name] for name in libraries.ESTIMATORS},
+    }
+
+
+class Toy:
+    """Three clusters, fitted before anything is timed: it loads what is loaded late."""
+
+    name, n_clusters = "toy", 3
+
+    def __init__(self):
+        self.views = [abs(x) for x in synthetic_views(90, (8, 8, 8), 3)]
+        self.labels = np.arange(90) % 3
+
+
+def warm_up(system, threads):
+    """Fit a system to the toy; what it cannot do with a toy is no matter."""
+    with contextlib.suppress(Exception):
+        _outcome(system, "toy", threads, load=lambda _: Toy())
+
+
+def fit_seconds(system, dataset, threads):
+    """Fit a system in this process: ``seconds``, ``acc`` and ``nmi``, or ``error``."""
+    try:
+        outcome = _outcome(system, dataset, threads)
+    except Exception as error:  # a system's own refusal is its result
+        outcome = {"error": f"{type(error).__name__}: {error}"}
+    if "error" in outcome:
+        return {"error": outcome["error"]}
+    seconds = outcome["seconds"]
+    seconds = seconds["fit"] if isinstance(seconds, dict) else seconds
+    scores = {name: round(outcome["scores"][name], 4) for name in ("acc", "nmi")}
+    return {"seconds": round(seconds, 3)} | scores
+
+
+def _outcome(system, dataset, threads, **options):
+    from experiments.run import Spec, make_run
+
+    method, settings = fitted_systems()[system]
+    # The settings of a timed run of DMAC let a fit choose its threads as a user's does.
+    own = settings | {"threads": threads} if method == "DMAC" else settings
+    return make_run(Spec(dataset, method, own, 0, ""), threads=threads, **options)
+
+
+def _is_known(dataset):
+    """Load a data set: an unknown one is no error of a system."""
+    return bool(dmac.load(dataset))
+
+
+def time_fits(dataset, systems, threads, limit):
+    """Yield the record of one system after the other, in one process unless one is stopped."""
+    with Child(imports=[__name__, "experiments.run"]) as child:
+        for system in systems:
+            record = {"system": system, "dataset": dataset, "threads": threads}
+            if not child.running:
+                child.call(_is_known, dataset)
+            try:
+                child.call(warm_up, system, threads, limit=limit)
+                yield record | child.call(fit_seconds, system, dataset, threads, limit=limit)
+            except TimeoutError as error:
+                yield record | {"error": str(error)}
+
+
+def installed(names):
+    """The systems among some that can be run here: those of libraries need their library."""
+    from experiments import libraries
+
+    needed = {name: one.library for name, one in libraries.ESTIMATORS.items()}
+    return [
+        name
+        for name in names
+        if name not in needed or libraries.installed_version(needed[name]) is not None
+    ]
+
+
+def stopped_on(system, dataset, fits):
+    """A data set with at most as many samples and views on which a system was stopped, or None."""
+    here = DATASETS.get(dataset)
+    for one in fits:
+        other = DATASETS.get(one["dataset"])
+        stopped = one["system"] == system and one.get("error", "").startswith("more than")
+        if stopped and here and other and other.n_samples <= here.n_samples:
+            if len(other.dims) <= len(here.dims):
+                return one["dataset"]
+    return None
+
+
+def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT):
+    """Time the fits that a file lacks, and store each record as soon as it is there.
+
+    A system that was stopped with one thread is not begun with two, and see `stopped_on`. The file
+    holds ``fits``, a list of records, and ``machine``.
+    """
+    datasets = datasets or [name for name in dmac.available() if name != "mfeat"]
+    # Small ones first, since what was stopped there is not begun on larger ones.
+    datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
+    stored, systems = _stored(path, {"fits": []}), installed(systems or fitted_systems())
+    for dataset in datasets:
+        for number in threads:
+            have = {
+                one["system"]
+                for one in stored["fits"]
+                if one["dataset"] == dataset and (one["threads"] == number or "error" in one)
+            }
+            begun = []
+            for name in (name for name in systems if name not in have):
+                other = stopped_on(name, dataset, stored["fits"])
+                if other is None:
+                    begun.append(name)
+                    continue
+                record = {"system": name, "dataset": dataset, "threads": number}
+                error = f"more than {limit:g} s on {other}, not begun here"
+                _keep(path, stored, "fits", record | {"error": error})
+            for record in time_fits(dataset, begun, number, limit):
+                _keep(path, stored, "fits", record)
+    return stored
+
+
+# --- growth of whole fits
+
+#: Samples of each fit, by recipe and by whether the number of anchors is fixed.
+SIZES = {
+    ("CLOSED_FORM", True): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
+    ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000),
+    ("REVISED", True): (1_000, 3_000, 10_000, 30_000, 100_000),
+    ("REVISED", False): (1_000, 3_000, 10_000, 30_000),
+}
+
+
+def recipe_with(name, n_samples, fixed):
+    """A recipe, with `ANCHORS` anchors if their number is fixed, else with its own rule."""
+    recipe = {"CLOSED_FORM": CLOSED_FORM, "REVISED": REVISED}[name]
+    if not fixed:
+        return recipe
+    # A little more, since the product is rounded down.
+    factor = (ANCHORS + 0.5) / math.sqrt(n_samples * CLUSTERS)
+    return dataclasses.replace(recipe, anchor_factor=factor)
+
+
+def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
+    """Fit in this process, or as one of several that find each other and the views in a folder.
+
+    Returns
+    -------
+    dict
+        ``n``, ``m``, ``seconds`` of the fit, and ``peak_gb`` of this process.
+    """
+    recipe = recipe_with(name, n_samples, fixed)
+    model = dmac.DMAC(CLUSTERS, recipe, random_state=0, device="cpu")
+    if folder is None:
+        views = synthetic_views(n_samples, DIMS, CLUSTERS)
+        start = time.perf_counter()
+        model.fit(views)
+        seconds = time.perf_counter() - start
+    else:
+        import torch.distributed as dist
+
+        from dmac.distributed import fit_sharded, open_view
+
+        place = f"file://{folder}/group"
+        dist.init_process_group("gloo", init_method=place, rank=rank, world_size=processes)
+        try:
+            views = [open_view(path) for path in sorted(Path(folder).glob("*.npy"))]
+            start = time.perf_counter()
+            fit_sharded(model, views)
+            seconds = time.perf_counter() - start
+        finally:
+            dist.destroy_process_group()
+    m = n_anchors_for(n_samples, CLUSTERS, recipe.anchor_factor, recipe.anchor_share)
+    peak = round(provenance.peak_memory() / 1e3, 3)
+    return {"n": n_samples, "m": m, "seconds": round(seconds, 3), "peak_gb": peak}
+
+
+def time_alone(name, n_samples, fixed, threads=2):
+    """`fit_growing` in a process of its own."""
+    with Child(threads=threads, imports=[__name__]) as child:
+        found = child.call(fit_growing, name, n_samples, fixed)
+    return {"recipe": name, "fixed": fixed, "threads": threads} | found
+
+
+def time_sharded(name, n_samples, processes=2):
+    """A fit on a fixed number of anchors by several processes of one thread, on this machine."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        for a, view in enumerate(synthetic_views(n_samples, DIMS, CLUSTERS)):
+            np.save(Path(folder) / f"{a}.npy", view)
+        children = [stack.enter_context(Child(threads=1)) for _ in range(processes)]
+        for rank, child in enumerate(children):
+            child.send(fit_growing, name, n_samples, True, folder, rank, processes)
+        found = [child.result() for child in children]
+    slowest = max(found, key=lambda one: one["seconds"])
+    peaks = [one["peak_gb"] for one in found]
+    return {"recipe": name, "processes": processes} | slowest | {"peak_gb": peaks}
+
+
+def measure_growth(path, most=1_000_000, sharded=(300_000,)):
+    """Time the fits of `SIZES`, up to ``most`` samples, and sharded ones that a file lacks.
+
+    The file holds ``fits``, ``sharded`` and ``machine``.
+    """
+    stored = _stored(path, {"fits": [], "sharded": []})
+    have = {(one["recipe"], one["fixed"], one["n"]) for one in stored["fits"]}
+    for (name, fixed), numbers in SIZES.items():
+        for n in numbers:
+            if n <= most and (name, fixed, n) not in have:
+                _keep(path, stored, "fits", time_alone(name, n, fixed))
+    for n in sharded:
+        if n not in [one["n"] for one in stored["sharded"]]:
+            _keep(path, stored, "sharded", time_sharded("CLOSED_FORM", n))
+    return stored
+
+
+# --- LMVSC's quadratic programmes, all at once and one sample at a time
+
+#: To which relative duality gap every programme is solved at once.
+TOLERANCE = 1e-6
+#: Of the equation that stands for the sum of a sample's weights, beside unit rows.
+_HEAVY = 1e4
+
+
+def programmes(x, n_anchors, alpha=1.0, seed=0):
+    r"""The quadratic programmes of one view, as :class:`dmac.peers.lmvsc.LMVSC` states them.
+
+    The anchors are the centres of k-means with one start.
+
+    Returns
+    -------
+    anchors : numpy.ndarray of shape (m, d)
+    hessian : numpy.ndarray of shape (m, m)
+        :math:`2 (\alpha I + A A^T)`.
+    linear : numpy.ndarray of shape (n, m)
+        :math:`-2 A x_i` in row i.
+    """
+    x = np.asarray(x, dtype=float)
+    anchors = kmeans(x, n_anchors, seed, 1).cluster_centers_
+    hessian = 2 * (alpha * np.eye(n_anchors) + anchors @ anchors.T)
+    return anchors, hessian, -2 * (x @ anchors.T)
+
+
+def solve_by_slsqp(hessian, linear):
+    """One programme by sequential least squares: (m, m), (m,) -> (m,)."""
+    m = len(linear)
+    return optimize.minimize(
+        lambda z: 0.5 * z @ hessian @ z + linear @ z,
+        np.full(m, 1 / m),
+        jac=lambda z: hessian @ z + linear,
+        bounds=[(0, 1)] * m,
+        constraints={"type": "eq", "fun": lambda z: z.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-10, "maxiter": 500},
+    ).x
+
+
+def solve_by_active_set(factor, target):
+    r"""One programme as non-negative least squares, by the active set of Lawson and Hanson.
+
+    :math:`B^T B` of the factor (r, m) is half the Hessian, :math:`-2 B^T y` the linear term.
+    """
+    row = np.full((1, factor.shape[1]), _HEAVY)
+    return optimize.nnls(np.vstack([factor, row]), np.append(target, _HEAVY))[0]
+
+
+def relative_gaps(hessian, linear, z):
+    """Duality gaps at some points of the simplex, relative as in ``solve_rows``: (n,)."""
+    slope = z @ hessian + linear
+    gaps = (slope * z).sum(1) - slope.min(1)
+    m = len(hessian)
+    means = hessian.mean(0)
+    inner = hessian - means - means[:, None] + means.mean()
+    slopes = means + linear
+    return gaps / (slopes.mean(1) - slopes.min(1) + np.trace(inner) / m)
+
+
+class _Timer:
+    """Seconds on the clock, and of the processor by all threads of this process."""
+
+    def __enter__(self):
+        self._start = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *error):
+        self.wall = time.perf_counter() - self._start[0]
+        self.processor = time.process_time() - self._start[1]
+
+
+def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
+    """Time one view's programmes at once, and the first ones one by one.
+
+    Returns
+    -------
+    dict
+        ``d``; ``seconds`` on the clock and ``processor_seconds`` of all at once, ``gap`` and
+        ``iterations`` of the worst of them; under ``one_by_one``, by solver, ``seconds`` and
+        ``processor_seconds`` of one sample and the worst ``gap``, relative as in ``solve_rows``.
+    """
+    x = np.asarray(x, dtype=float)
+    anchors, hessian, linear = programmes(x, n_anchors, alpha)
+    with _Timer() as at_once:
+        found = solve_rows(hessian, linear, tol=TOLERANCE)
+    # Half the Hessian as a product of this matrix with itself.
+    factor = np.vstack([anchors.T, np.sqrt(alpha) * np.eye(n_anchors)])
+    solvers = {
+        "SLSQP": lambda i: solve_by_slsqp(hessian, linear[i]),
+        "active set": lambda i: solve_by_active_set(factor, np.append(x[i], np.zeros(n_anchors))),
+    }
+    one_by_one = {}
+    for name, solve in solvers.items():
+        # Matrices as small as these gain nothing from a second thread, and lose by it under load.
+        with threadpool_limits(1), _Timer() as timer:
+            z = np.array([solve(i) for i in range(n_samples)])
+        z = np.maximum(z, 0)
+        z /= z.sum(1, keepdims=True)
+        one_by_one[name] = {
+            "seconds": timer.wall / n_samples,
+            "processor_seconds": timer.processor / n_samples,
+            "gap": float(relative_gaps(hessian, linear[:n_samples], z).max()),
+        }
+    return {
+        "d": x.shape[1],
+        "seconds": at_once.wall,
+        "processor_seconds": at_once.processor,
+        "gap": float(found.gap.max()),
+        "iterations": found.iterations,
+        "one_by_one": one_by_one,
+    }
+
+
+def measure_simplex(path=None, shape="ALOI", n_anchors=100, n_samples=500, threads=2):
+    """`measure_view` on every view of data of a shape, with the machine and its load.
+
+    Of all views together ``n_samples`` programmes are solved one by one.
+    """
+    n, dims, c = SHAPES[shape]
+    before = os.getloadavg()[0]
+    with threadpool_limits(threads):
+        views = [
+            measure_view(x, n_anchors, n_samples // len(dims)) for x in synthetic_views(n, dims, c)
+        ]
+    found = {
+        "shape": shape,
+        "n": n,
+        "m": n_anchors,
+        "n_samples": n_samples,
+        "threads": threads,
+        "views": views,
+        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
+    } | provenance.machine()
+    found = round_floats(found)
+    if path:
+        write_json(path, found)
+    return found
+
+
+def main(arguments=None):
     """Entry point of ``python -m experiments.bench``."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("system", choices=SYSTEMS)
-    parser.add_argument("name", help='a data set, one of SHAPES, or "growth" with --samples')
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--samples", type=int)
-    parser.add_argument("--anchors", type=int)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--memory-gb", type=float, default=20, help="give up above this much")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    limit = int(given.memory_gb * 1e9)
-    if given.device == "cpu":  # a GPU's driver reserves more addresses than it uses memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    result = {"system": given.system, "name": given.name, "threads": given.threads}
-    try:
-        result |= epoch_seconds(
-            given.system,
-            given.name,
-            epochs=given.epochs,
-            n_samples=given.samples,
-            n_anchors=given.anchors,
-            device=given.device,
-        )
-        # The first epoch warms caches and seeds k-means; with others after it, it is left out.
-        seconds = result["seconds"][1:] or result["seconds"]
-        result["median"] = round(statistics.median(seconds), 5)
-    except (MemoryError, RuntimeError) as error:
-        if "memory" not in str(error) and not isinstance(error, MemoryError):
-            raise
-        result["error"] = f"more than {given.memory_gb:g} GB"
-    result["peak_gb"] = _peak_gb()
-    print(json.dumps(result))
+    parts = parser.add_subparsers(dest="part", required=True)
+
+    def part(name, what):
+        one = parts.add_parser(name, help=what, argument_default=argparse.SUPPRESS)
+        one.add_argument("--save", dest="path", type=Path, default=f"{name}.json", help="the file")
+        return one
+
+    one = part("epochs", "seconds and memory of some epochs of one system, of one data set")
+    one.add_argument("system", choices=SYSTEMS)
+    one.add_argument("name", help='a data set, one of SHAPES, or "growth" with --samples')
+    one.add_argument("--epochs", type=int, default=5)
+    one.add_argument("--samples", dest="n_samples", type=int)
+    one.add_argument("--anchors", dest="n_anchors", type=int)
+    one.add_argument("--threads", type=int)
+    one.add_argument("--device")
+    one.add_argument("--memory-gb", type=float, help="give up above this much")
+    part("parts", "seconds of the parts of an epoch").add_argument("--threads", type=int)
+    one = part("fits", "whole fits of every system")
+    one.add_argument("--datasets", nargs="+", help="by default all at hand")
+    one.add_argument("--systems", nargs="+", choices=list(fitted_systems()))
+    one.add_argument("--threads", nargs="+", type=int)
+    one.add_argument("--limit", type=float, help="seconds of a fit")
+    one = part("growth", "whole fits of ever more samples, and of several processes")
+    one.add_argument("--most", type=int, help="samples, at most so many")
+    one.add_argument("--sharded", nargs="*", type=int, help="samples")
+    one = part("simplex", "LMVSC's programmes at once and one by one")
+    one.add_argument("--samples", dest="n_samples", type=int, help="solved one by one")
+    one.add_argument("--threads", type=int)
+    given = vars(parser.parse_args(arguments))
+    name, path = given.pop("part"), given.pop("path")
+    if name == "epochs":
+        found = measure_epochs(**given)
+        write_json(path, found)
+        print(json.dumps(found))
+    else:
+        measure = {
+            "parts": measure_parts,
+            "fits": measure_fits,
+            "growth": measure_growth,
+            "simplex": measure_simplex,
+        }[name]
+        measure(path, **given)
 
 
 if __name__ == "__main__":
-    main()
+    from experiments import bench
+
+    bench.main()  # by its name, which processes of their own import

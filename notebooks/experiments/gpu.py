@@ -3,9 +3,10 @@
     python scripts/gpu.py
 
 is what ``make gpu`` runs. It takes less than nine minutes, and needs no installation and no
-network.
-The measurements of :mod:`experiments.device_times` are made one after the other in a process
-of their own, so that one that fails or takes too long leaves the others and the file as they are.
+network: neither pandas nor matplotlib, but for the page's table.
+The measurements are made one after the other in a process of their own, so that one that fails or
+takes too long leaves the others and the file as they are. Seconds are those of the clock on the
+wall: every epoch ends with numbers that are read from the device, so nothing is left in its queue.
 Without a GPU it does the same on the processor with small sizes. ``notebooks/05_runtime.ipynb``
 shows what is stored.
 """
@@ -13,24 +14,37 @@ shows what is stored.
 import argparse
 import dataclasses
 import datetime
+import functools
+import gc
 import json
 import os
 import platform
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
-from experiments import device_times, provenance
-from experiments.gpu_processes import ROOT, Worker, run_tests
+from dmac.anchors import n_anchors_for
+from dmac.compute.threads import epoch_work, threads_for
+from dmac.data.checks import check_views
+from dmac.data.datasets import DATASETS, title_of
+from dmac.estimator import DMAC
+from dmac.fitting import prepare_views, pretrain_network
+from dmac.metrics import scores
+from dmac.network import Network
+from dmac.recipes import PUBLISHED, RELEASED, REVISED, get_recipe
+from dmac.training import EpochRecord, anchor_source, train
+from dmac.views import load
+from experiments import bench, provenance
+from experiments.harness import Child, say, write_json
 from experiments.store import round_floats
 
-#: The name of the file.
-NAME = "gpu.json"
+ROOT = Path(__file__).parents[2]
 #: Seconds for every part, in the order in which they run; what one leaves the next ones have.
 BUDGETS = {
     "full": {"tests": 100, "epochs": 180, "fits": 150, "scores": 90},
@@ -42,70 +56,238 @@ UNITS = {
     "_gb": "10^9 bytes at the peak: of the GPU's tensors, or of the whole process on a processor",
     "acc, nmi, ari, purity, f1": "fractions of 1, means over the seeds",
 }
-_MEASURES = {
-    "epochs": device_times.epoch_times,
-    "fits": device_times.fit_times,
-    "scores": device_times.score_means,
+#: What is timed by the epoch, and its name in the runs of ``make bench``.
+SYSTEMS = {
+    "PUBLISHED": (PUBLISHED, None),
+    "RELEASED": (RELEASED, "released"),
+    "RELEASED, pre-training": (RELEASED, None),
+    "REVISED": (REVISED, "revised"),
 }
+#: Shapes with a name: samples, widths of the views, clusters.
+SHAPES = {
+    "mfeat": (2000, (76, 216, 64, 240, 47, 6), 10),
+    **{
+        name: (s.n_samples, s.dims, s.n_clusters)
+        for name, s in DATASETS.items()
+        if name in ("PIE", "BBC", "100Leaves")
+    },
+    **{name: bench.SHAPES[name] for name in ("NUS", "half ALOI", "ALOI", "CCV")},
+}
+#: Epochs that are not counted: a GPU compiles in the first ones, k-means is seeded in the first.
+_WARM = {"cuda": 3, "cpu": 1}
+_NONE = "–"
 
 
-@dataclass(frozen=True)
-class Job:
-    """One measurement: its part, what is measured on what, and further options.
+# --- what is measured, in a process of its own
 
-    Attributes
-    ----------
-    part : {"epochs", "fits", "scores"}
-    system : str
-        A system or a recipe.
-    on : str or int
-        A shape, or a data set.
-    options : dict
-        Of the function in :mod:`experiments.device_times`.
+
+def shape_of(shape):
+    """A shape by its name, or by n: three views of 64 features, 10 clusters."""
+    return (shape, (64, 64, 64), 10) if isinstance(shape, int) else SHAPES[shape]
+
+
+@functools.lru_cache(maxsize=1)  # one shape after the other, several systems on each
+def _views(shape):
+    return check_views(bench.synthetic_views(*shape_of(shape)))
+
+
+def _reset_memory(device):
+    """Begin to count the peak memory: of the device, or of the process on a processor."""
+    gc.collect()
+    if device.startswith("cuda"):
+        torch.empty(1, device=device)  # before the first tensor there are no statistics
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    else:
+        provenance.reset_peak_memory()
+
+
+def _peak_gb(device):
+    gpu = device.startswith("cuda")
+    mb = torch.cuda.max_memory_allocated() / 1e6 if gpu else provenance.peak_memory()
+    return round(mb / 1e3, 3)
+
+
+def _counted(records, warm, epochs, seconds):
+    """Seconds of the epochs that count, and of those before them.
+
+    ``epochs`` of them, fewer where all together take longer than ``seconds``, but at least one.
     """
+    taken = []
+    for record in records:
+        taken.append(record.seconds)
+        if len(taken) >= warm + epochs or (len(taken) > warm and sum(taken) > seconds):
+            break
+    return taken[warm:], taken[:warm]
 
-    part: str
-    system: str
-    on: str | int
-    options: dict = dataclasses.field(default_factory=dict)
 
-    def run(self, device, progress):
-        """Measure, in this process.
+def epoch_times(system, shape, *, device, n_anchors=None, epochs=12, seconds=6.0):
+    """The median epoch of a system on random, dense views of a shape, and its peak memory.
 
-        Parameters
-        ----------
-        device : str
-        progress : callable
-            Told what is known so far.
+    In seconds ``epoch_s``, the shortest and longest epoch (``least_s``, ``most_s``), the epochs
+    before those that count (``warm_up_s``) and all that comes before an epoch (``set_up_s``).
+    """
+    n, dims, c = shape_of(shape)
+    views = _views(shape)
+    _reset_memory(device)
+    start = time.perf_counter()
+    recipe = dataclasses.replace(SYSTEMS[system][0], epochs=1000, pretrain_epochs=1000)
+    m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+    warm = _WARM["cuda" if device.startswith("cuda") else "cpu"]
+    with threads_for(epoch_work(n, dims, m, recipe, c)):
+        generator = torch.Generator().manual_seed(0)
+        order = torch.randperm(n, generator=generator).numpy()
+        pipelines, tensors = prepare_views(views, c, recipe, order, torch.float32, device)
+        widths = [pipeline.n_features_out_ for pipeline in pipelines]
+        network = Network(widths, c, recipe, generator=generator).to_device(device, torch.float32)
+        if system.endswith("pre-training"):
+            records = pretrain_network(network, tensors, recipe, None, [])
+        else:
+            source = anchor_source(network, tensors, m, recipe, generator)
+            records = train(network, tensors, c, source, recipe)
+        counted, before = _counted(records, warm, epochs, seconds)
+    whole = time.perf_counter() - start
+    return {
+        "n": n,
+        "dims": list(dims),
+        "c": c,
+        "m": m,
+        "epoch_s": statistics.median(counted),
+        "least_s": min(counted),
+        "most_s": max(counted),
+        "epochs": len(counted),
+        "warm_up_s": sum(before),
+        "set_up_s": whole - sum(counted) - sum(before),
+        "peak_gb": _peak_gb(device),
+    }
 
-        Returns
-        -------
-        dict
-            What was measured, or why not: ``missing``.
-        """
-        measure = _MEASURES[self.part]
-        try:
-            return measure(self.system, self.on, device=device, progress=progress, **self.options)
-        except (torch.cuda.OutOfMemoryError, MemoryError):
-            return {"missing": "it does not fit the memory", "peak_gb": _memory_gb(device)}
+
+def fit_times(recipe, shape, *, device, target_s=None, changes=None):
+    """The seconds of a whole fit, from arrays to labels, on random views of a shape.
+
+    ``target_s`` is what it should take, ``changes`` are fields that are not the recipe's. The parts
+    of ``fit_s`` are ``prepare_s`` to the first epoch, ``pretrain_s``, ``train_s``, and ``last_s``
+    of the last k-means with all that follows.
+    """
+    n, dims, c = shape_of(shape)
+    views = _views(shape)
+    _reset_memory(device)
+    made = dataclasses.replace(get_recipe(recipe), **(changes or {}))
+    clock = _Phases()
+    model = DMAC(c, made, random_state=0, device=device).fit(views, callback=clock)
+    return {
+        "n": n,
+        "dims": list(dims),
+        "c": c,
+        "m": model.n_anchors_,
+        "changes": changes or {},
+        "target_s": target_s,
+        **clock.facts(),
+        **clock.phases(),
+        "peak_gb": _peak_gb(device),
+    }
+
+
+class _Phases:
+    """The callback of a fit that keeps when its phases begin and end, and says how far it is."""
+
+    def __init__(self):
+        self.start = self.told = time.perf_counter()
+        self.counts, self.seconds, self.first, self.end = [0, 0], [0.0, 0.0], None, None
+
+    def __call__(self, record, embed):
+        self.end = time.perf_counter()
+        phase = int(isinstance(record, EpochRecord))
+        if self.first is None:
+            self.first = self.end - record.seconds
+        self.counts[phase] += 1
+        self.seconds[phase] += record.seconds
+        if self.end - self.told > 0.5:
+            self.told = self.end
+            say(**self.facts(), so_far_s=self.end - self.start)
 
     def facts(self):
-        """What names the measurement in the file."""
-        return {"system": self.system, "on": self.on}
+        return dict(zip(("pretrain_epochs", "epochs"), self.counts))
+
+    def phases(self):
+        now = time.perf_counter()
+        return {
+            "fit_s": now - self.start,
+            "prepare_s": (self.first or now) - self.start,
+            "pretrain_s": self.seconds[0],
+            "train_s": self.seconds[1],
+            "last_s": now - (self.end or now),
+        }
+
+
+def score_means(recipe, dataset, *, device, seeds=3, every=1):
+    """Scores and seconds of whole fits on a data set, or every so many samples of it.
+
+    Means over seeds, and ``first_fit_s`` of the first alone.
+    """
+    data = load(dataset)
+    views, labels = [x[::every] for x in data.views], data.labels[::every]
+    shape = {"n": len(labels), "dims": list(data.dims), "c": data.n_clusters}
+    found, facts = [], {}
+    for seed in range(seeds):
+        start = time.perf_counter()
+        made = DMAC(data.n_clusters, get_recipe(recipe), random_state=seed, device=device)
+        predicted = made.fit_predict(views)
+        seconds = time.perf_counter() - start
+        found.append(scores(labels, predicted) | {"fit_s": seconds})
+        facts = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        facts |= shape | {"seeds": seed + 1, "every": every, "first_fit_s": found[0]["fit_s"]}
+        say(**facts)
+    return facts
+
+
+class _Outcomes:
+    """A plug-in of pytest that counts tests, and says so after each."""
+
+    def __init__(self):
+        self.counts, self.reasons = dict.fromkeys(("passed", "failed", "skipped"), 0), []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome != "passed":
+            self.counts[report.outcome] += 1
+        if report.outcome != "passed":
+            text = getattr(report.longrepr, "reprcrash", None) or report.longrepr
+            text = text[2] if isinstance(text, tuple) else getattr(text, "message", str(text))
+            self.reasons.append(f"{report.outcome.upper()} {report.nodeid}: {text}"[:500])
+        say(**self.facts())
+
+    def facts(self):
+        return {**self.counts, "reasons": self.reasons}
+
+
+def run_tests(files):
+    """Run test files with pytest alone: no plug-in, no conftest, no installation."""
+    import pytest
+
+    os.chdir(ROOT)
+    seen = _Outcomes()
+    command = [*files, "-v", "-rfEs", "--tb=short", "--noconftest", "-p", "no:cacheprovider"]
+    code = pytest.main([*command, "-o", "addopts=", "-W", "default"], plugins=[seen])
+    found = seen.facts()
+    if code not in (0, 1):
+        found |= {"failed": seen.counts["failed"] or 1}
+        found |= {"missing": f"pytest ended with code {int(code)}: see tests.txt"}
+    return found
+
+
+# --- the plan
+
+
+def datasets_at_hand():
+    """The data sets that need no network: mfeat, and those in DMAC_DATA, small ones first."""
+    folder = os.environ.get("DMAC_DATA")
+    files = {path.name for path in Path(folder).rglob("*") if path.is_file()} if folder else set()
+    found = [one for one in DATASETS.values() if one.filename in files]
+    return ["mfeat", *(one.name for one in sorted(found, key=lambda one: one.n_samples))]
 
 
 def jobs_of(profile):
-    """The measurements of a profile, the most wanted of every part first.
-
-    Parameters
-    ----------
-    profile : {"full", "quick"}
-        Of the whole table, or of small sizes.
-
-    Returns
-    -------
-    list of Job
-    """
+    """The measurements of a profile, the most wanted first: by part, system, data and options."""
     if profile == "quick":
         shapes, sizes, few = ["PIE"], [1000], dict(epochs=3, seconds=3)
         fits = [
@@ -115,21 +297,22 @@ def jobs_of(profile):
         data, options = ["mfeat"], dict(every=4)
     else:
         # Powers of ten first, and the widest shape late: its views take long to prepare.
-        shapes, few = [name for name in device_times.SHAPES if name != "CCV"], {}
+        shapes, few = [name for name in SHAPES if name != "CCV"], {}
         sizes = [1000, 10_000, 100_000, 1_000_000, "CCV", 3000, 30_000, 300_000]
         fits = [
             ("RELEASED", "ALOI", dict(target_s=30)),
             ("REVISED", 1_000_000, dict(target_s=60, changes=dict(n_anchors=512))),
             ("REVISED", 1_000_000, dict(target_s=60)),
         ]
-        data, options = device_times.datasets_at_hand(), {}
+        data, options = datasets_at_hand(), {}
     grown = [(n, few | ({"n_anchors": 512} if isinstance(n, int) else {})) for n in sizes]
     named = [(name, few) for name in shapes]
-    return [
-        *(Job("epochs", s, on, o) for on, o in named + grown for s in device_times.SYSTEMS),
-        *(Job("fits", *fit) for fit in fits),
-        *(Job("scores", r, name, options) for name in data for r in ("CLOSED_FORM", "REVISED")),
-    ]
+    recipes = ("CLOSED_FORM", "REVISED")
+    return {
+        "epochs": [(s, on, o) for on, o in named + grown for s in SYSTEMS],
+        "fits": fits,
+        "scores": [(recipe, name, options) for name in data for recipe in recipes],
+    }
 
 
 def _memory_gb(device):
@@ -149,17 +332,7 @@ def _driver():
 
 
 def about(device):
-    """The machine: its card or its processor, and the versions of what runs on it.
-
-    Parameters
-    ----------
-    device : str
-        "cpu", or one that starts with "cuda".
-
-    Returns
-    -------
-    dict
-    """
+    """The machine: its card or its processor, and the versions of what runs on it."""
     gpu = device.startswith("cuda")
     return {
         "device": device,
@@ -175,54 +348,8 @@ def about(device):
     }
 
 
-class Report:
-    """The file: written whole or not at all, after every measurement.
-
-    Parameters
-    ----------
-    path : path
-        Its folder is made if it is missing.
-    content : dict
-        With what it begins.
-    """
-
-    def __init__(self, path, content):
-        self.path, self.content = Path(path), content
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.write()
-
-    def add(self, part, facts):
-        """Put a measurement into its part, and write."""
-        self.content[part].append(facts)
-        self.write()
-
-    def write(self):
-        """Write what is there so far."""
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(round_floats(self.content), file, indent=1)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())  # it is on the disk before it takes the name
-            os.replace(temporary, self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
 def deadlines(budgets, total):
-    """By when every part has to end, in seconds from the start: its own time and what was left.
-
-    Parameters
-    ----------
-    budgets : dict of str to float
-    total : float
-        What the budgets are scaled to.
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """By when every part has to end, in seconds from the start: its own time and what was left."""
     scale, ends, end = total / sum(budgets.values()), {}, 0.0
     for part, seconds in budgets.items():
         end += scale * seconds
@@ -230,37 +357,39 @@ def deadlines(budgets, total):
     return ends
 
 
+def attempt(child, seconds, function, *arguments, **options):
+    """What a function finds, or what is known of it and why no more: ``missing``.
+
+    ``failed`` is True where that was neither the time nor the memory.
+    """
+    if seconds <= 0:
+        return {"missing": "not reached: the part's time was up"}
+    try:
+        return child.call(function, *arguments, limit=seconds, **options)
+    except TimeoutError:
+        return child.said | {
+            "missing": f"stopped after {seconds:.0f} s, when the part's time was up"
+        }
+    except MemoryError:
+        return {"missing": "it does not fit the memory"}
+    except RuntimeError as error:
+        return child.said | {"missing": str(error)[:500], "failed": True}
+
+
 def _line(facts):
     """A measurement as a line for the terminal."""
-    names = ("epoch_s", "fit_s", "acc", "peak_gb")
+    names = ("passed", "failed", "skipped", "epoch_s", "fit_s", "acc", "peak_gb")
     numbers = [f"{name} {facts[name]:.4g}" for name in names if facts.get(name) is not None]
     return "; ".join(numbers + ([facts["missing"]] if "missing" in facts else []))
 
 
 def measure(out, *, device="auto", profile=None, total=None, parts=None, files=None):
-    """Run all parts within their time, and write the file after every measurement.
+    """Run all parts within their time, and write gpu.json into a folder after every measurement.
 
-    Parameters
-    ----------
-    out : path
-        The folder for the file and the log of the tests.
-    device : str
-        "auto" is a GPU where there is one.
-    profile : {"full", "quick"}, optional
-        By default full on a GPU and quick on a processor.
-    total : float, optional
-        Seconds for everything; by default those of `BUDGETS`.
-    parts : list of str, optional
-        Some of the parts; all by default.
-    files : list of path, optional
-        The tests; ``tests/test_gpu.py`` by default.
-
-    Returns
-    -------
-    dict
-        The content of the file.
+    By default a GPU where there is one with the full profile, else the processor with the quick
+    one; ``total`` are seconds for everything, ``parts`` some of the parts, ``files`` the tests.
     """
-    start = time.monotonic()
+    start, path = time.monotonic(), Path(out) / "gpu.json"
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     profile = profile or ("full" if device.startswith("cuda") else "quick")
@@ -276,33 +405,41 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
         "took_s": None,  # of everything; it stays None if this process is killed
         **{part: [] for part in BUDGETS[profile]},
     }
-    report = Report(Path(out) / NAME, content)
+
+    def keep(part, found, name=""):
+        content[part].append(found)
+        write_json(path, round_floats(content))
+        print(f"{part}:{name} {_line(found)}", flush=True)
+
+    write_json(path, content)
     if device == "cpu":
         print("There is no GPU here: the processor does the same on small sizes.", flush=True)
-    jobs, worker = jobs_of(profile), Worker(device)
-    if set(ends) - {"tests"}:
-        worker.start()  # it imports while the tests run
-    try:
+    measures = {"epochs": epoch_times, "fits": fit_times, "scores": score_means}
+    jobs = jobs_of(profile)
+    plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    with Child(imports=[__name__]) as child:
+        if set(ends) - {"tests"}:
+            child.start()  # it imports while the tests run
         for part, end in ends.items():
             end += start
             if part == "tests":
-                log = Path(out) / "tests.txt"
-                tests = files or [ROOT / "tests" / "test_gpu.py"]
-                found = run_tests(tests, log, end - time.monotonic())
-                report.add(part, found)
-                counts = (f"{found[name]} {name}" for name in ("passed", "failed", "skipped"))
-                print(f"tests: {', '.join(counts)}; {_line(found)}", flush=True)
-            for job in (job for job in jobs if job.part == part):
-                found = {"missing": "not reached: the part's time was up"}
-                if end > time.monotonic():
-                    found = worker.run(job, end - time.monotonic())
-                report.add(part, job.facts() | found)
-                print(f"{part}: {job.system} on {job.on}: {_line(found)}", flush=True)
-    finally:
-        worker.stop()
-    report.content["took_s"] = time.monotonic() - start
-    report.write()
-    return report.content
+                given = [str(file) for file in files or [ROOT / "tests" / "test_gpu.py"]]
+                began, none = time.monotonic(), {"passed": 0, "failed": 0, "skipped": 0}
+                with Child(environment=plain, log=path.with_name("tests.txt")) as tests:
+                    found = none | attempt(tests, end - began, run_tests, given)
+                # A process that ended is a failure, like a test's.
+                found["failed"] = int(found["failed"])
+                keep(part, found | {"tests_s": time.monotonic() - began})
+                continue
+            for system, on, options in jobs[part]:
+                given = (measures[part], system, on)
+                found = attempt(child, end - time.monotonic(), *given, device=device, **options)
+                if "memory" in found.get("missing", ""):
+                    found["peak_gb"] = _memory_gb(device)
+                keep(part, {"system": system, "on": on} | found, f" {system} on {on}:")
+    content["took_s"] = time.monotonic() - start
+    write_json(path, round_floats(content))
+    return content
 
 
 def main(arguments=None):
@@ -319,6 +456,94 @@ def main(arguments=None):
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = dict(device=given.device, profile=given.profile, parts=given.parts)
     content = measure(given.out, total=given.budget, **options)
-    print(f"{Path(given.out) / NAME}, {content['took_s']:.0f} s")
+    print(f"{Path(given.out) / 'gpu.json'}, {content['took_s']:.0f} s")
     found = [one for part in BUDGETS["full"] for one in content[part]]
     sys.exit(any(one.get("failed") for one in found))
+
+
+# --- what the run-time page shows of it
+
+
+def read_stored(path):
+    """The stored file of a full run on a GPU, or None where there is none."""
+    path = Path(path)
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        card, profile = found["card"], found["profile"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a file of `make gpu`: {error!r}; remove it") from error
+    if card is None or profile != "full":
+        raise ValueError(
+            f"{path} has the profile {profile!r} of {card or found.get('processor')!r}; the page "
+            "shows a full run on a GPU: run `make gpu` there, or remove the file"
+        )
+    return found
+
+
+def label_shape(on):
+    """A shape's name in a table: that of its data set, or its number of samples."""
+    return f"n = {on:,}" if isinstance(on, int) else title_of(on)
+
+
+def _seconds(value):
+    return _NONE if value is None else f"{value:.3g}"
+
+
+def epochs_table(found, stored):
+    """Seconds of an epoch on the GPU beside those of the processor, and the GPU's peak memory.
+
+    One row per shape; where there is no number, – stands, or the reason if it is the memory.
+    """
+    import pandas as pd
+
+    gpu, peak = {}, {}
+    for one in found["epochs"] if found else []:
+        key = one["system"], label_shape(one["on"])
+        gpu[key] = _seconds(one.get("epoch_s"))
+        if "memory" in one.get("missing", ""):
+            gpu[key] = "memory"
+        elif "peak_gb" in one:
+            peak[key[1]] = max(one["peak_gb"], peak.get(key[1], 0))
+    processor, sizes = {}, []
+    for one in stored:
+        grown = one["name"] == "growth"
+        if (grown and one["m"] != 512) or one["name"].endswith("views"):
+            continue
+        shape = label_shape(one["n"] if grown else one["name"])
+        processor[one["system"], shape] = _seconds(one.get("median"))
+        sizes.append(shape)
+    rows = {}
+    for shape in dict.fromkeys([*sizes, *(shape for _, shape in gpu)]):
+        row = {}
+        for system, (_, name) in SYSTEMS.items():
+            row[f"{system}, GPU"] = gpu.get((system, shape), _NONE)
+            if name is not None:
+                row[f"{system}, processor"] = processor.get((name, shape), _NONE)
+        rows[shape] = row | {"GPU, GB": _seconds(peak.get(shape))}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def page_facts(found):
+    """What the page's sentences say about the stored run, or that there is none."""
+    if found is None:
+        nothing = dict.fromkeys(("driver", "torch", "made", "tests", "missing"), _NONE)
+        never = dict.fromkeys(("released", "revised"), "not run")
+        return {"card": "none, since no GPU was at hand"} | nothing | never
+    tests = found["tests"][0] if found["tests"] else {"passed": 0, "failed": 0}
+    seconds = {}
+    for one in found["fits"]:
+        if one.get("target_s") is not None and not one["changes"]:
+            seconds[one["system"].lower()] = f"{one['fit_s']:.0f} s"
+    measured = [one for part in ("epochs", "fits", "scores") for one in found[part]]
+    return {
+        "card": found["card"],
+        "driver": found["driver"] or _NONE,
+        "torch": found["versions"]["torch"],
+        "made": found["made"][:10],
+        "tests": f"{tests['passed']} of {tests['passed'] + tests['failed']}",
+        "released": seconds.get("released", "not reached"),
+        "revised": seconds.get("revised", "not reached"),
+        "missing": str(sum("missing" in one for one in measured)),
+    }

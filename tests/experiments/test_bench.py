@@ -1,20 +1,22 @@
-"""Operation counts, the growth fit, and the systems that are timed."""
+"""What is timed, stopped, refused and stored."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
+import toy_jobs
 from torch.utils.flop_counter import FlopCounterMode
 
+from dmac import training
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss
+from dmac.compute import distances
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
-from dmac.recipes import RELEASED
-from experiments import bench as scaling
+from dmac.peers._simplex import solve_rows
+from dmac.recipes import RELEASED, REVISED
+from experiments import bench, libraries, run, times
 
 
 def test_operations_are_those_that_a_counter_sees():
@@ -29,60 +31,249 @@ def test_operations_are_those_that_a_counter_sees():
         loss.backward()
         zs[0].detach() @ u.detach().T  # a pass of k-means
     # the gradient of the distances by the samples and by the anchors, from autograd's n x m tensors
-    assert counter.get_total_flops() == scaling.operations(n, dims, m)
+    assert counter.get_total_flops() == bench.operations(n, dims, m)
 
 
 def test_growth_exponent_of_a_power_law():
     n = np.array([1e3, 1e4, 1e5, 1e6])
-    slope, half = scaling.growth_exponent(n, 3e-5 * n**1.5)
+    slope, half = bench.growth_exponent(n, 3e-5 * n**1.5)
     assert slope == pytest.approx(1.5)
     assert half == pytest.approx(0, abs=1e-6)
     noise = np.array([1.1, 0.9, 1.1, 0.9])
-    slope, half = scaling.growth_exponent(n, n * noise)
+    slope, half = bench.growth_exponent(n, n * noise)
     assert abs(slope - 1) < half
 
 
 def test_synthetic_views_are_unit_rows_and_repeat():
-    views = scaling.synthetic_views(50, (3, 8), 4)
+    views = bench.synthetic_views(50, (3, 8), 4)
     assert [x.shape for x in views] == [(50, 3), (50, 8)]
-    for x, again in zip(views, scaling.synthetic_views(50, (3, 8), 4)):
+    for x, again in zip(views, bench.synthetic_views(50, (3, 8), 4)):
         assert x.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
         np.testing.assert_array_equal(x, again)
 
 
-@pytest.mark.parametrize("system", scaling.SYSTEMS)
+@pytest.mark.parametrize("system", bench.SYSTEMS)
 def test_every_system_runs_in_this_process(system):
-    found = scaling.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
+    found = bench.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
     assert (found["n"], found["m"], found["v"]) == (80, 15, 3)
     assert len(found["seconds"]) == 2 and min(found["seconds"]) > 0
     assert ("operations" in found) == (system == "released")
 
 
-def test_measuring_in_a_process_reports_threads_and_memory():
-    found = scaling.measure("released", "growth", epochs=3, threads=1, n_samples=500, n_anchors=20)
+def test_an_epoch_in_a_process_reports_threads_and_memory(tmp_path):
+    path = tmp_path / "epochs.json"
+    options = "--epochs 3 --threads 1 --samples 500 --anchors 20".split()
+    bench.main(["epochs", "released", "growth", *options, "--save", str(path)])
+    found = json.loads(path.read_text())
     assert found["threads"] == 1 and found["n"] == 500
     assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
     assert 0.1 < found["peak_gb"] < 5
 
 
 def test_too_little_memory_is_an_answer():
-    found = scaling.measure("dense", "half ALOI", epochs=1, memory_gb=4)
-    assert found["error"] == "more than 4 GB"
+    found = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
+    assert found["error"] == "more than 4 GB" and found["peak_gb"] > 0.1
     assert "median" not in found
 
 
-def test_what_fails_otherwise_is_an_error():
+def test_what_fails_otherwise_is_an_error(capsys):
     with pytest.raises(RuntimeError, match="mfeet"):
-        scaling.measure("released", "mfeet", epochs=1)
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.bench", "fastest", "mfeat"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2 and "invalid choice" in done.stderr
+        bench.measure_epochs("released", "mfeet", epochs=1)
+    with pytest.raises(RuntimeError, match="no data set"):
+        list(bench.time_fits("no data set", ["GMC"], 1, limit=600))
+    with pytest.raises(RuntimeError, match="KeyError"):
+        bench.time_sharded("no recipe", 100)
+    with pytest.raises(SystemExit):
+        bench.main(["epochs", "fastest", "mfeat"])
+    assert "invalid choice" in capsys.readouterr().err
 
 
-def test_matrix_rate_is_a_rate():
-    assert 1e8 < scaling.matrix_rate(256, 3) < 1e14
-    json.dumps(scaling.matrix_rate(64, 1))
+# --- the parts of an epoch
+
+
+def test_the_parts_make_up_the_epoch():
+    found = bench.epoch_parts("mfeat", 6)
+    assert set(found["parts"]) == {*bench.PARTS, "the rest"}
+    assert min(found["parts"].values()) > 0 and found["seconds"] > 0
+    assert (found["n"], found["epochs"]) == (2000, 6)
+    work = bench.operations(2000, bench.load("mfeat").dims, found["m"])
+    assert found["floor"] == pytest.approx(work / found["matrix_rate"])
+    assert training._epoch.__name__ == "_epoch"  # nothing stays wrapped
+    for where, name in bench.PARTS.values():
+        assert getattr(where, name).__name__ == name
+
+
+def test_blocks_and_both_searches_are_timed():
+    seconds = bench.block_seconds(2000, powers=(15, 16), repeats=2)
+    assert set(seconds) == {15, 16} and min(seconds.values()) > 0
+    d2 = torch.rand(20, 64, generator=torch.Generator().manual_seed(1))
+    for found, expected in zip(bench._smallest_by_groups(d2, 5), distances.smallest(d2, 5)):
+        assert torch.equal(found, expected)
+    seconds = bench.search_seconds(8, 3, blocks=2, repeats=1)
+    assert set(seconds) == {"as it is", "by groups"} and min(seconds.values()) > 0
+
+
+def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp_path):
+    path, busy = tmp_path / "parts.json", bench.busy_seconds
+    monkeypatch.setattr(bench, "block_seconds", toy_jobs.seconds)
+    monkeypatch.setattr(bench, "search_seconds", toy_jobs.seconds)
+    monkeypatch.setattr(bench, "busy_seconds", lambda threads: busy(1000, 3, threads))
+    bench.measure_parts(path, [("mfeat", None, 2), ("growth", 1000, 2)], 1)
+    stored = json.loads(path.read_text())
+    assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
+    assert stored["threads"] == 1 and stored["machine"]["cores"] > 0
+    assert stored["blocks"] == stored["search"] == {"15": 0.12346}
+    ways = ("", ", passive", ", one thread")
+    assert set(stored["beside"]) == {when + way for when in ("alone", "busy") for way in ways}
+    assert min(stored["beside"].values()) > 0
+
+
+# --- whole fits
+
+FEW = ["k-means, whitened", "CLOSED_FORM"]
+
+
+def test_every_system_is_fitted_but_those_that_train_for_minutes():
+    names = set(bench.fitted_systems())
+    assert {"CLOSED_FORM", "REVISED", "PUBLISHED", "GMC", "MSGL", "LMVSC", "UDBGL"} < names
+    assert "RELEASED" not in names and "CMGEC" not in names
+    assert len(names) == 19
+
+
+def test_a_file_of_fits_is_filled_and_not_timed_again(tmp_path):
+    path = tmp_path / "fits.json"
+    given = ["--datasets", "mfeat", "--threads", "1", "--limit", "600", "--save", str(path)]
+    bench.main(["fits", *given, "--systems", FEW[0]])
+    first = json.loads(path.read_text())
+    bench.main(["fits", *given, "--systems", *FEW])
+    stored = json.loads(path.read_text())
+    assert [one["system"] for one in stored["fits"]] == FEW
+    assert stored["fits"][:1] == first["fits"]
+    for one in stored["fits"]:
+        assert one["seconds"] > 0 and 0.6 < one["acc"] <= 1 and one["threads"] == 1
+
+
+def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on(monkeypatch):
+    """The first waits for ever, the second returns at once: no clock decides."""
+
+    class Child(bench.Child):
+        def call(self, function, *given, limit=None):
+            if function is bench.warm_up:
+                return None
+            if function is bench.fit_seconds and given[0] == FEW[0]:
+                return super().call(toy_jobs.wait_silently, *given, limit=0.1)
+            return super().call(toy_jobs.seconds)
+
+    monkeypatch.setattr(bench, "Child", Child)
+    first, second = bench.time_fits("mfeat", FEW, 1, limit=3)
+    assert first == {"system": FEW[0], "dataset": "mfeat", "threads": 1, "error": "more than 0.1 s"}
+    assert second["system"] == FEW[1] and second["15"] == 0.123456789
+
+
+def test_an_error_of_a_system_is_its_record(monkeypatch):
+    def refuse(spec, **_):
+        raise ValueError("too large")
+
+    monkeypatch.setattr(run, "make_run", refuse)
+    bench.warm_up("GMC", 1)
+    assert bench.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
+
+
+def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
+    stopped = {"system": "GMC", "dataset": "HW2sources", "threads": 1, "error": "more than 9 s"}
+    of = bench.stopped_on
+    assert of("GMC", "HandWritten", [stopped]) == "HW2sources"  # as many samples, more views
+    assert of("GMC", "MNIST-4", [stopped]) == "HW2sources"
+    assert of("GMC", "BBC", [stopped]) is None and of("MSGL", "MNIST-4", [stopped]) is None
+    assert of("GMC", "MNIST-4", [stopped | {"dataset": "HandWritten"}]) is None  # six views
+    assert of("GMC", "MNIST-4", [stopped | {"error": "ValueError: no"}]) is None
+
+    monkeypatch.setattr(bench, "time_fits", lambda *given: iter(()))
+    path = tmp_path / "fits.json"
+    path.write_text(json.dumps({"fits": [stopped]}))
+    found = bench.measure_fits(path, ["MNIST-4"], ["GMC"], limit=9)["fits"]
+    assert [one["threads"] for one in found] == [1, 1]
+    assert found[1]["error"] == "more than 9 s on HW2sources, not begun here"
+    table = times.systems_table({"fits": found}, {"MNIST-4": 4000, "HW2sources": 2000})
+    assert table.loc["GMC"].tolist() == ["> 9", "> 9"]
+
+
+def test_a_missing_library_is_not_begun(monkeypatch):
+    monkeypatch.setattr(libraries, "installed_version", lambda name: None)
+    assert bench.installed(["GMC", "iMML, NEMO"]) == ["GMC"]
+
+
+# --- growth
+
+
+def test_the_fixed_number_of_anchors_is_the_same_for_every_size():
+    for n in (3_000, 10_000, 1_000_000):
+        recipe = bench.recipe_with("CLOSED_FORM", n, True)
+        m = bench.n_anchors_for(n, 10, recipe.anchor_factor, recipe.anchor_share)
+        assert m == bench.ANCHORS
+    assert bench.recipe_with("REVISED", 3_000, False) is REVISED
+
+
+def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500, 1000)})
+    path = tmp_path / "growth.json"
+    for _ in range(2):
+        bench.main(["growth", "--save", str(path), "--most", "500", "--sharded", "500"])
+        stored = json.loads(path.read_text())
+        (alone,), (both,) = stored["fits"], stored["sharded"]
+        monkeypatch.setattr(bench, "Child", None)  # none is needed again
+    assert (alone["n"], alone["m"], alone["threads"]) == (500, 250, 2)
+    assert (both["n"], both["m"], both["processes"]) == (500, 250, 2)
+    assert len(both["peak_gb"]) == 2 and min(both["peak_gb"]) > 0.1
+    assert alone["seconds"] > 0 and both["seconds"] > 0
+
+
+# --- LMVSC's programmes
+
+
+def view(n=40, d=6, c=4):
+    return bench.synthetic_views(n, (d,), c)[0].astype(float)
+
+
+def test_programmes_are_those_of_lmvsc():
+    x = view()
+    anchors, hessian, linear = bench.programmes(x, 5, alpha=0.5)
+    z = np.random.default_rng(0).dirichlet(np.ones(5), len(x))
+    direct = ((x - z @ anchors) ** 2).sum(1) + 0.5 * (z**2).sum(1)
+    quadratic = (0.5 * (z @ hessian) * z + linear * z).sum(1) + (x**2).sum(1)
+    np.testing.assert_allclose(quadratic, direct)
+
+
+def test_the_solvers_agree():
+    x = view()
+    anchors, hessian, linear = bench.programmes(x, 5, alpha=0.5)
+    together = solve_rows(hessian, linear, tol=1e-12).z
+    factor = np.vstack([anchors.T, np.sqrt(0.5) * np.eye(5)])
+    for i in range(len(x)):
+        slsqp = bench.solve_by_slsqp(hessian, linear[i])
+        active = bench.solve_by_active_set(factor, np.append(x[i], np.zeros(5)))
+        np.testing.assert_allclose(slsqp, together[i], atol=1e-4)
+        np.testing.assert_allclose(active, together[i], atol=1e-5)
+
+
+def test_relative_gaps_are_those_of_the_batched_solver():
+    _, hessian, linear = bench.programmes(view(), 5)
+    found = solve_rows(hessian, linear, tol=1e-3)
+    gaps = bench.relative_gaps(hessian, linear, found.z)
+    np.testing.assert_allclose(gaps, found.gap, atol=1e-12)
+    assert gaps.max() > 0
+
+
+def test_a_measurement_says_what_was_timed(monkeypatch, tmp_path):
+    monkeypatch.setitem(bench.SHAPES, "toy", (60, (5, 7), 4))
+    path = tmp_path / "simplex.json"
+    bench.measure_simplex(path, "toy", 5, 6, 1)
+    stored = json.loads(path.read_text())
+    assert (stored["n"], stored["m"], stored["n_samples"], stored["threads"]) == (60, 5, 6, 1)
+    assert [one["d"] for one in stored["views"]] == [5, 7]
+    for one in stored["views"]:
+        assert one["gap"] <= bench.TOLERANCE and one["iterations"] > 0
+        assert one["seconds"] > 0 and set(one["one_by_one"]) == {"SLSQP", "active set"}
+        for solver in one["one_by_one"].values():
+            assert solver["gap"] == pytest.approx(0, abs=1e-4) and solver["seconds"] > 0

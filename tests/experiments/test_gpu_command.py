@@ -1,17 +1,21 @@
-"""The one command: its plan, its budget, its file, and what becomes of what fails."""
+"""What `make gpu` measures, its plan, its file, and what becomes of what fails."""
 
+import dataclasses
 import json
 import os
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from toy_jobs import ToyJob
+import toy_jobs
 
-from experiments import device_times, gpu
-from experiments.gpu_processes import ROOT, Worker, run_tests
+from dmac.data.datasets import DATASETS
+from dmac.recipes import REVISED
+from experiments import bench, gpu
+from experiments.gpu import ROOT
+from experiments.harness import Child
 
 # What `make gpu` has to do without: all that is installed here and not on its list.
 BLOCKED = {
@@ -20,35 +24,108 @@ BLOCKED = {
 }
 
 
-@pytest.fixture
-def worker():
-    made = Worker("cpu")
-    yield made
-    made.stop()
+@pytest.mark.parametrize("system", gpu.SYSTEMS)
+def test_epochs_are_timed(system):
+    found = gpu.epoch_times(system, 120, device="cpu", n_anchors=16, epochs=2)
+    assert (found["n"], found["m"], found["c"], found["dims"]) == (120, 16, 10, [64, 64, 64])
+    assert found["epochs"] == 2
+    assert 0 < found["least_s"] <= found["epoch_s"] <= found["most_s"]
+    assert found["warm_up_s"] > 0 and found["set_up_s"] > 0 and 0.05 < found["peak_gb"] < 20
 
 
-def test_a_measurement_that_fails_leaves_the_others(worker):
-    first = worker.run(ToyJob("well"), 300)
-    assert first["device"] == "cpu" and first["process"] != os.getpid()
-    assert worker.run(ToyJob("well"), 300) == first  # one process for all
-    failed = worker.run(ToyJob("fail"), 300)
-    assert failed == {"missing": "ValueError: it broke", "failed": True}
-    died = worker.run(ToyJob("die"), 300)
-    assert died == {"missing": "its process ended with code 7", "failed": True}
-    assert worker.run(ToyJob("well"), 300)["process"] != first["process"]
-    start = time.monotonic()
-    late = worker.run(ToyJob("wait"), 3)
-    assert late["half"] == 1 and late["missing"].startswith("stopped after 3 s")
-    assert time.monotonic() - start < 60
+def test_first_epochs_do_not_count_and_time_is_kept():
+    def records():
+        yield from (SimpleNamespace(seconds=s) for s in (9.0, 1.0, 2.0, 3.0, 4.0))
+        raise AssertionError("too many epochs")
+
+    assert gpu._counted(records(), 1, 3, 100) == ([1, 2, 3], [9])
+    assert gpu._counted(records(), 1, 3, 5) == ([1], [9])
+    assert gpu._counted(records(), 2, 3, 11) == ([2], [9, 1])
 
 
-def test_what_does_not_fit_the_memory_is_reported(monkeypatch):
-    def full(*given, **options):
-        raise MemoryError
+def test_shapes_are_those_of_the_data():
+    for name, shape in gpu.SHAPES.items():
+        known = DATASETS.get(name)
+        held = known and (known.n_samples, known.dims, known.n_clusters)
+        expected = bench.SHAPES.get(name) or held
+        assert (expected is None and name == "mfeat") or shape == expected
+    data = gpu.load("mfeat")
+    assert gpu.shape_of("mfeat") == (data.n_samples, data.dims, data.n_clusters)
+    assert gpu.shape_of(70) == (70, (64, 64, 64), 10)
 
-    monkeypatch.setitem(gpu._MEASURES, "epochs", full)
-    found = gpu.Job("epochs", "RELEASED", 100).run("cpu", None)
-    assert found["missing"] == "it does not fit the memory" and "failed" not in found
+
+def test_a_whole_fit_is_timed_in_parts():
+    changes = {"pretrain_epochs": 3, "epochs": 2}
+    found = gpu.fit_times("RELEASED", 200, device="cpu", target_s=30, changes=changes)
+    assert (found["pretrain_epochs"], found["epochs"]) == (3, 2)
+    assert found["changes"] == changes and found["target_s"] == 30
+    assert found["m"] == int((200 * 10) ** 0.5)
+    parts = sum(found[name] for name in ("prepare_s", "pretrain_s", "train_s", "last_s"))
+    assert 0 < parts <= 1.001 * found["fit_s"]
+
+
+def test_progress_is_told_while_a_fit_runs(monkeypatch):
+    told = []
+    monkeypatch.setattr(gpu, "say", lambda **facts: told.append(facts))
+    clock = gpu._Phases()
+    clock.told -= 1
+    clock(SimpleNamespace(seconds=0.1), None)
+    clock.told += 600
+    clock(SimpleNamespace(seconds=0.1), None)  # too soon after the first
+    assert len(told) == 1 and told[0]["pretrain_epochs"] == 1 and told[0]["epochs"] == 0
+
+
+def test_scores_are_means_over_seeds(monkeypatch):
+    few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
+    monkeypatch.setattr(gpu, "get_recipe", lambda name: few)
+    told = []
+    monkeypatch.setattr(gpu, "say", lambda **facts: told.append(facts))
+    found = gpu.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
+    assert found["n"] == 100 and found["seeds"] == 2 and len(told) == 2
+    assert found == told[1] and told[0]["seeds"] == 1
+    data = gpu.load("mfeat")
+    views, labels = [x[::20] for x in data.views], data.labels[::20]
+    accs = [
+        gpu.scores(labels, gpu.DMAC(10, few, seed, "cpu").fit_predict(views)) for seed in range(2)
+    ]
+    assert found["acc"] == pytest.approx(np.mean([one["acc"] for one in accs]))
+    assert found["fit_s"] > 0 and found["first_fit_s"] > 0
+
+
+def test_data_sets_at_hand_need_no_network(monkeypatch, tmp_path):
+    monkeypatch.delenv("DMAC_DATA", raising=False)
+    assert gpu.datasets_at_hand() == ["mfeat"]
+    for name in ("BBC", "PIE"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / DATASETS[name].filename).touch()
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    assert gpu.datasets_at_hand() == ["mfeat", "PIE", "BBC"]
+
+
+def test_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch):
+    called = []
+    monkeypatch.setattr(gpu.torch, "empty", lambda n, device: called.append(device))
+    for name in ("empty_cache", "reset_peak_memory_stats"):
+        monkeypatch.setattr(gpu.torch.cuda, name, lambda name=name: called.append(name))
+    monkeypatch.setattr(gpu.torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
+    gpu._reset_memory("cuda")
+    assert gpu._peak_gb("cuda") == 2.346
+    assert called == ["cuda", "empty_cache", "reset_peak_memory_stats"]
+
+
+def test_a_measurement_that_fails_says_why_and_leaves_the_others(tmp_path):
+    with Child() as child:
+        assert gpu.attempt(child, 600, toy_jobs.double, 2)["found"] == 4
+        failed = gpu.attempt(child, 600, toy_jobs.fail)
+        assert failed == {"missing": "ValueError: it broke", "failed": True}
+        died = gpu.attempt(child, 600, toy_jobs.die)
+        assert died["failed"] and died["missing"].startswith("its process ended with code 7")
+        full = gpu.attempt(child, 600, toy_jobs.fill)
+        assert full == {"missing": "it does not fit the memory"}
+        assert "not reached" in gpu.attempt(child, 0, toy_jobs.double, 2)["missing"]
+        late = gpu.attempt(child, 0.2, toy_jobs.wait_silently)
+        assert late["missing"].startswith("stopped after 0 s") and "failed" not in late
+        assert gpu.attempt(child, 600, toy_jobs.double, 2)["found"] == 4
 
 
 def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
@@ -70,39 +147,19 @@ def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
 def test_the_full_plan_has_every_shape_and_target(monkeypatch):
     monkeypatch.delenv("DMAC_DATA", raising=False)
     jobs = gpu.jobs_of("full")
-    epochs = {(job.system, job.on) for job in jobs if job.part == "epochs"}
     sizes = {1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
-    assert epochs == {
-        (s, on)
-        for s in device_times.SYSTEMS
-        for on in device_times.SHAPES | {size: None for size in sizes}
-    }
-    assert all(j.options["n_anchors"] == 512 for j in jobs if j.part == "epochs" and j.on in sizes)
-    targets = {(j.system, j.on): j.options["target_s"] for j in jobs if j.part == "fits"}
+    epochs = {(system, on) for system, on, _ in jobs["epochs"]}
+    assert epochs == {(s, on) for s in gpu.SYSTEMS for on in [*gpu.SHAPES, *sizes]}
+    assert all(o["n_anchors"] == 512 for _, on, o in jobs["epochs"] if on in sizes)
+    targets = {(system, on): o["target_s"] for system, on, o in jobs["fits"]}
     assert targets == {("RELEASED", "ALOI"): 30, ("REVISED", 1_000_000): 60}
-    assert {(j.system, j.on) for j in jobs if j.part == "scores"} == {
-        ("CLOSED_FORM", "mfeat"),
-        ("REVISED", "mfeat"),
-    }
+    assert [job[:2] for job in jobs["scores"]] == [("CLOSED_FORM", "mfeat"), ("REVISED", "mfeat")]
     assert sum(gpu.BUDGETS["full"].values()) == 520 and sum(gpu.BUDGETS["quick"].values()) < 180
 
 
 def test_every_part_has_its_time():
     ends = gpu.deadlines({"tests": 100, "epochs": 200, "fits": 100}, 40)
     assert ends == pytest.approx({"tests": 10, "epochs": 30, "fits": 40})
-
-
-def test_the_file_is_whole_at_every_moment(tmp_path):
-    report = gpu.Report(tmp_path / "deep" / gpu.NAME, {"epochs": []})
-    report.add("epochs", {"epoch_s": 1 / 3, "most_s": float("nan")})
-    assert json.loads(report.path.read_text()) == {
-        "epochs": [{"epoch_s": 0.333333, "most_s": None}]
-    }
-    report.content["lost"] = object()
-    with pytest.raises(TypeError):
-        report.write()
-    assert "lost" not in report.path.read_text()
-    assert list(report.path.parent.iterdir()) == [report.path]
 
 
 def test_tests_are_counted_and_their_failures_told(tmp_path):
@@ -114,16 +171,16 @@ def test_tests_are_counted_and_their_failures_told(tmp_path):
         "@pytest.mark.parametrize('x', ['a b'])\n"
         "def test_later(x):\n    pytest.skip('no such thing here')\n"
     )
-    found = run_tests([file], tmp_path / "log", 300)
+    options = dict(device="cpu", profile="quick", parts=["tests"], total=600)
+    (found,) = gpu.measure(tmp_path, files=[file], **options)["tests"]
     assert (found["passed"], found["failed"], found["skipped"]) == (1, 1, 1)
     assert "missing" not in found and found["tests_s"] > 0
     assert any("one is not two" in reason for reason in found["reasons"])
     assert any("no such thing here" in reason for reason in found["reasons"])
-    broken = run_tests([tmp_path / "lost.py"], tmp_path / "log", 300)
+    assert "1 failed, 1 passed, 1 skipped" in (tmp_path / "tests.txt").read_text()
+    assert json.loads((tmp_path / "gpu.json").read_text())["took_s"] > 0
+    (broken,) = gpu.measure(tmp_path, files=[tmp_path / "lost.py"], **options)["tests"]
     assert broken["failed"] == 1 and "pytest ended with code 4" in broken["missing"]
-    file.write_text("import time\ndef test_slow():\n    time.sleep(600)\n")
-    slow = run_tests([file], tmp_path / "log", 1)
-    assert slow["missing"].startswith("stopped after 1 s") and slow["failed"] == 0
 
 
 BARE = f"""
@@ -145,19 +202,18 @@ def test_the_script_runs_in_a_bare_environment_and_keeps_its_time(tmp_path):
     environment = {k: v for k, v in os.environ.items() if k not in ("DMAC_DATA", "PYTHONPATH")}
     environment |= {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}
     out = tmp_path / "out"
-    command = [sys.executable, ROOT / "scripts" / "gpu.py", "--out", out, "--budget", "25"]
+    command = [sys.executable, ROOT / "scripts" / "gpu.py", "--out", out, "--budget", "60"]
     command += ["--parts", "epochs", "scores"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "There is no GPU here" in done.stdout
-    found = json.loads((out / gpu.NAME).read_text())
+    found = json.loads((out / "gpu.json").read_text())
     assert found["card"] is None and found["profile"] == "quick" and found["processor"]
-    assert found["took_s"] < 40
-    expected = [job for job in gpu.jobs_of("quick") if job.part in ("epochs", "scores")]
-    entries = found["epochs"] + found["scores"]
-    assert [(e["system"], e["on"]) for e in entries] == [(j.system, j.on) for j in expected]
+    jobs, entries = gpu.jobs_of("quick"), found["epochs"] + found["scores"]
+    expected = [job[:2] for job in jobs["epochs"] + jobs["scores"]]
+    assert [(e["system"], e["on"]) for e in entries] == expected
     for entry in entries:  # a number, or why there is none
-        assert {"epoch_s", "acc"} & entry.keys() or "part's time was up" in entry["missing"]
+        assert {"epoch_s", "acc"} & entry.keys() or "time was up" in entry["missing"]
     assert found["tests"] == found["fits"] == []
 
 
@@ -199,3 +255,99 @@ def test_make_gpu_makes_no_environment():
         text=True,
     )
     assert done.stdout.split()[0] == "some-python"  # what the user has set stands
+
+
+# --- the page's table
+
+STORED = [
+    {"name": "mfeat", "system": "released", "n": 2000, "m": 141, "median": 0.05},
+    {"name": "mfeat", "system": "dense", "n": 2000, "m": 141, "median": 9.0},
+    {"name": "ALOI", "system": "revised", "n": 10800, "m": 2078, "error": "more than 20 GB"},
+    {"name": "ALOI, 1 of 4 views", "system": "released", "n": 10800, "m": 1039, "median": 1.0},
+    {"name": "growth", "system": "released", "n": 1000, "m": 512, "median": 0.01},
+    {"name": "growth", "system": "released", "n": 1000, "m": 100, "median": 0.005},
+]
+
+
+def made_up():
+    return {
+        "made": "2030-01-02T03:04:05+00:00",
+        "profile": "full",
+        "card": "A card",
+        "driver": "1.2",
+        "versions": {"torch": "9.9"},
+        "tests": [{"passed": 40, "failed": 2, "skipped": 1}],
+        "epochs": [
+            {"system": "RELEASED", "on": "mfeat", "epoch_s": 0.00123456, "peak_gb": 0.2},
+            {"system": "REVISED", "on": "mfeat", "epoch_s": 0.002, "peak_gb": 0.3},
+            {
+                "system": "REVISED",
+                "on": 1000000,
+                "missing": "it does not fit the memory",
+                "peak_gb": 80,
+            },
+            {"system": "PUBLISHED", "on": 1000000, "missing": "not reached"},
+        ],
+        "fits": [
+            {"system": "RELEASED", "on": "ALOI", "fit_s": 21.4, "target_s": 30, "changes": {}},
+            {
+                "system": "REVISED",
+                "on": 10**6,
+                "fit_s": 9,
+                "target_s": 60,
+                "changes": {"n_anchors": 512},
+            },
+            {"system": "REVISED", "on": 10**6, "missing": "stopped", "epochs": 7},
+        ],
+        "scores": [],
+    }
+
+
+def test_the_table_stands_beside_the_processor():
+    table = gpu.epochs_table(made_up(), STORED)
+    assert list(table.index) == ["HandWritten", "ALOI", "n = 1,000", "n = 1,000,000"]
+    assert table.loc["HandWritten", "RELEASED, GPU"] == "0.00123"
+    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
+    assert table.loc["n = 1,000", "RELEASED, processor"] == "0.01"
+    assert table.loc["HandWritten", "GPU, GB"] == "0.3"
+    assert table.loc["n = 1,000,000", "REVISED, GPU"] == "memory"
+    assert table.loc["n = 1,000,000", "PUBLISHED, GPU"] == "–"
+    assert table.loc["ALOI", "REVISED, processor"] == "–"
+
+
+def test_without_a_file_the_processor_stands_alone():
+    table = gpu.epochs_table(None, STORED)
+    of_gpu = [name for name in table if "GPU" in name]
+    assert len(of_gpu) == 5 and (table[of_gpu] == "–").all(axis=None)
+    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
+
+
+def test_facts_name_the_card_or_say_that_there_was_none():
+    facts = gpu.page_facts(made_up())
+    assert facts == {
+        "card": "A card",
+        "driver": "1.2",
+        "torch": "9.9",
+        "made": "2030-01-02",
+        "tests": "40 of 42",
+        "released": "21 s",
+        "revised": "not reached",
+        "missing": "3",
+    }
+    none = gpu.page_facts(None)
+    assert none.keys() == facts.keys()
+    assert "no GPU was at hand" in none["card"] and none["released"] == "not run"
+
+
+def test_only_a_full_run_on_a_gpu_is_read(tmp_path):
+    path = tmp_path / "gpu.json"
+    assert gpu.read_stored(path) is None
+    path.write_text(json.dumps(made_up()))
+    assert gpu.read_stored(path) == made_up()
+    for change in ({"card": None, "processor": "a processor"}, {"profile": "quick"}):
+        path.write_text(json.dumps(made_up() | change))
+        with pytest.raises(ValueError, match="a full run on a GPU"):
+            gpu.read_stored(path)
+    path.write_text("[1")
+    with pytest.raises(ValueError, match="is not a file of `make gpu`"):
+        gpu.read_stored(path)

@@ -1,0 +1,357 @@
+"""The run-time page: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
+
+All of it reads stored numbers: the runs of the store, and the .json files of
+:mod:`experiments.bench`, which say what the names in them are.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from dmac.data.datasets import title_of
+from experiments import paper
+from experiments.bench import SYSTEMS, growth_exponent
+from experiments.figures import MARKERS, STYLES
+
+
+def run_times(runs, timings=(), variant="RELEASED"):
+    """The paper's seconds of a whole run on a GPU, and ours of RELEASED on a processor.
+
+    By system and data set of the paper; ``runs`` are whole ones with their 1000 epochs of
+    pre-training, one thread each, and ``timings`` give 100 epochs, the paper's upper limit.
+    """
+    names = list(paper.RUN_TIMES_OF)
+    table = pd.DataFrame(paper.RUN_TIMES, index=names).T
+    epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
+    table.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
+    mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
+    own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
+    table.loc["with pre-training here"] = own
+    return table
+
+
+def plot_run_times(table):
+    """Figure 2: seconds of a whole run on a logarithmic axis, the paper's and ours."""
+    figure, axis = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
+    for number, (name, row) in enumerate(table.iterrows()):
+        style = dict(marker=MARKERS[number], linestyle=STYLES[number % len(STYLES)])
+        if name.endswith("here"):
+            style["color"] = "black"
+        axis.plot(range(len(row)), row, label=name, **style)
+    axis.set_yscale("log", base=2)
+    axis.set_xticks(range(len(table.columns)), table.columns)
+    axis.set_ylabel("seconds")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def plot_seconds(timings):
+    """Seconds of an epoch by system and shape, as :mod:`experiments.bench` measured them."""
+    frame = pd.DataFrame([r for r in timings if r["name"] != "growth" and "median" in r])
+    names = list(dict.fromkeys(frame.name))
+    figure, axis = plt.subplots(figsize=(6.4, 0.8 + 0.3 * len(names)), layout="constrained")
+    for system, marker in zip(SYSTEMS[:4], "so^D"):
+        part = frame[frame.system == system]
+        axis.plot(part["median"], [names.index(n) for n in part.name], marker, label=system)
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("seconds per epoch")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def _draw_power(axis, n, seconds, **style):
+    """Draw the power of n that fits the seconds, and return it."""
+    slope, half = growth_exponent(n, seconds)
+    ends = np.array([n.min(), n.max()])
+    middle, height = np.exp(np.log(n).mean()), np.exp(np.log(seconds).mean())
+    axis.loglog(ends, height * (ends / middle) ** slope, **style)
+    return {"exponent": slope, "±": half}
+
+
+def plot_growth(timings):
+    """Seconds of an epoch over the number of samples, with fitted powers, and their table."""
+    points = pd.DataFrame([r for r in timings if r["name"] == "growth"])
+    figure, axis = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+    fits = {}
+    for fixed, label, marker in ((True, "m = 512", "o"), (False, "m = √(n c)", "s")):
+        part = points[(points.m == 512) == fixed].sort_values("n")
+        axis.loglog(part.n, part["median"], marker, label=label)
+        large = part[part.n >= 10_000]
+        fits[label] = _draw_power(axis, large.n, large["median"], color="grey", linewidth=1)
+    axis.set(xlabel="samples n", ylabel="seconds per epoch")
+    axis.legend()
+    return figure, pd.DataFrame(fits).T
+
+
+def format_programmes(measured):
+    """LMVSC's programmes at once and one by one: a row for each view.
+
+    Seconds on the clock and of the processor of all n at once, milliseconds of the processor that a
+    sample takes by each solver, and how many times faster all at once is.
+    """
+    rows = {}
+    for number, view in enumerate(measured["views"], 1):
+        here = view["processor_seconds"] / measured["n"]
+        each = {name: one["processor_seconds"] for name, one in view["one_by_one"].items()}
+        rows[f"view {number}"] = {
+            "d": view["d"],
+            "clock, s": view["seconds"],
+            "processor, s": view["processor_seconds"],
+            "ms, at once": 1e3 * here,
+            **{f"ms, {name}": 1e3 * seconds for name, seconds in each.items()},
+            **{f"times {name}": seconds / here for name, seconds in each.items()},
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"d": int})
+
+
+def whole_fits(runs):
+    """Seconds from arrays to labels, medians over the stored runs, and how many these are."""
+    done = runs.dropna(subset=["acc", "fit_seconds"])
+    groups = done.groupby(["variant", "dataset"], observed=False).fit_seconds
+    seconds, counts = groups.median().unstack(), groups.count().unstack()
+    some = counts.sum(axis=1) > 0
+    frames = (frame[some].rename(index=str, columns=str) for frame in (seconds, counts))
+    return tuple(frame.rename_axis(None).rename_axis(None, axis=1) for frame in frames)
+
+
+def format_whole_fits(runs):
+    """The table of `whole_fits` as text; a single run is in brackets, and – where there is none."""
+    seconds, counts = whole_fits(runs)
+
+    def cell(value, count):
+        if not count:
+            return "–"
+        text = f"{value:.2g}" if value < 10 else f"{value:.0f}"
+        return f"({text})" if count == 1 else text
+
+    values = [
+        [cell(*pair) for pair in zip(*rows)]
+        for rows in zip(seconds.to_numpy(dtype=float), counts.to_numpy())
+    ]
+    return pd.DataFrame(values, seconds.index, seconds.columns)
+
+
+def fits_frame(stored, threads):
+    """The fits with a number of threads that came to an end; ``acc`` and ``nmi`` in percent."""
+    rows = [
+        {
+            "variant": one["system"],
+            "dataset": title_of(one["dataset"]),
+            "acc": 100 * one["acc"],
+            "nmi": 100 * one["nmi"],
+            "fit_seconds": one["seconds"],
+        }
+        for one in stored["fits"]
+        if "error" not in one and one["threads"] == threads
+    ]
+    return pd.DataFrame(rows)
+
+
+def recipes_table(stored, names, sizes):
+    """Seconds of some systems on every data set, "one thread / two" in a cell."""
+    cells = {}
+    for threads in (1, 2):
+        frame = fits_frame(stored, threads)
+        for row in frame[frame.variant.isin(names)].itertuples():
+            cells.setdefault((row.dataset, row.variant), {})[threads] = row.fit_seconds
+    table = {
+        title_of(dataset): {"n": n}
+        | {
+            name: " / ".join(
+                _seconds(cells.get((title_of(dataset), name), {}).get(threads))
+                for threads in (1, 2)
+            )
+            for name in names
+        }
+        for dataset, n in sorted(sizes.items(), key=lambda item: item[1])
+    }
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+def _seconds(value):
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def systems_table(stored, sizes, threads=1):
+    """Seconds of every system on every data set.
+
+    A fit that was stopped is "> 40", an error "×", and – was not run.
+    """
+    datasets = [name for name, _ in sorted(sizes.items(), key=lambda item: item[1])]
+    rows = {}
+    for one in stored["fits"]:
+        if one["threads"] != threads:
+            continue
+        error = one.get("error")
+        limit = "> " + error.split()[2] if error and error.startswith("more than") else "×"
+        text = limit if error else _seconds(one["seconds"])
+        rows.setdefault(one["system"], {})[title_of(one["dataset"])] = text
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.reindex(columns=[title_of(name) for name in datasets]).fillna("–")
+
+
+def errors_of(stored):
+    """The errors of the fits that failed by themselves: by system, the data sets and the text."""
+    found = {}
+    for one in stored["fits"]:
+        error = one.get("error", "")
+        if error and not error.startswith("more than"):
+            found.setdefault((one["system"], error), []).append(title_of(one["dataset"]))
+    return found
+
+
+def relative_to(stored, reference, threads=1):
+    """Every system beside one, on the data sets that it finished.
+
+    ``sets`` says how many these are, ``seconds`` is the geometric mean of the ratios, ``acc`` the
+    mean difference in points.
+    """
+    frame = fits_frame(stored, threads)
+    seconds = frame.pivot(index="variant", columns="dataset", values="fit_seconds")
+    acc = frame.pivot(index="variant", columns="dataset", values="acc")
+    order = list(dict.fromkeys(frame.variant))
+    ratio = np.log(seconds / seconds.loc[reference])
+    table = pd.DataFrame(
+        {
+            "sets": seconds.notna().sum(axis=1),
+            "seconds": np.exp(ratio.mean(axis=1)),
+            "acc": (acc - acc.loc[reference]).mean(axis=1),
+        }
+    )
+    return table.loc[order]
+
+
+def plot_relative(table, kinds, n_sets):
+    """`relative_to` by kinds of systems; one that finished fewer data sets is drawn hollow."""
+    figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    axis.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    axis.axvline(1, color="0.8", linewidth=0.8, zorder=0)
+    for number, (kind, names) in enumerate(kinds.items()):
+        part = table.reindex(names).dropna(subset=["acc"])
+        whole = part.sets == n_sets
+        style = dict(marker=MARKERS[number], linestyle="", color=f"C{number}")
+        axis.plot(part.seconds[whole], part.acc[whole], label=kind, **style)
+        axis.plot(part.seconds[~whole], part.acc[~whole], fillstyle="none", **style)
+    named = sorted(table.itertuples(), key=lambda row: row.acc)
+    free = -np.inf
+    step = (table.acc.max() - table.acc.min()) / 24
+    for row in named:
+        at = max(free, row.acc)
+        free = at + step
+        text = row.Index if row.sets == n_sets else f"{row.Index} ({row.sets})"
+        axis.annotate(
+            text,
+            (row.seconds, row.acc),
+            (1.02, at),
+            textcoords=axis.get_yaxis_transform(),
+            va="center",
+            fontsize=7,
+            arrowprops=dict(
+                arrowstyle="-", color="0.75", linewidth=0.5, shrinkA=1, shrinkB=3, relpos=(0, 0.5)
+            ),
+        )
+    axis.set(xscale="log", xlabel="seconds, as a multiple", ylabel="accuracy, difference in points")
+    figure.legend(loc="outside lower center", ncols=4)
+    return figure
+
+
+def plot_fit_growth(stored):
+    """Seconds of whole fits over the number of samples, with fitted powers, and their table."""
+    frame = pd.DataFrame(stored["fits"])
+    figure, axis = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+    rows = {}
+    for number, ((name, fixed), part) in enumerate(frame.groupby(["recipe", "fixed"], sort=False)):
+        label = f"{name}, " + ("m = 512" if fixed else "its own m")
+        part = part.sort_values("n")
+        line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
+        large = part[part.n >= 10_000] if (part.n >= 10_000).sum() > 2 else part[part.n >= 1000]
+        style = dict(color=line.get_color(), linewidth=0.8)
+        last = part.iloc[-1]
+        rows[label] = _draw_power(axis, large.n, large.seconds, **style)
+        rows[label] |= {"n": last.n, "seconds": last.seconds, "GB": last.peak_gb}
+    axis.set(xlabel="samples n", ylabel="seconds of a fit")
+    axis.legend()
+    return figure, pd.DataFrame.from_dict(rows, orient="index").astype({"n": int})
+
+
+def constants(stored, recipe="CLOSED_FORM"):
+    """What one more sample costs a fit on a fixed number of anchors.
+
+    Its seconds in the fit with most samples, on two cores; its GB, and those of a process without
+    any, by least squares from 10,000 samples on.
+    """
+    frame = pd.DataFrame(stored["fits"])
+    frame = frame[(frame.recipe == recipe) & frame.fixed & (frame.n >= 10_000)].sort_values("n")
+    slope, offset = np.polyfit(frame.n, frame.peak_gb, 1)
+    return float(frame.seconds.iloc[-1] / frame.n.iloc[-1]), (float(slope), float(offset))
+
+
+def machines_table(stored, n_samples, machines):
+    """Hours and memory of a fit on several machines of two cores, one process each."""
+    seconds, (slope, offset) = constants(stored)
+    rows = {
+        number: {
+            "hours": seconds * n_samples / number / 3600,
+            "GB": offset + slope * n_samples / number,
+        }
+        for number in machines
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def sharded_table(stored):
+    """The measured fits of several processes, beside what `constants` says of them.
+
+    They share one machine's cores, so their number does not divide the time.
+    """
+    seconds, (slope, offset) = constants(stored)
+    rows = {
+        one["n"]: {
+            "processes": one["processes"],
+            "s, measured": one["seconds"],
+            "s, computed": seconds * one["n"],
+            "GB, measured": max(one["peak_gb"]),
+            "GB, computed": offset + slope * one["n"] / one["processes"],
+        }
+        for one in stored["sharded"]
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"processes": int})
+
+
+def parts_table(stored):
+    """Seconds of the parts of an epoch, its floor, and how many times that it takes."""
+    rows = {
+        _shape(one): one["parts"]
+        | {
+            "seconds": one["seconds"],
+            "floor": one["floor"],
+            "times": one["seconds"] / one["floor"],
+        }
+        for one in stored["epochs"]
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _shape(one):
+    return f"n = {one['n']:,}" if one["name"] == "growth" else title_of(one["name"])
+
+
+def plot_parts(stored):
+    """The parts of an epoch as bars, in units of the floor, from the most samples up."""
+    table = parts_table(stored)
+    parts = table.drop(columns=["seconds", "floor", "times"]).div(table.floor, axis=0)
+    figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.36 * len(table)), layout="constrained")
+    left = np.zeros(len(table))
+    for number, (name, values) in enumerate(parts.items()):
+        axis.barh(range(len(table)), values, left=left, label=name, color=f"C{number}")
+        left += values.to_numpy()
+    axis.axvline(1, color="black", linewidth=1)
+    axis.set_yticks(range(len(table)), table.index)
+    axis.set_ylim(len(table) - 0.5, -0.5)
+    axis.set_xlabel("times the floor (the black line)")
+    figure.legend(loc="outside lower center", ncols=6, fontsize=7)
+    return figure

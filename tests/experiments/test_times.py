@@ -1,0 +1,161 @@
+"""The run-time page's tables and figures, of made-up measurements."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from toy_frames import frame, several
+
+from experiments import paper, times
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_run_times_have_the_paper_s_and_ours():
+    rows = [
+        row | {"seconds": s}
+        for row, s in zip(several("BBC", "RELEASED", [1.0, 1.0, 1.0]), (5.0, 9.0, 7.0))
+    ]
+    epochs = [
+        {"name": "ALOI", "system": "released", "median": 2.0249},
+        {"name": "ALOI", "system": "dense", "error": "more than 20 GB"},
+    ]
+    table = times.run_times(frame(rows), epochs)
+    assert table.loc["DMAC", "ALOI"] == paper.RUN_TIMES["DMAC"][3]
+    assert table.loc["with pre-training here", "BBC"] == 7
+    assert table.loc["with pre-training here"].isna().sum() == 3
+    assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
+    axis = times.plot_run_times(table).axes[0]
+    values_of = {line.get_label(): line.get_ydata() for line in axis.lines}
+    np.testing.assert_array_equal(values_of["DMAC"], paper.RUN_TIMES["DMAC"])
+    assert {line.get_color() for line in axis.lines if "here" in line.get_label()} == {"black"}
+
+
+def test_growth_is_fitted_from_ten_thousand_samples_on():
+    rows = [
+        {"name": "growth", "n": n, "m": m, "median": 1e-6 * n**power + (1 if n < 10_000 else 0)}
+        for n in (1000, 10_000, 100_000, 1_000_000)
+        for m, power in ((512, 1.0), (n // 10, 1.5))
+    ]
+    figure, table = times.plot_growth(rows)
+    assert table.exponent.tolist() == [pytest.approx(1), pytest.approx(1.5)]
+    assert table["±"].max() < 1e-6 and len(figure.axes[0].lines) == 4
+
+
+def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
+    rows = [
+        *(r | {"fit_seconds": s} for r, s in zip(several("PIE", "A", [1, 2, 3]), (5.0, 90.0, 7.0))),
+        *(r | {"fit_seconds": 0.123} for r in several("BBC", "A", [50])),
+        {"dataset": "PIE", "variant": "B", "seed": 1, "fit_seconds": 4.0, "error": "no"},
+    ]
+    runs = frame(rows, variants=["A", "B"], datasets=["PIE", "BBC", "NGs"])
+    seconds, counts = times.whole_fits(runs)
+    assert seconds.loc["A"].tolist()[:2] == [7.0, 0.123] and np.isnan(seconds.loc["A", "NGs"])
+    assert counts.loc["A"].tolist() == [3, 1, 0] and list(seconds.index) == ["A"]
+    assert times.format_whole_fits(runs).loc["A"].tolist() == ["7", "(0.12)", "–"]
+
+
+def test_programmes_are_compared_by_the_seconds_of_a_sample():
+    solver = {"seconds": 1.0, "gap": 1e-9}
+    view = {
+        "d": 7,
+        "seconds": 3.0,
+        "processor_seconds": 2.0,
+        "gap": 1e-7,
+        "iterations": 9,
+        "one_by_one": {
+            "SLSQP": solver | {"processor_seconds": 0.2},
+            "active set": solver | {"processor_seconds": 0.002},
+        },
+    }
+    table = times.format_programmes({"n": 1000, "views": [view, view]})
+    row = table.loc["view 2"]
+    assert row["ms, at once"] == pytest.approx(2) and row["ms, SLSQP"] == pytest.approx(200)
+    assert row["times SLSQP"] == pytest.approx(100)
+    assert row["times active set"] == pytest.approx(1) and row["clock, s"] == 3
+
+
+@pytest.fixture
+def fits():
+    def fit(system, dataset, threads, seconds, acc):
+        scores = {"acc": acc, "nmi": acc}
+        return dict(system=system, dataset=dataset, threads=threads, seconds=seconds) | scores
+
+    made = []
+    for threads in (1, 2):
+        made += [
+            fit("A", "PIE", threads, 2.0 / threads, 0.8),
+            fit("A", "BBC", threads, 8.0 / threads, 0.9),
+            fit("B", "PIE", threads, 0.5, 0.6),
+        ]
+    made.append({"system": "B", "dataset": "BBC", "threads": 1, "error": "more than 40 s"})
+    made.append({"system": "C", "dataset": "BBC", "threads": 1, "error": "MemoryError: no"})
+    return {"fits": made}
+
+
+SIZES = {"BBC": 685, "PIE": 680}
+
+
+def test_tables_have_a_row_for_each_data_set_and_say_what_was_stopped(fits):
+    table = times.recipes_table(fits, ["A", "B"], SIZES)
+    assert list(table.index) == ["PIE", "BBC"]
+    assert list(table["n"]) == [680, 685]
+    assert list(table["A"]) == ["2.0 / 1.0", "8.0 / 4.0"]
+    assert list(table["B"]) == ["0.50 / 0.50", "– / –"]
+    systems = times.systems_table(fits, SIZES)
+    assert systems.loc["B"].tolist() == ["0.50", "> 40"]
+    assert systems.loc["C"].tolist() == ["–", "×"]
+    assert times.errors_of(fits) == {("C", "MemoryError: no"): ["BBC"]}
+
+
+def test_a_system_is_compared_on_the_data_sets_that_it_finished(fits):
+    relative = times.relative_to(fits, "A")
+    assert relative.sets.tolist() == [2, 1]
+    np.testing.assert_allclose(relative.seconds, [1, 0.25])
+    np.testing.assert_allclose(relative.acc, [0, -20], atol=1e-9)
+    figure = times.plot_relative(relative, {"ours": ["A"], "others": ["B"]}, 2)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert sorted(texts) == ["A", "B (1)"]
+
+
+@pytest.fixture
+def growth():
+    """A fit costs 1e-4 s and 2e-6 GB a sample; with its own anchors n^1.5."""
+    fits = []
+    for n in (1_000, 10_000, 30_000, 100_000):
+        each = dict(recipe="CLOSED_FORM", n=n, threads=2)
+        fits.append(each | dict(fixed=True, m=512, seconds=1e-4 * n, peak_gb=0.5 + 2e-6 * n))
+        fits.append(each | dict(fixed=False, m=9, seconds=1e-6 * n**1.5, peak_gb=1.0))
+    sharded = [dict(recipe="CLOSED_FORM", processes=2, n=50_000, m=512, seconds=6.0)]
+    sharded[0]["peak_gb"] = [0.5, 0.6]
+    return {"fits": fits, "sharded": sharded}
+
+
+def test_exponents_are_those_of_the_stored_fits(growth):
+    figure, exponents = times.plot_fit_growth(growth)
+    np.testing.assert_allclose(exponents.exponent, [1, 1.5])
+    assert exponents.n.tolist() == [100_000, 100_000]
+    assert len(figure.axes[0].lines) == 4
+
+
+def test_machines_divide_the_hours_and_the_samples(growth):
+    table = times.machines_table(growth, 10**8, (1, 100))
+    np.testing.assert_allclose(table.hours, [1e4 / 3600, 1e2 / 3600])
+    np.testing.assert_allclose(table.GB, [200.5, 2.5])
+    row = times.sharded_table(growth).loc[50_000]
+    np.testing.assert_allclose(row[["s, measured", "s, computed"]].astype(float), [6, 5])
+    np.testing.assert_allclose(row[["GB, measured", "GB, computed"]].astype(float), [0.6, 0.55])
+
+
+def test_bars_are_in_units_of_the_floor():
+    one = {"name": "mfeat", "n": 2000, "parts": {"a": 0.3, "b": 0.1}, "seconds": 0.4, "floor": 0.2}
+    stored = {"epochs": [one, one | {"name": "growth", "n": 10**6}]}
+    table = times.parts_table(stored)
+    assert list(table.index) == ["HandWritten", "n = 1,000,000"]
+    np.testing.assert_allclose(table.times, 2)
+    figure = times.plot_parts(stored)
+    widths = sorted(bar.get_width() for bar in figure.axes[0].patches)
+    np.testing.assert_allclose(widths, [0.5, 0.5, 1.5, 1.5])
