@@ -1,7 +1,9 @@
 """The shallow, label-free pipelines that a deep method has to beat.
 
-Chapter 1 of the book introduces them, chapter 12 uses them on a reader's own data. Each takes the
-views, the number of clusters and a seed, and returns labels; one setting serves all data.
+Chapter 1 of the book introduces them, chapter 12 uses them on a reader's own data. `raw_kmeans`,
+`whitened_kmeans` and `closed_form` take the views, a list of v array_likes of shape (n, d_a), the
+number of clusters c and a seed, and return int64 labels of shape (n,); one setting serves all data.
+Views that are not usable are a ``ValueError`` (:func:`dmac.data.checks.check_views`).
 """
 
 from __future__ import annotations
@@ -27,23 +29,9 @@ if TYPE_CHECKING:
 
 
 def concatenate_views(views: Views) -> Matrix:
-    """Rows of every view scaled to unit length, views side by side.
+    """Rows of every view scaled to unit length, views side by side: (n, sum of the d_a).
 
-    Squared distances then add up over the views :eq:`eq:sum-of-views`.
-
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-
-    Returns
-    -------
-    numpy.ndarray or scipy.sparse.csr_matrix of shape (n, sum of the d_a)
-        Sparse if every view is sparse.
-
-    Raises
-    ------
-    ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`).
+    Squared distances then add up over the views :eq:`eq:sum-of-views`. Sparse if every view is.
 
     Examples
     --------
@@ -60,20 +48,8 @@ def concatenate_views(views: Views) -> Matrix:
 def whiten_views(views: Views, n_clusters: int) -> Array:
     """Per view: unit rows, centred, whitened :eq:`eq:whitening`, unit rows; then side by side.
 
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-    n_clusters : int
-        c; twice as many principal directions are kept as there are clusters to tell apart.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, at most 2 c v)
-
-    Raises
-    ------
-    ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`).
+    Twice as many principal directions are kept as there are clusters to tell apart, so the result
+    is (n, at most 2 c v).
 
     Examples
     --------
@@ -94,22 +70,6 @@ def whiten_views(views: Views, n_clusters: int) -> Array:
 def raw_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
     """K-means (10 starts) on :func:`concatenate_views` views.
 
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-    n_clusters : int
-        c.
-    seed : int
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,), int64
-
-    Raises
-    ------
-    ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`).
-
     Examples
     --------
     >>> import dmac
@@ -123,22 +83,6 @@ def raw_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
 
 def whitened_kmeans(views: Views, n_clusters: int, seed: int) -> Integers:
     """K-means (10 starts) on :func:`whiten_views` views.
-
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-    n_clusters : int
-        c.
-    seed : int
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,), int64
-
-    Raises
-    ------
-    ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`).
 
     Examples
     --------
@@ -156,31 +100,13 @@ def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) 
     r"""Spectral clustering on the anchor graph of whitened views, with nothing trained.
 
     :math:`m = \lfloor\sqrt{nc}\rfloor` k-means anchors of the :func:`whiten_views` views, their
-    closed-form anchor graph S :eq:`eq:anchor-graph`,
+    closed-form anchor graph S :eq:`eq:anchor-graph` of k = ``n_neighbors`` below m,
     the top c left singular vectors of :math:`S D_S^{-1/2}` (those are the eigenvectors of
     :math:`G = S D_S^{-1} S^T`), rows to unit length, k-means (10 starts). They solve
     :math:`\min \mathrm{Tr}(Z^T (I - G) Z)` under :math:`Z^T Z = I`: the structure preservation
     loss :eq:`eq:trace-form` with its trivial solution, all rows the same, excluded by a
     constraint (one column may be constant, the others are orthogonal to it). Anchors in spectral
     clustering: Chen and Cai 2011; unit rows before k-means: Ng et al. 2001.
-
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-    n_clusters : int
-        c.
-    seed : int
-    n_neighbors : int
-        k, below m.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n,), int64
-
-    Raises
-    ------
-    ValueError
-        If the views are not usable or there are too few anchors for k neighbours.
 
     Examples
     --------
@@ -202,18 +128,9 @@ def closed_form(views: Views, n_clusters: int, seed: int, n_neighbors: int = 5) 
 def spectral_embedding(graph: AnchorGraph, n_components: int) -> Tensor:
     r"""Top left singular vectors of :math:`S D_S^{-1/2}`, through the m x m Gram matrix.
 
-    Parameters
-    ----------
-    graph : dmac.anchor_graph.AnchorGraph
-        n samples, m anchors.
-    n_components : int
-
-    Returns
-    -------
-    torch.Tensor of shape (n, n_components)
-        Orthonormal columns, by decreasing eigenvalue of G. The eigenvalue 1 belongs to the
-        constant vector, and to more where the graph falls into parts; past the rank of the graph
-        the columns are 0 up to rounding.
+    Orthonormal columns, (n, ``n_components``), by decreasing eigenvalue of G. The eigenvalue 1
+    belongs to the constant vector, and to more where the graph falls into parts; past the rank of
+    the graph the columns are 0 up to rounding.
 
     Examples
     --------

@@ -229,16 +229,13 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
 
     if out:
         names = found.samples or range(1, len(labels) + 1)
-        path = Path(out).expanduser()
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:  # whole or not at all
+        from dmac.compute.files import replacing
+
+        with replacing(Path(out).expanduser()) as temporary:
             with open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["sample", "cluster"])
                 writer.writerows(zip(names, labels.tolist()))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
         click.echo(f"{out}: {len(labels)} samples")
     else:
         click.echo(f"{len(labels)} samples")

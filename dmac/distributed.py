@@ -29,7 +29,7 @@ import torch.distributed as dist
 
 from dmac.compute import parallel
 from dmac.data.checks import check_views
-from dmac.data.safe_hdf5 import open_hdf5
+from dmac.data.safe_files import open_hdf5
 from dmac.estimator import DMAC
 
 if TYPE_CHECKING:

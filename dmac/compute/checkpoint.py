@@ -30,12 +30,8 @@ NAME = "checkpoint.safetensors"
 class Progress:
     """How far a phase of training is, and the optimiser that takes it there.
 
-    Parameters
-    ----------
-    epoch : int
-        Epochs that are done.
-    optimiser, schedule : dict, optional
-        Their states, for a phase that goes on.
+    ``epoch`` of its epochs are done; ``optimiser`` and ``schedule`` are the stored states of one
+    that goes on.
     """
 
     def __init__(
@@ -90,14 +86,8 @@ def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) ->
 class Checkpoint:
     """One fit's state in a folder, written every few epochs.
 
-    Parameters
-    ----------
-    folder : str or path
-        Made if it is missing. All processes of a sharded fit must see it.
-    every : int
-        Epochs between two writes.
-    about : dict
-        What identifies the fit; a checkpoint of another one is refused.
+    All processes of a sharded fit must see the folder, which is made if it is missing. ``about``
+    identifies the fit; a checkpoint of another one is refused.
     """
 
     def __init__(self, folder: PathLike, every: int, about: dict[str, Any]) -> None:
@@ -136,10 +126,7 @@ class Checkpoint:
     def load(self) -> dict[str, Any] | None:
         """Read what `save` wrote: a dict, or None if there is nothing yet.
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged, or of a fit with another recipe, seed or data.
+        ``ValueError`` if the file is damaged, or of a fit with another recipe, seed or data.
         """
         if not self.path.exists():
             return None

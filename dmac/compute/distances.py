@@ -20,20 +20,11 @@ _GROUP = 32
 def squared_distances(z: Tensor, u: Tensor) -> Tensor:
     r"""The squared distances :math:`d_{ij} = \|z_i - u_j\|^2` of :eq:`eq:row-problem`.
 
-    By the Gram identity :math:`\|z_i\|^2 - 2 z_i^T u_j + \|u_j\|^2`, a matrix product.
+    By the Gram identity :math:`\|z_i\|^2 - 2 z_i^T u_j + \|u_j\|^2`, a matrix product: (n, d) and
+    (m, d) give (n, m), non-negative and differentiable in both, with no n x m x d tensor between.
     Both point sets are first moved by the mean of the anchors, which changes no distance but keeps
     the digits: in an embedding that has collapsed to a spread of 1e-3 around a unit vector the
     plain identity loses the distances to cancellation.
-
-    Parameters
-    ----------
-    z : torch.Tensor of shape (n, d)
-    u : torch.Tensor of shape (m, d)
-
-    Returns
-    -------
-    torch.Tensor of shape (n, m)
-        Non-negative; differentiable in both arguments, with no n x m x d tensor in between.
     """
     centre = u.detach().mean(0)
     z, u = z - centre, u - centre
@@ -45,18 +36,7 @@ def squared_distances(z: Tensor, u: Tensor) -> Tensor:
 
 
 def row_blocks(n: int, m: int, device: torch.device) -> list[slice]:
-    """Slices of n rows, such that a block of distances with m columns stays small.
-
-    Parameters
-    ----------
-    n, m : int
-    device : torch.device
-        A processor's blocks fit its cache, a GPU's keep it busy.
-
-    Returns
-    -------
-    list of slice
-    """
+    """Slices of n rows, such that a block of distances with m columns stays small."""
     size = max(1, _BLOCK["cuda" if device.type == "cuda" else "cpu"] // m)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
@@ -64,36 +44,14 @@ def row_blocks(n: int, m: int, device: torch.device) -> list[slice]:
 def block_distances(x: Tensor, y: Tensor, norms: Tensor) -> Tensor:
     """Squared distances of a block of rows, without the shift that keeps the digits.
 
-    Parameters
-    ----------
-    x : torch.Tensor of shape (b, d)
-    y : torch.Tensor of shape (m, d)
-    norms : torch.Tensor of shape (m,)
-        Squared lengths of the rows of y.
-
-    Returns
-    -------
-    torch.Tensor of shape (b, m)
-        Non-negative.
+    (b, d) and (m, d), whose rows have the squared lengths ``norms``, give (b, m), non-negative.
     """
     d2 = torch.addmm(norms, x, y.T, alpha=-2)
     return d2.add_(x.square().sum(1, keepdim=True)).clamp_min_(0)
 
 
 def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k smallest entries of every row, ascending, and where they are.
-
-    Parameters
-    ----------
-    d2 : torch.Tensor of shape (b, m)
-    k : int
-        At most m.
-
-    Returns
-    -------
-    values : torch.Tensor of shape (b, k)
-    indices : torch.Tensor of shape (b, k), int64
-    """
+    """The k smallest of every row (b, m), ascending, and where they are: twice (b, k)."""
     m = d2.shape[1]
     # PyTorch keeps a short list of the smallest from 64 k columns on; with fewer it sorts, which
     # takes several times longer.
@@ -106,16 +64,7 @@ def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Each row's nearest row of another set, with a block of distances at a time.
 
-    Parameters
-    ----------
-    x : torch.Tensor of shape (n, d)
-    y : torch.Tensor of shape (m, d)
-
-    Returns
-    -------
-    d2 : torch.Tensor of shape (n,)
-        The squared distances, without gradient.
-    indices : torch.Tensor of shape (n,), int64
+    (n, d) and (m, d) give the squared distances (n,), without gradient, and the indices (n,).
     """
     n, m = len(x), len(y)
     d2 = x.new_empty(n)

@@ -32,17 +32,9 @@ COPIED = 2**24
 
 
 def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
-    """Factors side by side, each times a number.
+    """CSR factors (n, M_b) side by side, each times a number: (n, sum of M_b).
 
-    Parameters
-    ----------
-    factors : list of scipy.sparse.csr_matrix of shape (n, M_b)
-        Each with the same number of stored entries in all its rows.
-    scales : list of float
-
-    Returns
-    -------
-    scipy.sparse.csr_matrix of shape (n, sum of M_b)
+    Each has the same number of stored entries in all its rows.
     """
     n, width = factors[0].shape[0], sum(factor.shape[1] for factor in factors)
     counts = [factor.nnz // n if n else 0 for factor in factors]
@@ -68,17 +60,7 @@ def csr_tensor(matrix: Matrix) -> Tensor:
 
 
 def transposed_parts(matrix: Matrix, count: int) -> list[tuple[slice, Matrix]]:
-    """Row slices of B and the transpose of each, which share the memory of the matrix.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_matrix of shape (n, M)
-    count : int
-
-    Returns
-    -------
-    list of (slice, scipy.sparse.csc_matrix of shape (M, rows of the slice))
-    """
+    """Row slices of B and the transpose of each, which share the memory of the matrix."""
     cuts = np.linspace(0, matrix.shape[0], count + 1).astype(int)
     parts = []
     for first, last in zip(cuts[:-1], cuts[1:]):
@@ -91,12 +73,7 @@ def transposed_parts(matrix: Matrix, count: int) -> list[tuple[slice, Matrix]]:
 
 
 class Products:
-    """Products with a factor and with its transpose, by all threads.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_matrix of shape (n, M)
-    """
+    """Products with a CSR factor B (n, M) and with its transpose, by all threads."""
 
     def __init__(self, matrix: Matrix) -> None:
         self._rows = csr_tensor(matrix)

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from torch import Tensor
@@ -25,43 +25,43 @@ if TYPE_CHECKING:
     from dmac._types import Array, PathLike
 
 
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside ``path`` to write to: it takes the name at the end, whole or not at all.
+
+    An interruption leaves an earlier file as it was. The folder must be there.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    _remove_leftovers(path)
+    try:
+        yield temporary
+        with open(temporary, "r+b") as file:
+            os.fsync(file.fileno())  # it is on the disk before it takes the name
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def write_tensors(
     path: PathLike, tensors: Mapping[str, Tensor | Array], about: dict[str, Any]
 ) -> None:
-    """Write a file whole or not at all: an interruption leaves an earlier one as it was.
+    """Write tensors or arrays of any shape, on any device, and what JSON can hold about them.
 
-    Parameters
-    ----------
-    path : str or path
-        Its folder is made if it is missing.
-    tensors : dict of str to torch.Tensor or numpy.ndarray
-        Of any shape, on any device.
-    about : dict
-        Anything that JSON can hold.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, as on a full disk; an earlier one is still there.
+    The folder is made if it is missing. If the file cannot be written, as on a full disk, that is
+    an ``OSError``, and an earlier one is still there.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A copy each: safetensors refuses tensors that share memory.
     copies = {k: torch.as_tensor(x).detach().cpu().contiguous().clone() for k, x in tensors.items()}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    _remove_leftovers(path)
     try:
-        save_file(copies, temporary, {"about": json.dumps(about)})
-        with open(temporary, "r+b") as file:
-            os.fsync(file.fileno())  # it is on the disk before it takes the name
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            save_file(copies, temporary, {"about": json.dumps(about)})
     except (OSError, SafetensorError) as error:
         kept = "; the one before is still there" if path.exists() else ""
         raise OSError(
             f"{path} could not be written ({error}){kept}: free some space, or name another folder"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -73,24 +73,9 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def read_tensors(path: PathLike) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write_tensors` wrote.
+    """The tensors that `write_tensors` wrote, on the CPU, and what it wrote about them.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    tensors : dict of str to torch.Tensor
-        On the CPU.
-    about : dict
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is damaged, or was not written by `write_tensors`.
+    ``FileNotFoundError`` without such a file, ``ValueError`` if it is damaged or another's.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is missing")

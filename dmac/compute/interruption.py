@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Request:
-    """Whether somebody has pressed Ctrl-C.
-
-    Attributes
-    ----------
-    made : bool
-    """
+    """Whether somebody has pressed Ctrl-C."""
 
     made: bool = False
 
@@ -37,10 +32,6 @@ def deferred() -> Iterator[Request]:
     That is so where Python's own handler would raise ``KeyboardInterrupt``: in the main thread, if
     the program has set no handler of its own. Several processes of one fit could not agree on an
     epoch, so a sharded fit is left as it is.
-
-    Yields
-    ------
-    Request
     """
     request = Request()
     ours = threading.current_thread() is threading.main_thread() and parallel.shards() is None

@@ -39,21 +39,10 @@ def _threads() -> ThreadpoolController:
 
 
 def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
-    """Lloyd's k-means from k-means++ starts, the same result for the same seed.
+    """Lloyd's k-means of (n, d) from ``n_init`` k-means++ starts, of which the best is kept.
 
-    Parameters
-    ----------
-    x : numpy.ndarray of shape (n, d)
-    n_clusters : int
-    seed : int
-    n_init : int
-        Starts, of which the one with the lowest inertia is kept.
-
-    Returns
-    -------
-    sklearn.cluster.KMeans
-        Fitted. With fewer distinct rows than clusters some centres coincide; that is no error,
-        since a collapsed embedding has to be measurable.
+    The same result for the same seed. With fewer distinct rows than clusters some centres coincide;
+    that is no error, since a collapsed embedding has to be measurable.
     """
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and
@@ -71,23 +60,9 @@ def kmeans_anchors(
     Greedy k-means++ seeding (Arthur and Vassilvitskii 2007), then Lloyd's iterations until no
     sample changes its anchor or the anchors move by less than ``tol`` times the variance of Z,
     all on the device of ``z``. An anchor that loses its last sample stays where it is. With more
-    than 32 m samples, all this on 32 m of them, and then at most 10 iterations on all.
-
-    Parameters
-    ----------
-    z : torch.Tensor of shape (n, d)
-        The fused embedding; it is detached.
-    n_anchors : int
-        m, at most n.
-    generator : torch.Generator
-        On the CPU, so that every device gets the same draws.
-    max_iter : int
-    tol : float
-
-    Returns
-    -------
-    torch.Tensor of shape (m, d)
-        Without gradient.
+    than 32 m samples, all this on 32 m of them, and then at most 10 iterations on all. The
+    generator is on the CPU, so that every device gets the same draws: (n, d) -> (m, d), without
+    gradient.
     """
     mean = parallel.mean(z.detach())
     x = z.detach() - mean
@@ -103,12 +78,6 @@ class WarmAnchors:
     assignment, so an epoch that changes no assignment costs one pass over samples and anchors, and
     none more than 2 with more than 32 m samples. An anchor that loses its last sample moves to the
     sample farthest from its own anchor, as in scikit-learn.
-
-    Parameters
-    ----------
-    n_anchors : int
-    generator : torch.Generator
-        On the CPU.
     """
 
     def __init__(self, n_anchors: int, generator: torch.Generator) -> None:
@@ -152,24 +121,8 @@ def sample_anchors(
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
-    expectation over anchor sets instead of one set's accident (chapter 11).
-
-    Parameters
-    ----------
-    x : torch.Tensor of shape (n, d)
-        It is detached.
-    n_anchors : int
-        m, at most n.
-    generator : torch.Generator
-        On the CPU.
-    iterations : int
-    among : torch.Tensor of shape (n,), bool, optional
-        The samples that are drawn from and averaged; all by default.
-
-    Returns
-    -------
-    torch.Tensor of shape (m, d)
-        Without gradient.
+    expectation over anchor sets instead of one set's accident (chapter 11). ``among`` (n,) marks
+    the samples that are drawn from and averaged; all by default. (n, d) -> (m, d), no gradient.
     """
     start = first_anchors(x, n_anchors, generator, among)
     return improved_anchors(x, start, iterations, among)
@@ -195,18 +148,7 @@ def improved_anchors(
 
 
 def representative_centers(centers: Array, labels: Array) -> Integers:
-    """For every centre the one, of those that coincide with it, that most samples have.
-
-    Parameters
-    ----------
-    centers : numpy.ndarray of shape (c, d)
-    labels : numpy.ndarray of shape (n,)
-        Numbers of the centres.
-
-    Returns
-    -------
-    numpy.ndarray of shape (c,), int64
-    """
+    """For every centre (c, d) the one, of those that coincide with it, that most labels name."""
     d2 = ((centers[:, None] - centers[None]) ** 2).sum(2)
     same = d2 <= 1e-24 * (centers**2).sum(1).max()  # twelve digits
     sizes = np.bincount(labels, minlength=len(centers))
@@ -225,6 +167,7 @@ def _start(
 
 
 def _passes(x: Tensor, m: int, max_iter: int, warm: bool = False) -> int:
+    """How many of Lloyd's iterations over all samples there may be."""
     many = parallel.count(len(x)) > _SEED_SAMPLES * m
     return min(max_iter, _WARM_PASSES if warm else _FULL_PASSES) if many else max_iter
 

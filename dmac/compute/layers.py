@@ -38,14 +38,7 @@ def dense_layer(
 
 
 class SparseView:
-    """A view kept as compressed sparse rows on the device, with its transpose for the gradient.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse matrix of shape (n, d_a)
-    dtype : torch.dtype
-    device : torch.device or str
-    """
+    """A view kept as compressed sparse rows on the device, with its transpose for the gradient."""
 
     def __init__(self, matrix: Matrix, dtype: torch.dtype, device: torch.device | str) -> None:
         self.shape = matrix.shape
@@ -110,22 +103,11 @@ def linear(layer: nn.Linear, x: Tensor | SparseView) -> Tensor:
 
 
 def sparse_reconstruction(t: Tensor, view: SparseView, slope: float) -> Tensor:
-    r"""Mean squared error between a sparse view and its reconstruction, :eq:`eq:reconstruction`.
+    """Mean squared error between a sparse view and its reconstruction, :eq:`eq:reconstruction`.
 
-    The same as :func:`dmac.embedding.reconstruction_loss` of the decoder's output, in fewer passes
-    over n x d_a numbers.
-
-    Parameters
-    ----------
-    t : torch.Tensor of shape (n, d_a)
-        What the decoder's last linear layer gives, before its leaky ReLU and unit rows.
-    view : SparseView of shape (n, d_a)
-    slope : float
-        Of the leaky ReLU below 0.
-
-    Returns
-    -------
-    torch.Tensor of shape ()
+    :func:`dmac.embedding.reconstruction_loss` of the decoder's output, in fewer passes over n x d_a
+    numbers: ``t`` (n, d_a) is what the decoder's last linear layer gives, before its leaky ReLU of
+    this slope and unit rows.
     """
     return _SparseReconstruction.apply(t, view, slope)
 

@@ -83,20 +83,9 @@ def lloyd(
 def means(
     x: Tensor, assigned: Tensor, centres: Tensor, total: Callable[[Tensor], Tensor] = parallel.total
 ) -> tuple[Tensor, Tensor]:
-    """The mean of every anchor's samples, and how many they are; without any it stays.
+    """The mean (m, d) of every anchor's samples, and how many they are; without any it stays.
 
-    Parameters
-    ----------
-    x : torch.Tensor of shape (n, d)
-    assigned : torch.Tensor of shape (n,), int64
-    centres : torch.Tensor of shape (m, d)
-    total : callable
-        The sum over processes.
-
-    Returns
-    -------
-    means : torch.Tensor of shape (m, d)
-    counts : torch.Tensor of shape (m,), int64
+    ``total`` is the sum over processes.
     """
     counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
     sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))

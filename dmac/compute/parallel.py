@@ -30,16 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shards:
-    """Which samples this process holds: ``rows`` of n, the same split in every process.
-
-    Attributes
-    ----------
-    n_samples : int
-        n, of all processes together.
-    rank : int
-        The number of this process, from 0.
-    n_processes : int
-    """
+    """Which samples this process holds: ``rows`` of n, the same split in every process."""
 
     n_samples: int
     rank: int

@@ -21,12 +21,8 @@ _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
 class ProgressBar:
     """The bar of one fit.
 
-    Parameters
-    ----------
-    n_stages : int
-        How often `stage` will be called.
-    lengths : dict of str to int
-        Epochs of every kind of record, by the name of its class.
+    ``n_stages`` says how often `stage` will be called, ``lengths`` how many epochs there are of
+    every kind of record, by the name of its class.
     """
 
     def __init__(self, n_stages: int, lengths: Mapping[str, int]) -> None:
@@ -74,16 +70,6 @@ def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[
     """Within it, a fit shows how far it is, if ``verbose``.
 
     Of a sharded fit the first process shows it.
-
-    Parameters
-    ----------
-    verbose : bool
-    n_stages, lengths
-        As for `ProgressBar`.
-
-    Yields
-    ------
-    ProgressBar or None
     """
     global _active
     shards = parallel.shards()

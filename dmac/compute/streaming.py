@@ -36,16 +36,8 @@ _PIECE = 2**13
 class StreamedView:
     """A view on disk as the encoders see it: its blocks go through a pipeline and to the device.
 
-    Parameters
-    ----------
-    read : callable
-        A slice of rows -> (b, d_a), dense or CSR, ready for the encoder.
-    shape : tuple of int
-        (n, d_a).
-    order : numpy.ndarray of shape (n,)
-        The order of the samples in the fit; blocks are read in that of the disk.
-    dtype, device
-        Of the tensors.
+    ``read`` takes a slice of rows to (b, d_a), dense or CSR, for the encoder. ``order`` (n,) is the
+    order of the samples in the fit; blocks are read in that of the disk.
     """
 
     def __init__(

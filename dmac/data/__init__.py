@@ -1,7 +1,7 @@
 """Reading views and preparing them, in NumPy and SciPy alone.
 
 :mod:`~dmac.data.datasets` says where the public data sets come from, :mod:`~dmac.data.registry`
-finds or downloads them, :mod:`~dmac.data.matfiles` and :mod:`~dmac.data.mat5` read files,
+finds or downloads them, :mod:`~dmac.data.matfiles` and :mod:`~dmac.data.safe_files` read files,
 :mod:`~dmac.data.checks` checks what comes from outside, :mod:`~dmac.data.disk` leaves it there,
 :mod:`~dmac.data.digest` tells data apart, and :mod:`~dmac.data.pipeline` with
 :mod:`~dmac.data.whitening` puts views on one scale.
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
         feature_names as feature_names,
         levels as levels,
         linalg as linalg,
-        mat5 as mat5,
         matfiles as matfiles,
         pipeline as pipeline,
         readers as readers,
         registry as registry,
-        safe_hdf5 as safe_hdf5,
+        safe_files as safe_files,
         whitening as whitening,
     )
 else:

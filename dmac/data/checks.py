@@ -85,6 +85,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
 
 
 def _check_finite(x: Matrix, where: str) -> None:
+    """Refuse NaN and infinity, and say where the first is."""
     values = x.data if scipy.sparse.issparse(x) else x
     if np.isfinite(values).all():
         return
@@ -185,25 +186,17 @@ def _is_no_whole_number(value: object) -> bool:
 def check_labels(
     labels: npt.ArrayLike, n_samples: int | None = None, *, name: str = "labels"
 ) -> Integers:
-    """Number class labels from 0, in the sorted order of the distinct labels.
+    """Number class labels from 0, in the sorted order of the distinct labels: (n,), int64.
 
     Parameters
     ----------
     labels : array_like of shape (n_samples,)
         Integers, whole-number floats, booleans or strings; also one row or one column.
     n_samples : int, optional
-        How many there must be; any positive number by default.
+        How many there must be; any positive number by default. It is a ``ValueError`` if there are
+        others, or if some are missing, fractional or of mixed kinds.
     name : str
         What the argument is called in an error.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_samples,), int64
-
-    Raises
-    ------
-    ValueError
-        If there are not ``n_samples`` labels, or some are missing, fractional or of mixed kinds.
     """
     if hasattr(labels, "detach"):
         labels = labels.detach().cpu()

@@ -18,18 +18,7 @@ TITLES = {"mfeat": "HandWritten"}
 
 
 def title_of(name: str) -> str:
-    """The name of a data set in tables and figures: one for both copies of the same samples.
-
-    Parameters
-    ----------
-    name : str
-        As :func:`dmac.load` takes it.
-
-    Returns
-    -------
-    str
-        That of `TITLES`, or the name itself.
-    """
+    """The name of a data set in tables and figures: one for both copies of the same samples."""
     return TITLES.get(name, name)
 
 
@@ -49,12 +38,8 @@ class Dataset:
         The variables in the file, sizes and quirks.
     description : str
         What the samples and views are, and how the set relates to the paper's Table 1.
-    n_samples : int
-        n.
-    dims : tuple of int
-        Widths of the v views.
-    n_clusters : int
-        c, the classes.
+    n_samples, dims, n_clusters : int, tuple of int, int
+        n, the widths of the v views, and c, the classes.
     """
 
     name: str
@@ -77,11 +62,6 @@ class Dataset:
         """The address of the file at its commit, with another host if ``base_url`` names one."""
         path = urllib.parse.quote(f"{self.repository}/{self.commit}/{self.path}")
         return f"{base_url.rstrip('/')}/{path}"
-
-    @property
-    def citation(self) -> str:
-        """Where the file comes from, for a table or a caption."""
-        return f"github.com/{self.repository}, {self.path} at commit {self.commit}"
 
 
 _GMC = ("cshaowang/gmc", "bceab2fe2c3c9aab0d5bf2dcce2ee255a53560c9")

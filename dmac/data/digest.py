@@ -24,14 +24,6 @@ def digest(matrices: Iterable[Matrix]) -> str:
 
     Equal numbers give an equal hash, whatever their width and order in memory, on disk or not.
     Integers differ from floats, and sparse matrices from dense ones.
-
-    Parameters
-    ----------
-    matrices : sequence of arrays, sparse matrices or dmac.data.disk.StreamedArray
-
-    Returns
-    -------
-    str
     """
     total = hashlib.sha256()
     for x in matrices:
@@ -44,6 +36,7 @@ def digest(matrices: Iterable[Matrix]) -> str:
 
 
 def _parts(x: Matrix, sparse: bool) -> Iterable[Array]:
+    """The arrays that say what a matrix is."""
     if sparse:
         x = x.tocsr().sorted_indices()
         return x.data, x.indices.astype("<i8"), x.indptr.astype("<i8")

@@ -34,19 +34,10 @@ def is_streamed(x: object) -> bool:
 
 
 class StreamedArray:
-    """An array on disk, read in blocks of rows as float64.
+    """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
-    Parameters
-    ----------
-    source : numpy.memmap, h5py.Dataset or zarr.Array of shape (n, d)
-    where : str
-        What it is called in an error.
-
-    Raises
-    ------
-    ValueError
-        If it is not a two-dimensional array of real numbers with samples and features; when read,
-        if an entry is NaN or infinite.
+    It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
+    features; when read, if an entry is NaN or infinite. ``where`` is what it is called then.
     """
 
     def __init__(self, source: Any, where: str = "view") -> None:

@@ -19,17 +19,9 @@ _MISMATCH = "The feature names should match those that were passed during fit."
 
 
 def feature_names(views: Views) -> Array | None:
-    """Names of the columns of all views, side by side.
+    """Names of the columns of all views, side by side: (sum of the d_a,), object.
 
-    Parameters
-    ----------
-    views : list of v views, or one view
-        As they come from a user; nothing is checked.
-
-    Returns
-    -------
-    numpy.ndarray of shape (sum of the d_a,), object, or None
-        None unless every view is a data frame whose columns all have strings as names.
+    None unless every view is a data frame whose columns all have strings as names.
     """
     names = []
     for x in views if isinstance(views, (list, tuple)) else [views]:
@@ -41,22 +33,10 @@ def feature_names(views: Views) -> Array | None:
 
 
 def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence[int]) -> None:
-    """Compare the columns of new data frames with those that a model was fitted on.
+    """Compare the columns of new data frames with those that a model was ``fitted`` on.
 
+    ``ValueError`` if a view has other columns than the fitted one, or the same in another order.
     Views without names pass where the model has some, with a ``UserWarning``.
-
-    Parameters
-    ----------
-    views : list of v views, or one view
-    fitted : numpy.ndarray or None
-        From `feature_names`; with None nothing is compared.
-    n_features : tuple of int
-        The widths of the fitted views.
-
-    Raises
-    ------
-    ValueError
-        If a view has other columns than the fitted one, or the same in another order.
     """
     if fitted is None:
         return

@@ -13,8 +13,7 @@ import h5py
 import numpy as np
 import scipy.sparse
 
-from dmac.data.mat5 import loadmat
-from dmac.data.safe_hdf5 import open_hdf5
+from dmac.data.safe_files import loadmat, open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

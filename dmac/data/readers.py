@@ -18,7 +18,7 @@ import scipy.sparse
 
 from dmac.data.checks import check_labels
 from dmac.data.matfiles import LABEL_NAMES, read_mat
-from dmac.data.safe_hdf5 import open_hdf5
+from dmac.data.safe_files import open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

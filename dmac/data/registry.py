@@ -54,7 +54,7 @@ def _local_copy(dataset: Dataset) -> Path | None:
     return None
 
 
-def fetch(name: str, *, base_url: str | None = None, progressbar: bool = False) -> Path:
+def fetch(name: str, *, base_url: str | None = None) -> Path:
     """The path of a registered file, downloaded if the reader has no copy.
 
     A file of that name anywhere under the folder named by ``DMAC_DATA`` is used first. Otherwise
@@ -68,8 +68,6 @@ def fetch(name: str, *, base_url: str | None = None, progressbar: bool = False) 
     base_url : str, optional
         Address that stands for ``https://raw.githubusercontent.com``, such as a mirror's; by
         default the environment variable ``DMAC_BASE_URL``, if set.
-    progressbar : bool
-        Show one while downloading (needs tqdm).
 
     Returns
     -------
@@ -102,7 +100,6 @@ def fetch(name: str, *, base_url: str | None = None, progressbar: bool = False) 
         raise ValueError(f"{url} is not https: name another address, or none (DMAC_BASE_URL)")
     responses = []
     downloader = pooch.HTTPDownloader(
-        progressbar=progressbar,
         timeout=60,
         hooks={"response": lambda response, **_: responses.append(response)},
     )

@@ -1,8 +1,12 @@
-"""MATLAB 5 files, checked before SciPy's compiled reader sees them.
+"""Files of strangers, looked at before a compiled reader trusts them: MATLAB 5 and HDF5.
 
-That reader trusts what the file says of its own structure: a damaged type code, flag or size can
-crash the interpreter or keep it busy for hours. Here the structure is walked first, following
-"MAT-File Format" (The MathWorks), and anything impossible is a ``ValueError``.
+SciPy's reader of MATLAB files trusts what a file says of its own structure: a damaged type code,
+flag or size can crash the interpreter or keep it busy for hours. So the structure is walked first,
+following "MAT-File Format" (The MathWorks), and anything impossible is a ``ValueError``.
+
+An HDF5 file can name other files: by an external link, by data stored outside, or by a virtual data
+set. Whoever opens a file of a stranger would then read files of their own without knowing it, so
+none of the three is followed.
 
 Chapter 1 of the book loads such files through :func:`dmac.load`.
 """
@@ -16,6 +20,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import h5py
 import scipy.io
 
 if TYPE_CHECKING:
@@ -29,18 +34,7 @@ _CONTAINERS = (1, 2, 3)  # cell, structure, object
 def loadmat(path: PathLike) -> dict[str, Any]:
     """The variables of a MATLAB 4 or 5 file by name, as ``scipy.io.loadmat`` gives them.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If the file's structure is damaged; SciPy's reader may add errors of other kinds.
+    A damaged structure is a ``ValueError``; SciPy's reader may add errors of other kinds.
     """
     data = Path(path).read_bytes()
     if 0 not in data[:4]:  # a zero there means MATLAB 4
@@ -96,3 +90,41 @@ def _check_matrix(
         sound = len(parts) == n_parts and not {14, 15} & set(parts)
     if not sound:
         raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")
+
+
+def open_hdf5(path: PathLike) -> h5py.File:
+    """Open a file for reading, once it is known to name no other file.
+
+    It is a ``ValueError`` if something in it would be read from one, or if it is no HDF5 file.
+    """
+    try:
+        file = h5py.File(path, "r")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: it is no HDF5 file ({error})") from error
+    try:
+        _check_group(file, set())
+    except ValueError as error:
+        file.close()
+        raise ValueError(f"{path}: {error}") from error
+    return file
+
+
+def _check_group(group: h5py.Group, seen: set[int]) -> None:
+    """Refuse what leads out of the file, in this group and those inside it."""
+    address = h5py.h5o.get_info(group.id).addr
+    if address in seen:  # a group can hold itself
+        return
+    seen.add(address)
+    for name in group:
+        link, where = group.get(name, getlink=True), f"{group.name.rstrip('/')}/{name}"
+        if isinstance(link, h5py.ExternalLink):
+            raise ValueError(f"{where} is a link to another file, which is not followed")
+        if isinstance(link, h5py.SoftLink):
+            continue  # it leads into this file, to what is looked at by its own name
+        item = group[name]
+        if isinstance(item, h5py.Group):
+            _check_group(item, seen)
+        elif isinstance(item, h5py.Dataset) and (item.is_virtual or item.external):
+            raise ValueError(f"{where} takes its values from other files, which is not followed")
