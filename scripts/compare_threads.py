@@ -7,6 +7,7 @@ as soon as it is there. On a machine with other work set OMP_WAIT_POLICY=PASSIVE
 the CPU. REVISED trains, so it is compared on data sets of up to 600 samples.
 """
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -14,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from dmac.blocks import blocks_of
 
 import dmac
-from dmac.averaged_graph import known
-from dmac.compute.threads import exactly
+from dmac.averaged_graph import blocks_of, known
+from dmac.compute.threads import VARIABLE
+from dmac.solvers.spectral_model import SpectralModel
 
 PATH = Path(__file__).resolve().parents[1] / "notebooks" / "results" / "threads.csv"
 #: With more samples than this REVISED is left out.
@@ -29,10 +30,10 @@ def compare(name, data, recipe, seed=0):
     """Fit with one thread and with two, and count how many samples changed their cluster."""
     labels, embeddings = [], []
     for threads in (1, 2):
-        with exactly(threads):
-            model = dmac.DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
-            labels.append(model.fit_predict(data.views))
-            embeddings.append(model.embedding_)
+        os.environ[VARIABLE] = str(threads)
+        model = dmac.DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
+        labels.append(model.fit_predict(data.views))
+        embeddings.append(model.embedding_)
     scores = dmac.scores(*labels)  # clusters are matched first
     # Columns of an embedding may come out with another sign.
     apart = np.abs(np.abs(embeddings[0]) - np.abs(embeddings[1])).max()
@@ -43,7 +44,7 @@ def compare(name, data, recipe, seed=0):
         other_labels=round(len(labels[0]) * (1 - scores["acc"])),
         ari=round(scores["ari"], 4),
         embeddings_apart=float(f"{apart:.1e}"),
-        tied=ties(model, data.views) if model.recipe_.solver == "spectral" else None,
+        tied=ties(model, data.views) if isinstance(model.network_, SpectralModel) else None,
     )
 
 

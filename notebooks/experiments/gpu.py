@@ -30,15 +30,15 @@ import numpy as np
 import torch
 
 from dmac.anchors import n_anchors_for
-from dmac.compute.threads import epoch_work, threads_for
+from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS, title_of
 from dmac.estimator import DMAC
-from dmac.fitting import prepare_views, pretrain_network
 from dmac.metrics import scores
-from dmac.network import Network
 from dmac.recipes import PUBLISHED, RELEASED, REVISED, get_recipe
-from dmac.training import EpochRecord, anchor_source, train
+from dmac.solvers.contract import solver_of
+from dmac.solvers.preparing import prepare, shuffled
+from dmac.training import EpochRecord, train
 from dmac.views import load
 from experiments import bench, provenance
 from experiments.harness import Child, say, write_json
@@ -133,17 +133,18 @@ def epoch_times(system, shape, *, device, n_anchors=None, epochs=12, seconds=6.0
     start = time.perf_counter()
     recipe = dataclasses.replace(SYSTEMS[system][0], epochs=1000, pretrain_epochs=1000)
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
+    solver = solver_of(recipe)
     warm = _WARM["cuda" if device.startswith("cuda") else "cpu"]
-    with threads_for(epoch_work(n, dims, m, recipe, c)):
+    with threads_for(solver.work(n, dims, m, c)):
         generator = torch.Generator().manual_seed(0)
-        order = torch.randperm(n, generator=generator).numpy()
-        pipelines, tensors = prepare_views(views, c, recipe, order, torch.float32, device)
+        pipelines, order = solver.pipelines(len(views), c), shuffled(n, generator)
+        tensors = prepare(views, pipelines, order, device, torch.float32).views
         widths = [pipeline.n_features_out_ for pipeline in pipelines]
-        network = Network(widths, c, recipe, generator=generator).to_device(device, torch.float32)
+        network = solver.network(widths, c, generator).to_device(device, torch.float32)
         if system.endswith("pre-training"):
-            records = pretrain_network(network, tensors, recipe, None, [])
+            records = solver.pretrain(network, tensors, None, [])
         else:
-            source = anchor_source(network, tensors, m, recipe, generator)
+            source = solver.source(network, tensors, m, generator)
             records = train(network, tensors, c, source, recipe)
         counted, before = _counted(records, warm, epochs, seconds)
     whole = time.perf_counter() - start
