@@ -104,9 +104,7 @@ def imported(folder):
     return {DISTRIBUTIONS.get(name, name) for name in found - sys.stdlib_module_names - {"dmac"}}
 
 
-# Imported where they are at hand, or by the pages of the book alone.
-OPTIONAL = {"triton", "pandas", "matplotlib", "umap", "IPython", "myst_nb", "anndata", "mudata"}
-OPTIONAL |= {"PIL"}  # of matplotlib
+OPTIONAL = {"triton", "anndata", "mudata"}  # imported where they are at hand
 
 
 def test_core_dependencies_are_what_is_imported():
