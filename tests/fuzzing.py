@@ -28,9 +28,11 @@ OUR_WARNINGS = (
 RECIPES = {
     recipe.name: dataclasses.replace(
         recipe,
-        pretrain_epochs=min(recipe.pretrain_epochs, 2),
-        epochs=min(recipe.epochs, 2),
-        hidden_dim=16,
+        **(
+            dict(pretrain_epochs=min(recipe.pretrain_epochs, 2), epochs=2, hidden_dim=16)
+            if isinstance(recipe, dmac.recipes.Recipe)
+            else {}
+        ),
         n_neighbors=2,  # few samples are refused otherwise
         anchor_sets=min(recipe.anchor_sets, 6),
     )

@@ -10,7 +10,6 @@ from hypothesis import given
 from dmac import reference
 from dmac.anchors import (
     PerturbationGenerator,
-    SpreadPerturbation,
     anchor_learning_loss,
     n_anchors_for,
     neighbor_bandwidth,
@@ -82,19 +81,6 @@ def test_perturbation_is_reparameterised(sigma, generator):
     assert (module(u_hat, noise) - module(u_hat, 0 * noise)).abs().sum() > 0
     module(u_hat, noise).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in module.parameters())
-
-
-def test_noise_has_the_size_of_the_anchors_cell():
-    x = torch.tensor([[0.0, 0], [2, 0], [10, 0], [10, 4]], dtype=torch.float64)
-    u_hat = torch.tensor([[1.0, 0], [10, 2], [100, 100]], dtype=torch.float64)
-    noise = torch.tensor([[1.0, -1], [1, 2], [1, 1]], dtype=torch.float64)
-    module = SpreadPerturbation(0.5).double()
-    u = module(u_hat, noise, x)
-    # Squared distances 1, 1 and 4, 4 over two features; the third anchor has no samples.
-    spread = torch.tensor([0.5, 2, 0], dtype=torch.float64).sqrt()
-    torch.testing.assert_close(u, u_hat + 0.5 * spread[:, None] * noise, rtol=1e-6, atol=1e-9)
-    (gradient,) = torch.autograd.grad(u.sum(), module.log_scale)
-    torch.testing.assert_close(gradient, (u - u_hat).sum())
 
 
 @given(problems)

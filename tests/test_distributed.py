@@ -1,6 +1,5 @@
 """Samples in several processes: the same fit; a lost process is an error, and the fit resumes."""
 
-import dataclasses
 import json
 import os
 import signal
@@ -18,6 +17,8 @@ import dmac.distributed
 from dmac.compute import parallel
 from dmac.compute.checkpoint import NAME
 from dmac.distributed import open_view
+from experiments.ideas import spectral_ideas
+from experiments.ideas.network_ideas import change
 
 N = 130
 # One process of a torchrun: fits on its shard and writes what came out, a line an epoch.
@@ -26,6 +27,8 @@ import dataclasses, json, sys, time
 import numpy as np, scipy.sparse, torch, torch.distributed as dist
 import dmac
 from dmac.distributed import fit_sharded, open_view
+from experiments.ideas import spectral_ideas
+from experiments.ideas.network_ideas import change
 folder, recipe, dtype, pause = sys.argv[1:5]
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
@@ -79,7 +82,7 @@ def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
 def alone(folder, recipe, dtype="float64"):
     changes = dict(recipe)
     base = dmac.recipes.get_recipe(changes.pop("base"))
-    model = dmac.DMAC(3, dataclasses.replace(base, **changes), 0, "cpu", dtype)
+    model = dmac.DMAC(3, change(base, **changes), 0, "cpu", dtype)
     return model.fit([open_view(folder / f"{a}.npy") for a in range(2)])
 
 
@@ -90,6 +93,7 @@ RECIPES = {
         base="revised",
         epochs=3,
         perturbation=True,
+        sigma="spread",
         al_weight=0.1,
         al_form="balanced",
         cm_weight=0.1,
@@ -276,7 +280,7 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
 
 def test_refinement_in_shards_is_refused(open_group, folder):
     open_group("gloo")
-    recipe = dataclasses.replace(
+    recipe = spectral_ideas.idea_of(
         dmac.recipes.CLOSED_FORM, anchor_sets=2, refinement="prediction", refinement_steps=1
     )
     model = dmac.DMAC(3, recipe, 0, "cpu")

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shards:
-    """Which samples this process holds: ``rows`` of n, the same split in every process."""
+    """Which samples this process holds: ``rows`` of n, the same split in every process.
+
+    Parameters
+    ----------
+    n_samples, rank, n_processes : int
+        n, of all processes together; the number of this process, from 0; and how many there are.
+    """
 
     n_samples: int
     rank: int

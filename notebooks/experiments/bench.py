@@ -160,7 +160,7 @@ def _dense_epochs(network, views, m, recipe, generator, epochs):
         zs, z = network.embed(views)
         u_hat = kmeans_anchors(z, m, generator)
         noise = torch.randn(u_hat.shape, generator=generator)
-        u = network.anchors(u_hat, noise, z, normalize=recipe.normalize_anchors)
+        u = network.anchors(u_hat, noise, normalize=recipe.normalize_anchors)
         loss = reference.joint_loss(
             zs,
             z,

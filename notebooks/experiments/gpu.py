@@ -358,18 +358,18 @@ def deadlines(budgets, total):
     return ends
 
 
-def attempt(child, seconds, function, *arguments, **options):
+def attempt(child, limit, function, *arguments, **options):
     """What a function finds, or what is known of it and why no more: ``missing``.
 
     ``failed`` is True where that was neither the time nor the memory.
     """
-    if seconds <= 0:
+    if limit <= 0:
         return {"missing": "not reached: the part's time was up"}
     try:
-        return child.call(function, *arguments, limit=seconds, **options)
+        return child.call(function, *arguments, limit=limit, **options)
     except TimeoutError:
         return child.said | {
-            "missing": f"stopped after {seconds:.0f} s, when the part's time was up"
+            "missing": f"stopped after {limit:.0f} s, when the part's time was up"
         }
     except MemoryError:
         return {"missing": "it does not fit the memory"}

@@ -293,7 +293,7 @@ def format_choices(changes):
     """
     rows = {}
     for name, fields in changes.items():
-        before = [getattr(EARLY, field) for field in fields]
+        before = [getattr(EARLY, field, "entropy") for field in fields]  # al_form is an idea's
         columns = {"field": fields, "RELEASED": before, "here": fields.values()}
         rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

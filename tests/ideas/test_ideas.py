@@ -79,12 +79,28 @@ def test_refused_votes_take_the_trained_embedding_with_them(small_views):
     np.testing.assert_array_equal(one.embedding_, other.embedding_)
 
 
-def test_noise_has_the_size_of_the_cells():
-    x = torch.tensor([[0.0, 0], [2, 0], [10, 4], [10, -4]])
-    u = torch.tensor([[1.0, 0], [10, 0]])
-    found = network_ideas.SpreadPerturbation(0.5)(u, torch.ones(2, 2), x)
-    spread = torch.tensor([(1 / 2) ** 0.5, (16 / 2) ** 0.5])  # of a feature, two features
-    torch.testing.assert_close(found, u + 0.5 * spread[:, None])
+def test_noise_has_the_size_of_the_anchors_cell():
+    x = torch.tensor([[0.0, 0], [2, 0], [10, 0], [10, 4]], dtype=torch.float64)
+    u_hat = torch.tensor([[1.0, 0], [10, 2], [100, 100]], dtype=torch.float64)
+    noise = torch.tensor([[1.0, -1], [1, 2], [1, 1]], dtype=torch.float64)
+    module = network_ideas.SpreadPerturbation(0.5).double()
+    u = module(u_hat, noise, x)
+    # Squared distances 1, 1 and 4, 4 over two features; the third anchor has no samples.
+    spread = torch.tensor([0.5, 2, 0], dtype=torch.float64).sqrt()
+    torch.testing.assert_close(u, u_hat + 0.5 * spread[:, None] * noise, rtol=1e-6, atol=1e-9)
+    (gradient,) = torch.autograd.grad(u.sum(), module.log_scale)
+    torch.testing.assert_close(gradient, (u - u_hat).sum())
+
+
+def test_noise_is_learned_only_through_the_graph(small_views):
+    ends = {}
+    for detach in (True, False):
+        idea = network_ideas.idea_of(
+            REVISED, epochs=3, perturbation=True, sigma="spread", detach_graph=detach
+        )
+        model = dmac.DMAC(3, idea, random_state=0, device="cpu").fit(small_views[0])
+        ends[detach] = float(model.network_.perturbation.log_scale.detach().exp())
+    assert ends[True] == pytest.approx(0.5) and abs(ends[False] - 0.5) > 1e-3
 
 
 def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
