@@ -1,17 +1,15 @@
 """Published numbers of the other systems beside ours and the best of a grid, for page 01.
 
-What a fit of each takes, and what was tried where a published number is missed, are here too; the
-runs are read by :mod:`experiments.field_runs`. Functions that format return text; the others
-return numbers, in %.
+What was tried where a published number is missed is here too; the runs are read by
+:mod:`experiments.field_runs`. Functions that format return text; the others return numbers, in %.
 """
 
 import numpy as np
 import pandas as pd
 
-from dmac import peers
 from experiments import paper
 from experiments.compare import NOTHING
-from experiments.tables import format_cell, format_number, format_spread, mark_best
+from experiments.tables import format_cell, format_spread, mark_best
 
 
 def beside_published(runs, grids, metric="acc"):
@@ -221,45 +219,3 @@ def _join_schedules(whole, short, metric):
     scores = pd.concat(both, axis=1, join="inner", keys=["a tenth", "all"])
     scores["change"] = scores["all"] - scores["a tenth"]
     return scores
-
-
-def estimate_memory(sizes, n_features, n_clusters=10):
-    """What a fit of each of the nine systems will take, in GiB.
-
-    Parameters
-    ----------
-    sizes : iterable of int
-        Numbers of samples.
-    n_features : list of int
-        Of each view.
-    n_clusters : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system, one column per size.
-    """
-    return pd.DataFrame(
-        {
-            n: {
-                name: system(n_clusters).memory(n, n_features) / 2**30
-                for name, system in peers.ALL.items()
-            }
-            for n in sizes
-        }
-    )
-
-
-def format_memory(memory):
-    """The table of `estimate_memory` as text: three digits above 1 GiB, else two decimals.
-
-    Parameters
-    ----------
-    memory : pandas.DataFrame
-
-    Returns
-    -------
-    pandas.DataFrame of str
-    """
-    shown = memory.rename(columns="n = {:,}".format)
-    return shown.map(lambda x: format_number(x, 3) if x > 1 else f"{x:.2f}")

@@ -1,10 +1,8 @@
 """Published numbers beside ours and the best of a grid."""
 
 import numpy as np
-import pandas as pd
 from toy_frames import bold, frame, several
 
-from dmac import peers
 from experiments import field_tables, paper
 
 
@@ -79,14 +77,6 @@ def test_the_other_nine_tenths_are_worth_the_change_at_equal_seeds():
     by_nmi = field_tables.format_schedules(whole, short, "nmi")
     assert by_nmi.iloc[0]["a tenth"] == "41.0 ± 1.4"
     assert field_tables.format_schedules(whole.iloc[:0], short).empty
-
-
-def test_memory_is_what_a_system_says_of_itself():
-    memory = field_tables.estimate_memory([100, 1000], [64] * 3)
-    assert list(memory.index) == list(peers.ALL) and list(memory) == [100, 1000]
-    assert memory.loc["GMC", 1000] == peers.GMC(10).memory(1000, [64] * 3) / 2**30
-    text = field_tables.format_memory(pd.DataFrame({1000: {"x": 0.123, "y": 1234.5}}))
-    assert text["n = 1,000"].tolist() == ["0.12", "1230"]
 
 
 def test_other_systems_stand_beside_the_paper():
