@@ -368,9 +368,7 @@ def attempt(child, limit, function, *arguments, **options):
     try:
         return child.call(function, *arguments, limit=limit, **options)
     except TimeoutError:
-        return child.said | {
-            "missing": f"stopped after {limit:.0f} s, when the part's time was up"
-        }
+        return child.said | {"missing": f"stopped after {limit:.0f} s, when the part's time was up"}
     except MemoryError:
         return {"missing": "it does not fit the memory"}
     except RuntimeError as error:
