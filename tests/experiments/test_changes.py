@@ -1,11 +1,10 @@
 """What RELEASED is changed to: every change is one that a recipe can have, and no other field."""
 
-import dataclasses
-
 import pytest
 
 from dmac.recipes import RELEASED
 from experiments import changes
+from experiments.ideas.network_ideas import change
 from experiments.run import EARLY, settings_of
 
 FIELDS = changes.ABLATION | changes.TRIALS | changes.PAIRED_TRIALS | changes.LONG_TRIALS
@@ -16,8 +15,9 @@ FIELDS |= changes.WEIGHTED_TRIALS | changes.BEYOND
 def test_a_change_sets_its_fields_and_leaves_the_others(name):
     # Without the schedule of k, which would override a k.
     (method, settings), before = changes.vary(FIELDS)[name], settings_of(EARLY)
+    before |= {"kind": settings["kind"], "al_form": "entropy"}
     moved = {key: value for key, value in settings.items() if before[key] != value}
-    expected = settings_of(dataclasses.replace(EARLY, **FIELDS[name]))
+    expected = settings_of(change(EARLY, **FIELDS[name]))
     assert method == "DMAC" and settings == expected
     # A change may also restate what is so already, as a trial at the recipe's own rate does.
     assert set(moved) <= set(FIELDS[name]), moved
