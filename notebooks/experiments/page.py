@@ -172,7 +172,7 @@ class Page:
     def _bound(self, method, settings):
         if method != "DMAC":
             return settings
-        bounds = {name: bound for name, bound in self._bounds.items() if bound is not None}
+        bounds = {k: b for k, b in self._bounds.items() if b is not None and k in settings}
         return settings | {name: min(settings[name], bound) for name, bound in bounds.items()}
 
     def _make(self, variants, file, datasets, seeds, keep):
