@@ -118,7 +118,7 @@ def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp
     path, busy = tmp_path / "parts.json", bench.busy_seconds
     monkeypatch.setattr(bench, "block_seconds", toy_jobs.seconds)
     monkeypatch.setattr(bench, "search_seconds", toy_jobs.seconds)
-    monkeypatch.setattr(bench, "busy_seconds", lambda threads: busy(200, 1, threads))
+    monkeypatch.setattr(bench, "busy_seconds", lambda threads: busy(200, 3, threads))
     bench.measure_parts(path, [("mfeat", None, 2), ("growth", 1000, 2)], 1)
     stored = json.loads(path.read_text())
     assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
