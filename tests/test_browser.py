@@ -5,7 +5,9 @@ tests/test_book.py finds nothing in a sound book. Here each of its checks is see
 
 import importlib.resources
 import io
+import json
 import shutil
+from pathlib import Path
 
 import chromium
 import matplotlib.pyplot as plt
@@ -14,8 +16,6 @@ import pytest
 from browser import dead_links, faint, look, wide_tables
 from print_book import page_numbers, print_book
 from pypdf import PdfReader
-
-from experiments.geometry import frame_slider
 
 DEFECTS = {
     r'<p>where <span class="math">x is</span> small</p>': "formula not typeset: x is",
@@ -131,9 +131,12 @@ def test_wide_table_is_reported(site, browser):
     assert found[0].startswith("at 1000 px, 60")
 
 
-def test_slider_moves_from_frame_to_frame(site, browser):
+def test_slider_of_chapter_9_moves_from_frame_to_frame(site, browser):
+    chapter = Path(__file__).parent.parent / "book" / "09_collapse.ipynb"
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    exec("".join(next(x["source"] for x in cells if x["id"] == "slider")), names := {})
     frames = {f"epoch {i}": dot_of(size) for i, size in enumerate((4, 8, 12))}
-    site("a.html", "<h1>A page</h1>" + frame_slider(frames, "A dot."))
+    site("a.html", "<h1>A page</h1>" + names["frame_slider"](frames, "A dot."))
     with chromium.served(site.folder) as root:
         page = browser.new_page()
         assert look(page, root, "a.html").problems == []

@@ -11,7 +11,7 @@ BOOK = Path(__file__).parent.parent / "book"
 DERIVING = [
     path
     for path in sorted(BOOK.glob("[0-9]*.ipynb"))
-    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 12 13".split()}
+    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 10 12 13".split()}
 ]
 
 

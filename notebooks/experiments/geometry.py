@@ -3,9 +3,6 @@
 Reads arrays of runs (:meth:`experiments.page.Page.arrays`) and frames of runs.
 """
 
-import base64
-import html
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -35,48 +32,6 @@ def similarity(anchors, classes):
         unit = u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
         cosines.append(unit @ unit.T)
     return *cosines, np.asarray(classes)[order]
-
-
-_MOVE = """
-const figure = this.closest('figure'), images = [...figure.querySelectorAll('img')];
-images.forEach((image, i) => { image.style.display = i == this.value ? 'block' : 'none'; });
-figure.querySelector('output').value = images[this.value].title;
-this.ariaValueText = images[this.value].title;
-""".replace("\n", " ").strip()
-
-
-def frame_slider(frames, alt, width=640):
-    """A figure with a slider over pictures drawn beforehand, as HTML that needs nothing else.
-
-    Parameters
-    ----------
-    frames : dict of str to bytes
-        PNG files by the text that stands beside the slider; the first one is shown.
-    alt : str
-        What all pictures show; a picture's own text is added.
-    width : int
-        At which they are shown, in pixels, where there is room.
-
-    Returns
-    -------
-    str
-    """
-    images = []
-    for i, (title, png) in enumerate(frames.items()):
-        source = "data:image/png;base64," + base64.b64encode(png).decode()
-        text = html.escape(f"{alt} Shown: {title}.")
-        images.append(
-            f'<img src="{source}" alt="{text}" title="{html.escape(title)}" '
-            f'style="width: {width}px; max-width: 100%; display: {"none" if i else "block"}">'
-        )
-    first = html.escape(next(iter(frames)))
-    return (
-        f'<figure style="margin: 0">{"".join(images)}'
-        '<label style="display: flex; gap: 1rem; align-items: center">'
-        f'<input type="range" min="0" max="{len(frames) - 1}" value="0" autocomplete="off" '
-        f'style="flex: 1; max-width: 24rem" aria-label="frame" oninput="{html.escape(_MOVE)}">'
-        f"<output>{first}</output></label></figure>"
-    )
 
 
 def measure_anchors(arrays):
