@@ -27,7 +27,6 @@ import dataclasses, json, sys, time
 import numpy as np, scipy.sparse, torch, torch.distributed as dist
 import dmac
 from dmac.distributed import fit_sharded, open_view
-from experiments.ideas import spectral_ideas
 from experiments.ideas.network_ideas import change
 folder, recipe, dtype, pause = sys.argv[1:5]
 torch.set_num_threads(1)
@@ -35,7 +34,7 @@ dist.init_process_group("gloo")
 changes = json.loads(recipe)
 base = dmac.recipes.get_recipe(changes.pop("base"))
 seed = changes.pop("seed", 0)
-model = dmac.DMAC(3, dataclasses.replace(base, **changes), seed, "cpu", dtype)
+model = dmac.DMAC(3, change(base, **changes), seed, "cpu", dtype)
 def callback(record, embed):
     if dist.get_rank() == 0:
         print("epoch", record.epoch, flush=True)
