@@ -28,15 +28,15 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 from experiments import compare as comparisons
 from experiments import plan
 from experiments import records as experiments
-from experiments.run import Spec, make_run
+from experiments.run import Spec, complete_settings, make_run
 
 OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
 
 
 def repeat(record, **options):
     """The largest difference of ACC and NMI in points, between a stored run and its repetition."""
-    names = ("dataset", "method", "settings", "seed")
-    spec = Spec(*(record[name] for name in names), file="repeated")
+    settings = complete_settings(record["method"], record["settings"])
+    spec = Spec(record["dataset"], record["method"], settings, record["seed"], file="repeated")
     data_hash = spec.identity(**options)["data"]
     if data_hash != record["data"]:
         raise ValueError(OTHER_DATA.format(record["dataset"], data_hash))

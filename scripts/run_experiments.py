@@ -83,7 +83,7 @@ def estimate(specs, paid):
             other = spec.method in PEERS or spec.method in LIBRARIES
             total += estimate_other(spec) if other else 2
             continue
-        if spec.settings["solver"] == "spectral":
+        if "epochs" not in spec.settings:  # nothing is trained
             total += 4 + 25 * spec.keep
             continue
         before, main = SECONDS.get(spec.dataset, (0.5, 1.0))
