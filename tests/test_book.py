@@ -68,16 +68,6 @@ def test_start_page_opens_with_figures(browser, book):
     assert len(shown) >= 2 and min(shown) > 350
 
 
-def test_reference_of_the_module_is_short(browser, book):
-    page = browser.new_page()
-    chromium.resize(page, 1300)
-    heights = {}
-    for name in [name for name in PAGES if name.startswith("book/api")]:
-        chromium.visit(page, book + name)
-        heights[name] = page.evaluate("document.documentElement.scrollHeight")
-    assert len(heights) == 2 and max(heights.values()) < 20_000, heights
-
-
 def test_link_into_a_fold_opens_it(browser, book):
     page, name = browser.new_page(), "dmac.embedding.ViewEncoder"
     chromium.visit(page, f"{book}book/api_components.html#{name}")
@@ -219,5 +209,5 @@ def test_pdf_shows_what_the_screen_folds(pdf):
     exercises = next(page for title, page in places(pdf) if title.endswith("Exercises"))
     pages = [*pdf.pages[start : start + 4], *pdf.pages[exercises : exercises + 3]]
     text = plain(" ".join(page.extract_text() for page in pages))
-    assert "plot_numerals(" in text and "Show the code" not in text
+    assert "ax.imshow(mosaic" in text and "Show the code" not in text
     assert "Solution to Exercise" in text and "Click to show" not in text
