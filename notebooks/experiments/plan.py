@@ -5,6 +5,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 from experiments import changes, field, generalise, paper, switches
+from experiments.ideas.network_ideas import change
 from experiments.libraries import ESTIMATORS, library_settings
 from experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
 
@@ -27,6 +28,11 @@ RECIPES = {
 #: RELEASED with the authors' schedule of k, of which fewer seeds are stored.
 SCHEDULE = {"k as the authors change it": ("DMAC", settings_of(RELEASED))}
 SCHEDULE_SEEDS = 2
+#: RELEASED and its ablation as the module ships it, with that schedule.
+SHIPPED = {
+    "RELEASED": ("DMAC", settings_of(RELEASED)),
+    **{n: ("DMAC", settings_of(change(RELEASED, **f))) for n, f in changes.ABLATION.items()},
+}
 
 #: Table 2. A variant is a name, under which tables show it, and what is run: method and settings.
 COMPARISON = {
@@ -222,6 +228,11 @@ def full(datasets=None):
         "long": variants(changes.LONG_TRIALS, [d for d in gap if d == "PIE"], ten, "trials"),
         "own pre-training": variants(own, text, three, "beyond"),
         "schedule": specs(SCHEDULE, chosen, range(1, SCHEDULE_SEEDS + 1), "schedule"),
+        "shipped": [
+            spec
+            for datasets in (quick, others, text)
+            for spec in specs(SHIPPED, datasets, ten, "shipped", keep=True)
+        ],
     }
     for group, asked in (switches.GROUPS | generalise.GROUPS).items():
         wanted = [d for d in asked["datasets"] if datasets is None or d in datasets]
