@@ -196,7 +196,7 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(module_views):
     views, _ = module_views
     tables = {name: anndata.AnnData(x) for name, x in zip("abc", views)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of mudata itself
+        warnings.simplefilter("ignore")  # of mudata itself
         both = mudata.MuData(tables)
     model = dmac.DMAC(3, random_state=0)
     with pytest.raises(ValueError, match=r"view 2 is .* class AnnData: .* adata.X or adata.to_df"):
