@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         readers as readers,
         registry as registry,
         safe_files as safe_files,
+        sample_names as sample_names,
         whitening as whitening,
     )
 else:
