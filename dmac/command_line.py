@@ -57,7 +57,7 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--transposed/--not-transposed",
             default=None,
-            help="Samples are columns, or rows, in a .mat or .npz file that leaves it open.",
+            help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
         ),
         click.option(
             "--labels-key", help="The variable, file or column that has the known classes."

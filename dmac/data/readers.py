@@ -106,7 +106,9 @@ def read_views(
         The variable of the known classes, a column of ``obs`` in single-cell files, or among files
         of one view each the name of a file or of a column in one; False: none.
     transposed : bool, optional
-        For ``.mat`` and ``.npz`` files: see :func:`dmac.data.matfiles.read_mat`.
+        True if samples are columns, False if they are rows. By default they are rows, but in a
+        ``.mat`` file what its sizes say (:func:`dmac.data.matfiles.read_mat`). A table of an HDF5
+        file has to be in memory to be turned; single-cell files are never turned.
 
     Returns
     -------
@@ -140,6 +142,7 @@ def read_views(
     if not others:
         raise ValueError(f"there are no views beside {', '.join(told.values())}")
     parts = [_read(file, views_key, labels_key, transposed) for file in others]
+    _check_sizes(others, parts)
     samples = _one_order(others, parts)
     labels, source = _known_classes(known, samples), known.source
     for part in parts:
@@ -267,14 +270,17 @@ def _read(
         )
         return NamedViews([f"{file.stem} {a}" for a in range(1, len(views) + 1)], views, labels)
     if ending in (".csv", ".tsv"):
-        table = read_table(file)
+        table = read_table(file, transposed=bool(transposed))
         x = table.numbers()
         _warn_of_classes(file, table.headers, x)
         return NamedViews([file.stem], [x], None, table.samples)
     if ending == ".npy":
-        return NamedViews([file.stem], [_read_npy(file)])
+        x = _read_npy(file)
+        return NamedViews([file.stem], [x.T if transposed else x])
     if ending in (".h5", ".hdf5"):
-        return _read_hdf5(file, views_key, labels_key)
+        return _read_hdf5(file, views_key, labels_key, bool(transposed))
+    if transposed:
+        raise ValueError(f"{file}: rows are the samples by its format; transposed= is not for it")
     return _read_cells(file, views_key, labels_key)
 
 
@@ -287,6 +293,18 @@ def _warn_of_classes(file: Path, headers: list[str] | None, x: Array) -> None:
                 "like any other; take it out if it has them",
                 stacklevel=4,
             )
+
+
+def _check_sizes(files: list[Path], parts: list[NamedViews]) -> None:
+    """Refuse tables without names that have as many columns as each other, but not rows."""
+    shapes = [x.shape for part in parts for x in part.views if part.samples is None]
+    rows, columns = {shape[:1] for shape in shapes}, {shape[1:] for shape in shapes}
+    if len(rows) > 1 and len(columns) == 1 and len(shapes[0]) == 2:
+        sizes = ", ".join(f"{n} x {d}" for n, d in shapes)
+        raise ValueError(
+            f"views of {sizes}, from {files[0]} on: row i must be the same sample in every view; "
+            "if the columns are the samples, pass transposed=True"
+        )
 
 
 def _one_order(files: list[Path], parts: list[NamedViews]) -> list[str] | None:
@@ -314,7 +332,10 @@ def _read_npy(file: Path) -> np.memmap[Any, Any]:
 
 
 def _read_hdf5(
-    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
+    path: Path,
+    views_key: Sequence[str] | None,
+    labels_key: str | Literal[False] | None,
+    transposed: bool,
 ) -> NamedViews:
     file, found = open_hdf5(path), {}
     file.visititems(lambda name, item: found.update({name: item}))
@@ -345,7 +366,7 @@ def _read_hdf5(
         raise ValueError(f"{path}: {error}. The file has {listed}") from error
     return NamedViews(
         names,
-        [views[name] for name in names],
+        [views[name][()].T if transposed else views[name] for name in names],
         labels,
         known=known.source,
         left_out={name: why for name, why in known.left_out.items() if name in views},

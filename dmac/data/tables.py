@@ -25,6 +25,12 @@ _SAMPLES = re.compile(
     r"|(sample|patient|subject|cell|case|row|item)[ _.-]*(ids?|names?|barcodes?|index)",
     re.IGNORECASE,
 )
+# The same above the names of features, where the samples are columns.
+_FEATURES = re.compile(
+    rf"{_SAMPLES.pattern}|(gene|feature|probe|protein|marker|variable|symbol|peak)s?"
+    "([ _.-]*(ids?|names?|symbols?))?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +46,18 @@ class Table:
         Their names.
     headers : list of d str, or None
         Names of the columns.
-    lines : list of n int
-        Where the samples are in the file, counted from 1.
+    places : two lists of int
+        Where rows and columns of cells are in the file, counted from 1.
+    transposed : bool
+        Whether the samples are columns of the file.
     """
 
     file: Path
     cells: list[list[str]]
     samples: list[str] | None
     headers: list[str] | None
-    lines: list[int]
+    places: tuple[list[int], list[int]]
+    transposed: bool = False
 
     def columns(self) -> list[Array]:
         """The columns: floats where all cells are numbers, or strings."""
@@ -70,10 +79,12 @@ class Table:
         return x
 
     def _where(self, i: int, j: int) -> str:
-        return f"{self.file}, line {self.lines[i]}, column {j + 1 + (self.samples is not None)}"
+        place = self.places[0][i], self.places[1][j]
+        line, column = place[::-1] if self.transposed else place
+        return f"{self.file}, line {line}, column {column}"
 
 
-def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
+def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[str] | None]:
     """One view from a table of text: one row per sample, one column per feature.
 
     A first line is a header if it has a cell that is no number, beyond its first. A first column
@@ -84,6 +95,8 @@ def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
     Parameters
     ----------
     file : path
+    transposed : bool
+        One column per sample and one row per feature; lines and columns change their parts.
 
     Returns
     -------
@@ -95,19 +108,22 @@ def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
     ValueError
         If rows differ in length or a cell is no number; the message has the line and the column.
     """
-    table = read_table(file)
+    table = read_table(file, transposed=transposed)
     return table.numbers(), table.samples
 
 
-def read_table(file: PathLike, *, classes: bool = False) -> Table:
+def read_table(file: PathLike, *, transposed: bool = False, classes: bool = False) -> Table:
     """Cut a table of text into names and cells, by the rules of :func:`read_csv`.
 
     Parameters
     ----------
     file : path
+    transposed : bool
+        Whether the samples are columns.
     classes : bool
         Whether it has words as values. A first line is then a header if it says so, if numbers are
-        below its last cell, or if every value of the last column repeats but the first.
+        below its last cell, or if every value of the last column repeats but the first. A table of
+        one or two long lines is read with its samples as columns.
 
     Returns
     -------
@@ -119,36 +135,34 @@ def read_table(file: PathLike, *, classes: bool = False) -> Table:
         If it is no table of text, or has no samples or columns, or rows of different lengths.
     """
     file = Path(file)
-    rows = _rows(file)
-    first = rows[0][1]
-    named = _SAMPLES.fullmatch(first[0]) is not None
-    header = (_has_header_of_classes if classes else _has_header)([row for _, row in rows], named)
-    headers = first if header else None
-    rows = rows[1:] if header else rows
-    if not rows:
+    lines, rows = _rows(file)
+    places = lines, list(range(1, len(rows[0]) + 1))
+    if classes:
+        transposed = len(rows) <= 2 < len(rows[0])
+    if transposed:
+        rows, places = [list(column) for column in zip(*rows)], places[::-1]
+    first = rows[0]
+    named = (_FEATURES if transposed else _SAMPLES).fullmatch(first[0]) is not None
+    header = (_has_header_of_classes if classes else _has_header)(rows, named)
+    top = int(header)
+    if len(rows) == top:
         raise ValueError(f"{file} has a header and no samples")
-    names, width = [row[0] for _, row in rows], len(rows[0][1])
+    names, width = [row[0] for row in rows[top:]], len(first)
     words = all(name != "" and _number(name) is None for name in names)
     if classes:  # words may be classes as well, but not if they are all there is
         named = width > 1 and ((header and named) or (words and len(set(names)) == len(names)))
     else:
         named |= words
-    if headers and len(headers) == width - 1:  # as R writes it: nothing stands above the names
-        named, headers = True, ["", *headers]
-    skip = int(named)
-    if width == skip:
-        raise ValueError(f"{file} has no column of numbers")
-    for line, row in rows:
-        if len(row) != width:
-            raise ValueError(
-                f"{file}, line {line} has {len(row)} cells, the lines before it have {width}"
-            )
+    left = int(named)
+    if width == left:
+        raise ValueError(f"{file} has no {'row' if transposed else 'column'} of numbers")
     return Table(
         file,
-        [row[skip:] for _, row in rows],
+        [row[left:] for row in rows[top:]],
         names if named else None,
-        headers[skip:] if headers else None,
-        [line for line, _ in rows],
+        first[left:] if header else None,
+        (places[0][top:], places[1][left:]),
+        transposed,
     )
 
 
@@ -168,8 +182,8 @@ def _has_header_of_classes(rows: list[list[str]], named: bool) -> bool:
     return counts.pop(last[0]) == 1 and len(counts) > 1 and min(counts.values()) > 1
 
 
-def _rows(file: Path) -> list[tuple[int, list[str]]]:
-    """The rows of a table of text, each with its line number; empty lines are left out."""
+def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
+    """The rows of a table of text, equally long, with their line numbers; without empty lines."""
     try:
         with open(file, newline="", encoding="utf-8-sig") as lines:
             head = lines.readline()
@@ -185,7 +199,15 @@ def _rows(file: Path) -> list[tuple[int, list[str]]]:
     found = [(line, row) for line, row in found if any(row)]
     if not found:
         raise ValueError(f"{file} is empty")
-    return found
+    numbers, rows = [line for line, _ in found], [row for _, row in found]
+    if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1 and None in map(_number, rows[0]):
+        rows[0].insert(0, "")  # as R writes it: nothing stands above the names
+    for line, row in found:
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{file}, line {line} has {len(row)} cells, the lines before it have {len(rows[0])}"
+            )
+    return numbers, rows
 
 
 def _column(cells: list[str]) -> Array:

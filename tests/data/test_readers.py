@@ -117,6 +117,59 @@ def test_bad_tables_are_refused_with_line_and_column(text, message, tmp_path):
         read_csv(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize(
+    "text, samples",
+    [
+        ("1,3\n2,4\n", None),
+        ("a,1,3\nb,2,4\n", None),
+        ("p,q\n1,3\n2,4\n", ["p", "q"]),
+        ("gene,p,q\na,1,3\nb,2,4\n", ["p", "q"]),
+        ("gene,7,8\na,1,3\nb,2,4\n", ["7", "8"]),
+        (",7,8\n0,1,3\n1,2,4\n", ["7", "8"]),
+        ("p,q\na,1,3\nb,2,4\n", ["p", "q"]),  # as R writes it
+    ],
+)
+def test_samples_are_columns(text, samples, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    x, found = read_csv(tmp_path / "x.csv", transposed=True)
+    assert x.tolist() == [[1, 2], [3, 4]] and found == samples
+
+
+def test_transposed_tables_of_all_kinds(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    for name, x in zip("ab", VIEWS):
+        rows = [f"{name}{j},{','.join(map(str, row))}" for j, row in enumerate(x.T.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+    (tmp_path / "labels.csv").write_text(",".join(map(str, LABELS)))
+    np.save(tmp_path / "c.npy", VIEWS[1].T)
+    found = read_views([tmp_path], transposed=True)
+    assert found.names == ["a", "b", "c"] and found.samples == names
+    np.testing.assert_array_equal(found.labels, LABELS)
+    for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
+        np.testing.assert_array_equal(x, expected)
+    (tmp_path / "labels.csv").write_text(f"id,{','.join(names)}\nk,{','.join(map(str, LABELS))}")
+    np.testing.assert_array_equal(read_views([tmp_path], transposed=True).labels, LABELS)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"], file["y"] = VIEWS[0].T, LABELS
+    found = read_views([tmp_path / "x.h5"], transposed=True)
+    np.testing.assert_array_equal(found.views[0], VIEWS[0])
+    np.testing.assert_array_equal(found.labels, LABELS)
+    (tmp_path / "a.csv").write_text("gene,p,q\nx,1,2\ny,3,no\n")
+    with pytest.raises(ValueError, match="a.csv, line 3, column 3 holds 'no'"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+    (tmp_path / "a.csv").write_text("p,q\n")
+    with pytest.raises(ValueError, match="a.csv has no row of numbers"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+
+
+def test_columns_that_look_like_the_samples_are_told(tmp_path):
+    for a, x in enumerate(VIEWS):
+        np.savetxt(tmp_path / f"{a}.csv", x.T, delimiter=",")
+    with pytest.raises(ValueError, match="3 x 12, 2 x 12.*if the columns are .*transposed=True"):
+        read_views([tmp_path])
+    assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe1,2\n")
     with pytest.raises(ValueError, match="x.csv is not a table of text"):
@@ -323,6 +376,8 @@ def test_views_of_cells(tmp_path):
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
     found = read_views([tmp_path / "cells.h5ad"], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None
+    with pytest.raises(ValueError, match="rows are the samples by its format"):
+        read_views([tmp_path / "cells.h5ad"], transposed=True)
     with pytest.raises(ValueError, match="has no view lost; it has X, "):
         read_views([tmp_path / "cells.h5ad"], views_key=["lost"])
     with pytest.raises(ValueError, match="obs has no column lost"):
