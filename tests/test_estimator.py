@@ -11,6 +11,8 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 import dmac
@@ -469,6 +471,49 @@ def test_a_view_of_one_column_is_clustered_by_its_size():
     np.testing.assert_array_equal(model.predict([x[:, None]]), model.labels_)
 
 
+def on_a_ray():
+    """Classes at (1, 1) and (5, 5), which have one direction."""
+    classes = np.arange(120) % 2
+    x = np.array([[1.0, 1.0], [5.0, 5.0]])[classes]
+    return x + 0.5 * np.random.default_rng(0).normal(size=(120, 2)), classes
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", "revised"])
+def test_a_narrow_view_is_clustered_by_length_too(recipe, tmp_path):
+    recipe = dmac.recipes.get_recipe(recipe)
+    if recipe.name == "revised":
+        recipe = dataclasses.replace(recipe, epochs=20, anchor_sets=4)
+    x, classes = on_a_ray()
+    model = dmac.DMAC(2, recipe, random_state=0).fit([x[:100]])
+    assert dmac.scores(classes[:100], model.labels_)["acc"] == 1
+    np.testing.assert_array_equal(model.predict([x[:100]]), model.labels_)
+    assert dmac.scores(classes[100:], model.predict([x[100:]]))["acc"] == 1
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform([x]), model.transform([x]))
+    np.testing.assert_array_equal(loaded.predict([x]), model.predict([x]))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_blobs_of_few_columns_are_found(d):
+    x, classes = make_blobs(500, d, centers=4, random_state=d)
+    acc = dmac.scores(classes, dmac.DMAC(4, random_state=0).fit_predict([x]))["acc"]
+    by_kmeans = KMeans(4, n_init=5, random_state=0).fit_predict(x)
+    assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
+
+
+def test_a_narrow_view_on_disk_gives_what_memory_gives(tmp_path):
+    x, _ = on_a_ray()
+    np.save(tmp_path / "x.npy", x)
+    for recipe in ("closed_form", QUICK):
+        model = dmac.DMAC(2, recipe, random_state=0).fit(
+            [np.load(tmp_path / "x.npy", mmap_mode="r")]
+        )
+        plain = dmac.DMAC(2, recipe, random_state=0).fit([x])
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
+        np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-4)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
 @pytest.mark.parametrize("name", ["released", "revised"])
 def test_advice_on_sizes_leads_to_a_fit(n, name):
@@ -547,7 +592,8 @@ def test_revised_attributes(revised):
     z = model.embedding_.astype(float)
     np.testing.assert_allclose(z.T @ z / 90, np.eye(3), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, atol=0.2)
-    assert [p.n_features_out_ for p in model.pipelines_] == [6, 5, 6]  # 2 c, if there are as many
+    # 2 c, if there are as many; the view of five columns has one more
+    assert [p.n_features_out_ for p in model.pipelines_] == [6, 6, 6]
     assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
