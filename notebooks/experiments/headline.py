@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from experiments import generalise_tables, paper, plan, records
-from experiments.generalise import CONFIRMED
+from experiments import generalise_tables, paper, records, studies
 from experiments.run import settings_of
+from experiments.studies import CONFIRMED
 
 #: The rows, from above: the method, its text in the figure, its colour.
 ROWS = {
@@ -36,14 +36,14 @@ def headline_scores(runs=None, results=records.RESULTS):
     -------
     pandas.DataFrame
         ACC in %, a row for each of `ROWS` and a column for PIE and each of
-        :data:`experiments.generalise.CONFIRMED`; NaN where the paper has no such data or
+        :data:`experiments.studies.CONFIRMED`; NaN where the paper has no such data or
         nothing is stored.
     """
     runs = generalise_tables.read_runs(results) if runs is None else runs
     columns = ["PIE", *CONFIRMED]
     scores = generalise_tables.beside(runs).xs("acc", axis=1, level=1).T[columns]
-    variants = {"RELEASED": ("DMAC", settings_of(plan.RECIPES["released"]))}
-    stored = [name for name in columns if name in (*plan.MAIN, *plan.OTHERS)]
+    variants = {"RELEASED": ("DMAC", settings_of(studies.RECIPES["released"]))}
+    stored = [name for name in columns if name in (*studies.MAIN, *studies.OTHERS)]
     released = records.read_runs(variants, stored, results=results)
     scores.loc["RELEASED"] = released.groupby("dataset", observed=True).acc.mean()
     scores.loc["paper"] = pd.Series({"PIE": paper.value("PIE", "acc")})
