@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         views as views,
         votes as votes,
     )
+    from dmac.diagnostics import features_that_separate
     from dmac.estimator import DMAC
     from dmac.metrics import scores
     from dmac.model_selection import suggest_n_clusters
@@ -59,6 +60,7 @@ __all__ = [
     "DMAC",
     "MultiViewData",
     "available",
+    "features_that_separate",
     "load",
     "peers",
     "recipes",
@@ -70,6 +72,7 @@ if not TYPE_CHECKING:  # or every name that is spelt wrongly would be one
         __name__,
         {
             "DMAC": "dmac.estimator",
+            "features_that_separate": "dmac.diagnostics",
             "scores": "dmac.metrics",
             "suggest_n_clusters": "dmac.model_selection",
             **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),
