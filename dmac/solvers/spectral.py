@@ -317,6 +317,7 @@ def warn_of_one_view(support: Array) -> None:
         warnings.warn(
             f"view {first + 1} decides alone: its own graph supports the clusters by "
             f"{support[first]:.2f}, that of no other view by more than "
-            f"{max(support[second], 0):.2f} (0 is chance). Fit without it, and compare; leave it out if it says where samples come from",
+            f"{max(support[second], 0):.2f} (0 is chance). Fit without it, and compare; "
+            "leave it out if it says where samples come from",
             stacklevel=4,
         )
