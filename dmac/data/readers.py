@@ -6,9 +6,7 @@ never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 
 from __future__ import annotations
 
-import re
 import warnings
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +25,8 @@ from dmac.data.known_classes import (
     named_like_classes,
     no_view,
 )
-from dmac.data.matfiles import read_mat
+from dmac.data.matfiles import read_variables
+from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import open_hdf5
 from dmac.data.tables import read_table
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
-    from dmac._types import Array, Integers, Matrix, PathLike
+    from dmac._types import Array, Integers, PathLike
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -50,38 +49,6 @@ ENDINGS = {
     ".h5mu": "MuData: one view per modality, of the cells that all have",
 }
 _IN_FOLDERS = (".csv", ".tsv", ".npy")
-
-
-@dataclass(frozen=True, eq=False)
-class NamedViews:
-    """What was read.
-
-    Attributes
-    ----------
-    names : list of v str
-        What the views are called in their file, or their files.
-    views : list of v matrices of shape (n, d_a)
-        As :meth:`dmac.DMAC.fit` takes them; those of ``.npy`` and HDF5 files are still on disk.
-    labels : numpy.ndarray of shape (n,), int64, or None
-        Known classes, from 0.
-    samples : list of n str, or None
-        Names of the samples, where the files have them.
-    sources : list of v str
-        The files of the views.
-    known : str or None
-        The file or variable of the known classes.
-    left_out : dict of str to str
-        Files and variables that are neither, since their names are those of known classes; with the
-        reason.
-    """
-
-    names: list[str]
-    views: list[Matrix]
-    labels: Integers | None = None
-    samples: list[str] | None = None
-    sources: list[str] = field(default_factory=list)
-    known: str | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def read_views(
@@ -142,7 +109,8 @@ def read_views(
     if not others:
         raise ValueError(f"there are no views beside {', '.join(told.values())}")
     parts = [_read(file, views_key, labels_key, transposed) for file in others]
-    _check_sizes(others, parts)
+    if not transposed:
+        _check_sizes(others, parts)
     samples = _one_order(others, parts)
     labels, source = _known_classes(known, samples), known.source
     for part in parts:
@@ -248,12 +216,6 @@ def _files(path: Path) -> list[Path]:
     return sorted(found, key=lambda file: natural(file.name))
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts names with numbers in them: view2 before view10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
-
-
 def _read(
     file: Path,
     views_key: Sequence[str] | None,
@@ -262,13 +224,7 @@ def _read(
 ) -> NamedViews:
     ending = file.suffix.lower()
     if ending in (".mat", ".npz"):
-        views, labels = read_mat(
-            file,
-            views_key=list(views_key) if views_key else None,
-            labels_key=labels_key,
-            transposed=transposed,
-        )
-        return NamedViews([f"{file.stem} {a}" for a in range(1, len(views) + 1)], views, labels)
+        return read_variables(file, views_key, labels_key, transposed)
     if ending in (".csv", ".tsv"):
         table = read_table(file, transposed=bool(transposed))
         x = table.numbers()
@@ -346,7 +302,9 @@ def _read_hdf5(
         if missing:
             raise ValueError(f"no table of numbers {', '.join(missing)}")
         if labels_key and labels_key not in tables:
-            raise ValueError(f"labels_key={labels_key!r}: there is no such data set")
+            raise ValueError(
+                f"labels_key={labels_key!r}: there is no such data set; labels_key=False reads none"
+            )
         suspects = {}
         for name, x in tables.items():
             if name == labels_key or (

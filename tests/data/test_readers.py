@@ -8,7 +8,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.readers import ENDINGS, natural, read_views
+from dmac.data.named_views import natural
+from dmac.data.readers import ENDINGS, read_views
 from dmac.data.tables import read_csv
 
 RNG = np.random.default_rng(0)
@@ -51,7 +52,12 @@ def write_h5(folder):
     return [folder / "all.h5"]
 
 
-WRITERS = [write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
+def write_named_npz(folder):
+    np.savez(folder / "all.npz", a10=VIEWS[1], a9=VIEWS[0], target=LABELS, about="text")
+    return [folder / "all.npz"]
+
+
+WRITERS = [write_named_npz, write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -64,6 +70,17 @@ def test_the_same_views_from_every_kind_of_file(write, tmp_path):
     np.testing.assert_array_equal(found.labels, LABELS)
     assert found.samples is None
     assert read_views(paths, labels_key=False).labels is None
+
+
+def test_views_are_called_as_their_file_calls_them(tmp_path):
+    assert read_views(write_mat(tmp_path)).names == ["X1", "X2"]
+    found = read_views(write_named_npz(tmp_path))
+    assert found.names == ["a9", "a10"] and found.known == "target"
+    cell = np.empty((1, 2), object)
+    cell[0, :] = VIEWS
+    scipy.io.savemat(tmp_path / "cell.mat", {"X": cell, "Y": LABELS})
+    assert read_views([tmp_path / "cell.mat"]).names == ["X 1", "X 2"]
+    assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
