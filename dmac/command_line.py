@@ -41,8 +41,8 @@ _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
 DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
 
-Row i must be the same sample in every view. In a folder, a file called labels holds known classes:
-they are never used for clustering, only to score it.
+Row i must be the same sample in every view. A file called labels, class, subtype or the like holds
+known classes: they are never used for clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
@@ -57,10 +57,14 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--transposed/--not-transposed",
             default=None,
-            help="Samples are columns, or rows, in a .mat or .npz file that leaves it open.",
+            help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
         ),
-        click.option("--labels-key", help="The variable of the known classes, in a file of many."),
-        click.option("--views-key", multiple=True, help="A variable that is a view; repeatable."),
+        click.option(
+            "--labels-key", help="The variable, file or column that has the known classes."
+        ),
+        click.option(
+            "--views-key", multiple=True, help="A variable or file that is a view; repeatable."
+        ),
     ):
         command = option(command)
     return command
@@ -174,12 +178,23 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
         return
-    found = _read(data, reading)
+    _read(data, reading)
+
+
+def _say(found: NamedViews) -> None:
+    """Say which file became which view, which the classes, and which was left out."""
     click.echo(f"{found.views[0].shape[0]} samples, {len(found.views)} views")
-    for a, (name, x) in enumerate(zip(found.names, found.views), 1):
-        click.echo(f"  view {a}: {x.shape[1]} columns ({name})")
+    several = len(set(found.sources)) > 1
+    for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
+        told = f"{name}, from {file}" if several else name
+        click.echo(f"  view {a}: {x.shape[1]} columns ({told})")
     if found.labels is not None:
-        click.echo(f"{found.labels.max() + 1} known classes (never used for clustering)")
+        number = found.labels.max() + 1
+        click.echo(f"{number} known classes in {found.known} (never used for clustering)")
+    for name, reason in found.left_out.items():
+        click.echo(f"left out: {name}, since {reason}")
+    if any("name is that" in reason for reason in found.left_out.values()):
+        click.echo("to take one as a view, name every view with --views-key")
 
 
 def _is_model(path: str) -> bool:
@@ -209,7 +224,10 @@ def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
     views = check_views(found.views, streamed=True)
     n = views[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
-        raise ValueError(f"there are {len(found.labels)} known classes for {n} samples")
+        raise ValueError(
+            f"there are {len(found.labels)} known classes for {n} samples, in {found.known}"
+        )
+    _say(found)
     return found
 
 

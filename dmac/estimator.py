@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -29,6 +30,7 @@ from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
 from dmac.data.feature_names import check_feature_names, feature_names
+from dmac.data.sample_names import first_frame
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
@@ -51,8 +53,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
-    two-dimensional array is one view. A memory map, an HDF5 data set or a Zarr array stays on disk
-    (:mod:`dmac.compute.streaming`).
+    two-dimensional array is one view. Several data frames are lined up by their index, and what
+    comes out is in the order of the first (:mod:`dmac.data.sample_names`). A memory map, an HDF5
+    data set or a Zarr array stays on disk (:mod:`dmac.compute.streaming`).
 
     Parameters
     ----------
@@ -266,7 +269,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters and errors are those of `fit`.
         """
-        return self.fit(views, y, callback=callback).embedding_
+        return self._named(self.fit(views, y, callback=callback).embedding_, views)
 
     def transform(self, views: Views) -> Floats:
         """Embed samples, the fitted ones or new ones.
@@ -286,6 +289,10 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
+        return self._named(self._embed(views), views)
+
+    def _embed(self, views: Views) -> Array:
+        """`transform`, as an array whatever `set_output` says."""
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "feature_names_in_", None), self.n_features_)
         views = check_views(views, n_features=self.n_features_, streamed=True)
@@ -301,6 +308,14 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ]
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
+
+    def _named(self, z: Array, views: Views) -> Any:
+        """Z as it is, or as a data frame with the index of the first one, if pandas is set."""
+        of_all = get_config()["transform_output"]
+        output = getattr(self, "_sklearn_output_config", {}).get("transform", of_all)
+        frame = first_frame(views) if output == "pandas" else None
+        # scikit-learn finds no index in a list, and keeps that of a frame.
+        return z if frame is None else type(frame)(z, index=frame.index)
 
     def score(self, views: Views, y: object = None) -> float:
         r"""How well the predicted labels fit the samples' own graph, without classes.
@@ -377,7 +392,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
+        z = torch.as_tensor(final_rows(self._embed(views), self.recipe_))
         centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
         nearest = squared_distances(z, centers).argmin(1).numpy()
         return representative_centers(self.cluster_centers_, self.labels_)[nearest]

@@ -120,7 +120,7 @@ def suggest_n_clusters(
     views: Views,
     candidates: Iterable[int] = range(2, 21),
     *,
-    criterion: str = "stability",
+    criterion: str = "gap",
     random_state: int | np.random.RandomState | None = 0,
 ) -> Suggestion:
     r"""Suggest a number of clusters, without labels. It is a hint: read the page on it first.
@@ -152,8 +152,8 @@ def suggest_n_clusters(
     candidates : iterable of int
         Numbers to choose from, at least two.
     criterion : str
-        One of :data:`dmac.model_selection.CRITERIA`. The default was closest on the nine data sets
-        on which it was chosen.
+        One of :data:`dmac.model_selection.CRITERIA`. The default is the one that is right on most
+        of sixteen data sets: six, whose classes were looked at for that choice.
     random_state : int, numpy.random.RandomState or None
         Draws the samples, the anchors and the starts of k-means.
 

@@ -134,6 +134,15 @@ FRAMES = {
     "nullable types, nothing missing": lambda: frame().convert_dtypes(),
     "sparse columns": lambda: frame().astype(pd.SparseDtype(float, 0)),
 }
+#: Names of the samples, and an order in which the second view has them.
+NAMES, ORDER = [f"patient {i}" for i in range(40)], rng.permutation(40)
+
+
+def named(x, order=slice(None), names=NAMES):
+    """A view as a data frame with names of samples, in some order."""
+    return pd.DataFrame(x, index=names).iloc[order]
+
+
 DISK = {
     "memory map": lambda: memory_map(X),
     "memory map, float16": lambda: memory_map(X.astype(np.float16)),
@@ -147,6 +156,11 @@ ACCEPTED = [
     *(Case("SciPy", kind, make) for kind, make in SPARSE.items()),
     *(Case("torch", kind, make) for kind, make in TENSORS.items()),
     *(Case("pandas", kind, make) for kind, make in FRAMES.items()),
+    Case(
+        "pandas",
+        "the same samples in another order, lined up by the index",
+        lambda: [named(X), named(SECOND, ORDER)],
+    ),
     *(Case("on disk", kind, make) for kind, make in DISK.items()),
     Case("a list", "of one view", lambda: [X]),
     Case("a list", "a tuple", lambda: (X,)),
@@ -172,6 +186,7 @@ ACCEPTED = [
 MISSING = pd.array([1.0, None] + [2.0] * 38, dtype="Float64")
 REFUSED = [
     Case("views", "None", lambda: None, says="must be a list of 2-D arrays, not a NoneType"),
+    Case("views", "None in a list", lambda: [X, None], says="view 2 is None: pass a 2-D array"),
     Case("views", "a string", lambda: "mfeat", says="must be a list of 2-D arrays, not a str"),
     Case("views", "a dictionary", lambda: {"a": X}, says="not a dict"),
     Case("views", "an empty list", list, says="no views: the list is empty"),
@@ -236,6 +251,24 @@ REFUSED = [
         says="holds 'x' at row 0, column 1",
     ),
     Case("pandas", "a missing entry", lambda: frame(b=MISSING), says="row 1, column 1"),
+    Case(
+        "pandas",
+        "other samples",
+        lambda: [named(X), named(SECOND, names=[f"case {i}" for i in range(40)])],
+        says="0 names are in both, 40 only in view 1 (patient 0, patient 1, patient 2, ...)",
+    ),
+    Case(
+        "pandas",
+        "other samples in part",
+        lambda: [named(X), named(SECOND, slice(3, None))],
+        says="37 names are in both, 3 only in view 1",
+    ),
+    Case(
+        "pandas",
+        "a sample twice, beside another frame",
+        lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
+        says="view 2 is a data frame of 40 samples with 39 names",
+    ),
     Case(
         "torch",
         "on the meta device",

@@ -83,6 +83,35 @@ def test_names_of_samples_are_kept_from_csv_files(call):
     assert code == 0 and "60 samples, 2 views" in out
 
 
+def test_samples_as_columns_of_csv_files_are_clustered(call):
+    Path("genes").mkdir()
+    for a, x in enumerate(VIEWS):
+        head = ",".join(["gene", *(f"s{i}" for i in range(60))])
+        rows = [f"g{j}," + ",".join(map(str, row)) for j, row in enumerate(x.T.tolist())]
+        Path(f"genes/view{a}.csv").write_text("\n".join([head, *rows]))
+    code, out, _ = call("fit", "genes", "--clusters", 3, "--out", "labels.csv", "--transposed")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 6 columns" in out
+    names, labels = table("labels.csv")
+    assert names == [f"s{i}" for i in range(60)]
+    assert labels == dmac.DMAC(3, random_state=0).fit_predict(VIEWS).tolist()
+
+
+@pytest.mark.parametrize("name", ["class", "subtype"])
+def test_known_classes_in_a_folder_are_told_and_not_clustered(name, call):
+    Path("noise").mkdir()
+    for a in ("b", "a"):
+        np.savetxt(f"noise/{a}.csv", RNG.normal(size=(60, 5)), delimiter=",")
+    Path(f"noise/{name}.csv").write_text("\n".join(map(str, CLASSES)))
+    Path("noise/clinical.csv").write_text("\n".join(f"{y},x" for y in CLASSES))
+    code, out, _ = call("fit", "noise", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 5 columns (a, from a.csv)" in out
+    assert f"3 known classes in {name}.csv (never" in out
+    assert (
+        "left out: clinical.csv, since its name is that of known classes, and it holds tex" in out
+    )
+    assert dmac.scores(CLASSES, table("labels.csv")[1])["nmi"] < 0.2
+
+
 @pytest.mark.parametrize(
     "arguments, code, message",
     [

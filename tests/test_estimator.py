@@ -4,12 +4,15 @@ import contextlib
 import dataclasses
 import re
 import sys
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 import dmac
@@ -144,6 +147,72 @@ def test_inputs_are_not_modified(module_views):
     quick_model().fit(views)
     for x, copy in zip(views, copies):
         np.testing.assert_array_equal(x, copy)
+
+
+def named_frames(views, names):
+    """The views as data frames, all but the first in another order."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(7)
+    orders = [np.arange(len(names)), *(rng.permutation(len(names)) for _ in views[1:])]
+    return [pandas.DataFrame(x, index=names).iloc[o] for x, o in zip(views, orders)]
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
+def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, module_views):
+    views, classes = module_views
+    frames = named_frames(views, [f"patient {i}" for i in range(90)])
+    plain = quick_model(recipe=recipe).fit(views)
+    model = quick_model(recipe=recipe)
+    np.testing.assert_array_equal(model.fit_predict(frames), plain.labels_)
+    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(model.transform(frames), plain.transform(views))
+    np.testing.assert_array_equal(model.fit_transform(frames), plain.embedding_)
+    np.testing.assert_array_equal(model.predict(frames), plain.predict(views))
+    assert model.score(frames) == plain.score(views)
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+    other = [frames[0], frames[1].rename(lambda name: f"{name}, again"), frames[2]]
+    for method in (model.fit, model.fit_predict, model.predict, model.transform):
+        with pytest.raises(ValueError, match="0 names are in both, 90 only in view 1 .patient 0"):
+            method(other)
+        with pytest.warns(UserWarning, match="rows are taken by position"):
+            method([frames[0], *views[1:]])
+
+
+def test_a_frame_comes_out_with_the_index_of_the_first(module_views):
+    names = [f"patient {i}" for i in range(90)]
+    frames = named_frames(module_views[0], names)
+    model = dmac.DMAC(3, random_state=0).set_output(transform="pandas")
+    for out in (model.fit_transform(frames), model.transform(frames)):
+        assert out.index.tolist() == names and out.columns[0] == "dmac0"
+        np.testing.assert_allclose(out, model.embedding_, atol=1e-5)
+    again = model.transform([frames[0].iloc[::-1], *frames[1:]])
+    assert again.index.tolist() == names[::-1]
+    np.testing.assert_allclose(again, model.embedding_[::-1], atol=1e-5)
+    assert model.transform([x.to_numpy() for x in frames]).index.tolist() == list(range(90))
+    np.testing.assert_array_equal(model.predict(frames), model.labels_)
+    assert isinstance(model.embedding_, np.ndarray)
+
+
+def test_other_objects_are_refused_by_name_with_what_to_pass(module_views):
+    anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    views, _ = module_views
+    tables = {name: anndata.AnnData(x) for name, x in zip("abc", views)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of mudata itself
+        both = mudata.MuData(tables)
+    model = dmac.DMAC(3, random_state=0)
+    with pytest.raises(ValueError, match=r"view 2 is .* class AnnData: .* adata.X or adata.to_df"):
+        model.fit([views[0], tables["b"]])
+    with pytest.raises(ValueError, match="views is .* class AnnData"):
+        model.fit(tables["a"])
+    with pytest.raises(ValueError, match=r"\[mdata\[name\].to_df\(\) for name in mdata.mod\]"):
+        model.fit(both)
+    with pytest.raises(ValueError, match=r"view 2 is None: pass a 2-D array"):
+        model.fit([views[0], None])
+    labels = dmac.DMAC(3, random_state=0).fit_predict(views)
+    np.testing.assert_array_equal(
+        model.fit_predict([both[name].to_df() for name in both.mod]), labels
+    )
 
 
 def test_double_precision(module_views):
@@ -402,6 +471,49 @@ def test_a_view_of_one_column_is_clustered_by_its_size():
     np.testing.assert_array_equal(model.predict([x[:, None]]), model.labels_)
 
 
+def on_a_ray():
+    """Classes at (1, 1) and (5, 5), which have one direction."""
+    classes = np.arange(120) % 2
+    x = np.array([[1.0, 1.0], [5.0, 5.0]])[classes]
+    return x + 0.5 * np.random.default_rng(0).normal(size=(120, 2)), classes
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", "revised"])
+def test_a_narrow_view_is_clustered_by_length_too(recipe, tmp_path):
+    recipe = dmac.recipes.get_recipe(recipe)
+    if recipe.name == "revised":
+        recipe = dataclasses.replace(recipe, epochs=20, anchor_sets=4)
+    x, classes = on_a_ray()
+    model = dmac.DMAC(2, recipe, random_state=0).fit([x[:100]])
+    assert dmac.scores(classes[:100], model.labels_)["acc"] == 1
+    np.testing.assert_array_equal(model.predict([x[:100]]), model.labels_)
+    assert dmac.scores(classes[100:], model.predict([x[100:]]))["acc"] == 1
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform([x]), model.transform([x]))
+    np.testing.assert_array_equal(loaded.predict([x]), model.predict([x]))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_blobs_of_few_columns_are_found(d):
+    x, classes = make_blobs(500, d, centers=4, random_state=d)
+    acc = dmac.scores(classes, dmac.DMAC(4, random_state=0).fit_predict([x]))["acc"]
+    by_kmeans = KMeans(4, n_init=5, random_state=0).fit_predict(x)
+    assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
+
+
+def test_a_narrow_view_on_disk_gives_what_memory_gives(tmp_path):
+    x, _ = on_a_ray()
+    np.save(tmp_path / "x.npy", x)
+    for recipe in ("closed_form", QUICK):
+        model = dmac.DMAC(2, recipe, random_state=0).fit(
+            [np.load(tmp_path / "x.npy", mmap_mode="r")]
+        )
+        plain = dmac.DMAC(2, recipe, random_state=0).fit([x])
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
+        np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-4)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
 @pytest.mark.parametrize("name", ["released", "revised"])
 def test_advice_on_sizes_leads_to_a_fit(n, name):
@@ -480,7 +592,8 @@ def test_revised_attributes(revised):
     z = model.embedding_.astype(float)
     np.testing.assert_allclose(z.T @ z / 90, np.eye(3), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, atol=0.2)
-    assert [p.n_features_out_ for p in model.pipelines_] == [6, 5, 6]  # 2 c, if there are as many
+    # 2 c, if there are as many; the view of five columns has one more
+    assert [p.n_features_out_ for p in model.pipelines_] == [6, 6, 6]
     assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 

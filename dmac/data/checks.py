@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.disk import StreamedArray, is_streamed
+from dmac.data.sample_names import lined_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
     from dmac._types import Array, Integers, Matrix, Views
 
 _NOTE = "(views are counted from 1, rows and columns from 0)"
+# Containers of annotated tables, by the name of their class; what a user does with one.
+_ANNOTATED = {
+    "AnnData": "pass its table, adata.X or adata.to_df()",
+    "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
+}
+
+
+def _refuse_annotated(x: Any, where: str) -> None:
+    """Say what to pass in place of an annotated table."""
+    for name in (kind.__name__ for kind in type(x).__mro__):
+        if name in _ANNOTATED:
+            raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
 
 
 def _not_a_number(x: Array, where: str) -> ValueError | None:
@@ -41,6 +54,9 @@ def _not_a_number(x: Array, where: str) -> ValueError | None:
 
 def _as_matrix(x: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+    if x is None:
+        raise ValueError(f"{where} is None: pass a 2-D array (samples x features), or leave it out")
+    _refuse_annotated(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         if x.is_complex():
             raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
@@ -112,7 +128,8 @@ def check_views(
     views : list or tuple of v matrices of shape (n, d_a), or one such matrix
         NumPy arrays, SciPy sparse matrices, torch tensors, pandas data frames or nested lists of
         real numbers (booleans count as 0 and 1). One 2-D array, tensor, sparse matrix or data frame
-        is one view; a nested list is always a list of views.
+        is one view; a nested list is always a list of views. Several data frames are lined up by
+        their index, in the order of the first (:func:`dmac.data.sample_names.lined_up`).
     n_features : tuple of int, optional
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
@@ -130,9 +147,11 @@ def check_views(
     ValueError
         If there is no view; a view is not two-dimensional, has no samples or features, or holds
         complex values, text, other objects, NaN or infinity; views differ in their number of
-        samples; or they do not match ``n_features``.
+        samples; data frames have other names of samples, or the same one twice; or the views do
+        not match ``n_features``.
     """
     if not isinstance(views, (list, tuple)):
+        _refuse_annotated(views, "views")
         if streamed and is_streamed(views):
             views = [views]
         elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
@@ -155,6 +174,7 @@ def check_views(
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
+    views = lined_up(views)
     checked = [
         StreamedArray(x, f"view {a}") if streamed and is_streamed(x) else _as_matrix(x, f"view {a}")
         for a, x in enumerate(views, 1)

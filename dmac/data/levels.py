@@ -183,7 +183,7 @@ class LevelPipeline:
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
-        return self._fit(lambda: [rows], x.shape)
+        return self._fit(lambda: [rows], rows.shape)
 
     def fit_streamed(self, array: StreamedArray) -> Floats:
         """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
@@ -194,7 +194,8 @@ class LevelPipeline:
         """
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
-        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), array.shape)
+        shape = (array.shape[0], self.base_.n_features_out_)
+        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape)
 
     def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
         n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]

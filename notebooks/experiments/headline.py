@@ -25,8 +25,10 @@ ROWS = {
 
 
 def released_runs(datasets, results=records.RESULTS):
-    """The stored runs of RELEASED as the module ships it, of :func:`experiments.records.read_runs`."""
-    return records.read_runs({"RELEASED": ("DMAC", settings_of(RELEASED))}, datasets, results=results)
+    """The stored runs of RELEASED, with the schedule that the module ships."""
+    return records.read_runs(
+        {"RELEASED": ("DMAC", settings_of(RELEASED))}, datasets, results=results
+    )
 
 
 def headline_scores(runs=None, results=records.RESULTS):

@@ -8,7 +8,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.readers import ENDINGS, natural, read_csv, read_views
+from dmac.data.readers import ENDINGS, natural, read_views
+from dmac.data.tables import read_csv
 
 RNG = np.random.default_rng(0)
 VIEWS = [np.abs(RNG.normal(size=(12, d))).round(3) for d in (3, 2)]
@@ -83,6 +84,8 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
         (",0,1\n7,1,2\n8,3,4\n", (2, 2), ["7", "8"]),  # as pandas writes it
         ("id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
         ("x,1,2\ny,3,4\n", (2, 2), ["x", "y"]),
+        ("patient_id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
+        ("a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),  # as R writes it
         ('"x, 1",1,2\n"y",3,4\n', (2, 2), ["x, 1", "y"]),
         ("a\n1\n3\n", (2, 1), None),
         ("1e-3, -2\n+3,4.\n", (2, 2), None),
@@ -112,6 +115,59 @@ def test_bad_tables_are_refused_with_line_and_column(text, message, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(ValueError, match=f"x.csv.*{re.escape(message)}|{re.escape(message)}"):
         read_csv(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    "text, samples",
+    [
+        ("1,3\n2,4\n", None),
+        ("a,1,3\nb,2,4\n", None),
+        ("p,q\n1,3\n2,4\n", ["p", "q"]),
+        ("gene,p,q\na,1,3\nb,2,4\n", ["p", "q"]),
+        ("gene,7,8\na,1,3\nb,2,4\n", ["7", "8"]),
+        (",7,8\n0,1,3\n1,2,4\n", ["7", "8"]),
+        ("p,q\na,1,3\nb,2,4\n", ["p", "q"]),  # as R writes it
+    ],
+)
+def test_samples_are_columns(text, samples, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    x, found = read_csv(tmp_path / "x.csv", transposed=True)
+    assert x.tolist() == [[1, 2], [3, 4]] and found == samples
+
+
+def test_transposed_tables_of_all_kinds(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    for name, x in zip("ab", VIEWS):
+        rows = [f"{name}{j},{','.join(map(str, row))}" for j, row in enumerate(x.T.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+    (tmp_path / "labels.csv").write_text(",".join(map(str, LABELS)))
+    np.save(tmp_path / "c.npy", VIEWS[1].T)
+    found = read_views([tmp_path], transposed=True)
+    assert found.names == ["a", "b", "c"] and found.samples == names
+    np.testing.assert_array_equal(found.labels, LABELS)
+    for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
+        np.testing.assert_array_equal(x, expected)
+    (tmp_path / "labels.csv").write_text(f"id,{','.join(names)}\nk,{','.join(map(str, LABELS))}")
+    np.testing.assert_array_equal(read_views([tmp_path], transposed=True).labels, LABELS)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"], file["y"] = VIEWS[0].T, LABELS
+    found = read_views([tmp_path / "x.h5"], transposed=True)
+    np.testing.assert_array_equal(found.views[0], VIEWS[0])
+    np.testing.assert_array_equal(found.labels, LABELS)
+    (tmp_path / "a.csv").write_text("gene,p,q\nx,1,2\ny,3,no\n")
+    with pytest.raises(ValueError, match="a.csv, line 3, column 3 holds 'no'"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+    (tmp_path / "a.csv").write_text("p,q\n")
+    with pytest.raises(ValueError, match="a.csv has no row of numbers"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+
+
+def test_columns_that_look_like_the_samples_are_told(tmp_path):
+    for a, x in enumerate(VIEWS):
+        np.savetxt(tmp_path / f"{a}.csv", x.T, delimiter=",")
+    with pytest.raises(ValueError, match="3 x 12, 2 x 12.*if the columns are .*transposed=True"):
+        read_views([tmp_path])
+    assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
@@ -145,7 +201,7 @@ def test_what_is_not_clear_is_said(tmp_path):
     for name in ("y", "labels"):
         (tmp_path / f"{name}.csv").write_text("1\n2\n")
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
-    refused("both have the name of known classes", "")
+    refused(r"several may be the known classes \(labels.csv, y.csv\): pass labels_key=", "")
     (tmp_path / "b.npy").write_bytes(b"nothing")
     refused("b.npy cannot be read as an array", "b.npy")
     (tmp_path / "b.h5").write_bytes(b"nothing")
@@ -159,6 +215,136 @@ def test_what_is_not_clear_is_said(tmp_path):
         file["y"] = LABELS
     refused(r"several may be the known classes \(truth, y\)", "all.h5")
     assert read_views([tmp_path / "all.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
+
+
+NOISE = [RNG.normal(size=(30, d)).round(6) for d in (3, 4)]
+KINDS = np.arange(30) % 3
+AS_NUMBERS = "\n".join(map(str, KINDS))
+AS_WORDS = "PAM50\n" + "\n".join(f"k{y}" for y in KINDS)
+WITH_NAMES = "patient_id,stage\n" + "\n".join(f"{i},{y}" for i, y in enumerate(KINDS))
+ONE_HOT = "\n".join(",".join(map(str, row)) for row in np.eye(3, dtype=int)[KINDS])
+CLINICAL = "age,sex,kind\n" + "\n".join(f"{40 + i}.5,{'fm'[i % 2]},{KINDS[i]}" for i in range(30))
+AGES = "\n".join(f"{40 + i}.5" for i in range(30))
+
+
+def noise_in(folder):
+    for name, x in zip(("a", "b"), NOISE):
+        np.savetxt(folder / f"{name}.csv", x, delimiter=",", fmt="%.6f")
+
+
+@pytest.mark.parametrize(
+    "text, known",
+    [
+        (AS_NUMBERS, True),
+        (AS_WORDS, True),
+        (WITH_NAMES, True),
+        (ONE_HOT, False),
+        (CLINICAL, False),
+        (AGES, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("class", "classes", "target", "subtype", "cell_type", "clinical"),
+        *("CellTypes", "BRCA_subtype", "group"),
+    ],
+)
+def test_known_classes_are_never_a_view(name, text, known, tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / f"{name}.csv").write_text(text)
+    found = read_views([tmp_path])
+    assert found.names == ["a", "b"] and found.sources == ["a.csv", "b.csv"]
+    if known:
+        assert found.known.startswith(f"{name}.csv") and found.left_out == {}
+        np.testing.assert_array_equal(found.labels, KINDS)
+    else:
+        assert found.labels is None and list(found.left_out) == [f"{name}.csv"]
+        assert "its name is that of known classes" in found.left_out[f"{name}.csv"]
+    chosen = read_views([tmp_path], views_key=["b"], labels_key=False)
+    assert chosen.names == ["b"] and chosen.labels is None
+
+
+def test_measurements_of_such_a_name_are_a_view(tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / "a.csv").rename(tmp_path / "target.csv")
+    (tmp_path / "target_genes.csv").write_text(ONE_HOT)
+    assert read_views([tmp_path]).names == ["b", "target", "target_genes"]
+    np.save(tmp_path / "class.npy", KINDS)
+    found = read_views([tmp_path])
+    assert found.names == ["b", "target", "target_genes"] and found.known == "class.npy"
+    (tmp_path / "target.csv").write_text(ONE_HOT)
+    assert read_views([tmp_path], views_key=["target", "b.csv"]).names == ["target", "b"]
+
+
+def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / "clinical.csv").write_text(CLINICAL)
+    (tmp_path / "class.csv").write_text(AS_NUMBERS)
+    (tmp_path / "subtype.csv").write_text(AS_WORDS)
+    found = read_views([tmp_path])  # two may be the classes
+    assert found.labels is None and len(found.left_out) == 3
+    found = read_views([tmp_path], labels_key="subtype")
+    assert found.known == "subtype.csv" and list(found.left_out) == ["class.csv", "clinical.csv"]
+    found = read_views([tmp_path], labels_key="sex")
+    assert found.known == "clinical.csv, column sex"
+    np.testing.assert_array_equal(found.labels, np.arange(30) % 2)
+    (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
+    with pytest.raises(ValueError, match="which of its columns .without names. has the classes"):
+        read_views([tmp_path], labels_key="batch")
+    for key, message in (
+        ("lost", "no such table or column. There are .*b.csv"),
+        ("clinical", "age, s"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_views([tmp_path], labels_key=key)
+    with pytest.raises(ValueError, match="views_key='lost': there is no such file. There are b"):
+        read_views([tmp_path], views_key=["lost"])
+    for name in ("batch", "b"):
+        (tmp_path / f"{name}.csv").unlink()
+    with pytest.raises(ValueError, match="no views beside class.csv, clinical.csv, subtype.csv"):
+        read_views([tmp_path])
+
+
+def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
+    names = [f"s{i}" for i in range(30)]
+    rows = [f"{n}," + ",".join(map(str, x)) for n, x in zip(names, NOISE[0].tolist())]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    (tmp_path / "b.csv").write_text("\n".join(rows))
+    lines = [f"{n},k{y}" for n, y in zip(names, KINDS)]
+    (tmp_path / "labels.csv").write_text("\n".join(lines[::-1]))
+    np.testing.assert_array_equal(read_views([tmp_path]).labels, KINDS)
+    (tmp_path / "labels.csv").write_text("\n".join(lines[5:]))
+    with pytest.raises(ValueError, match="no class for 5 of 30 samples, the first is s0.*_key=F"):
+        read_views([tmp_path])
+    (tmp_path / "labels.csv").write_text("\n".join(["id,class", *lines[::-1], "s3,k0"]))
+    with pytest.raises(ValueError, match="names a sample twice"):
+        read_views([tmp_path])
+    (tmp_path / "labels.csv").write_text("id,class\n" + "\n".join(lines[:-1]) + "\ns29,NA")
+    with pytest.raises(ValueError, match="1 samples have no class, the first is s29"):
+        read_views([tmp_path])
+    assert read_views([tmp_path], labels_key=False).labels is None
+
+
+def test_a_column_of_known_classes_in_a_view_is_told(tmp_path):
+    text = "\n".join(f"{x[0]},{y}" for x, y in zip(NOISE[0].tolist(), KINDS))
+    (tmp_path / "a.csv").write_text("size,class\n" + text)
+    with pytest.warns(UserWarning, match="a.csv: the column class has name and values of known"):
+        read_views([tmp_path / "a.csv"])
+    (tmp_path / "a.csv").write_text("size,width\n" + text)
+    read_views([tmp_path / "a.csv"])
+
+
+def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["rna"], file["mirna"] = NOISE
+        file["class"], file["subtype_onehot/group"] = KINDS[:, None], np.eye(3)[KINDS]
+    found = read_views([tmp_path / "x.h5"])
+    assert found.names == ["mirna", "rna"] and found.known == "class"
+    np.testing.assert_array_equal(found.labels, KINDS)
+    assert list(found.left_out) == ["subtype_onehot/group"]
+    found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
+    assert found.names == ["class"]
 
 
 def test_bad_labels_of_their_own_file_are_refused(tmp_path):
@@ -190,6 +376,8 @@ def test_views_of_cells(tmp_path):
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
     found = read_views([tmp_path / "cells.h5ad"], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None
+    with pytest.raises(ValueError, match="rows are the samples by its format"):
+        read_views([tmp_path / "cells.h5ad"], transposed=True)
     with pytest.raises(ValueError, match="has no view lost; it has X, "):
         read_views([tmp_path / "cells.h5ad"], views_key=["lost"])
     with pytest.raises(ValueError, match="obs has no column lost"):

@@ -1,0 +1,223 @@
+"""Tables of text: CSV and its kin, with the names of samples and features that they have.
+
+The command line reads them, through :mod:`dmac.data.readers`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmac.data.known_classes import is_class_header
+
+if TYPE_CHECKING:
+    from dmac._types import Array, Floats, PathLike
+
+# Headers of a column that names the samples.
+_SAMPLES = re.compile(
+    r"|samples?|patients?|subjects?|names?|ids?|index|barcodes?|unnamed: 0"
+    r"|(sample|patient|subject|cell|case|row|item)[ _.-]*(ids?|names?|barcodes?|index)",
+    re.IGNORECASE,
+)
+# The same above the names of features, where the samples are columns.
+_FEATURES = re.compile(
+    rf"{_SAMPLES.pattern}|(gene|feature|probe|protein|marker|variable|symbol|peak)s?"
+    "([ _.-]*(ids?|names?|symbols?))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of text, cut into names and cells.
+
+    Attributes
+    ----------
+    file : path
+    cells : list of n lists of d str
+        One list a sample.
+    samples : list of n str, or None
+        Their names.
+    headers : list of d str, or None
+        Names of the columns.
+    places : two lists of int
+        Where rows and columns of cells are in the file, counted from 1.
+    transposed : bool
+        Whether the samples are columns of the file.
+    """
+
+    file: Path
+    cells: list[list[str]]
+    samples: list[str] | None
+    headers: list[str] | None
+    places: tuple[list[int], list[int]]
+    transposed: bool = False
+
+    def columns(self) -> list[Array]:
+        """The columns: floats where all cells are numbers, or strings."""
+        return [_column(list(cells)) for cells in zip(*self.cells)]
+
+    def numbers(self) -> Floats:
+        """The table as one view: (n, d), float64.
+
+        It is a ``ValueError`` if a cell is no number; the message has the line and the column.
+        """
+        x = np.empty((len(self.cells), len(self.cells[0])))
+        for i, row in enumerate(self.cells):
+            for j, cell in enumerate(row):
+                value = _number(cell)
+                if value is None or not np.isfinite(value):
+                    what = "is empty" if not cell else f"holds {cell!r}, not a number"
+                    raise ValueError(f"{self._where(i, j)} {what}; fill it or drop the sample")
+                x[i, j] = value
+        return x
+
+    def _where(self, i: int, j: int) -> str:
+        place = self.places[0][i], self.places[1][j]
+        line, column = place[::-1] if self.transposed else place
+        return f"{self.file}, line {line}, column {column}"
+
+
+def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[str] | None]:
+    """One view from a table of text: one row per sample, one column per feature.
+
+    A first line is a header if it has a cell that is no number, beyond its first. A first column
+    that holds no numbers, or whose header is empty, or says that it has names (``id``, ``name``,
+    ``sample``, ``index``, ``patient_id``, ...), has the names of the samples. Commas, semicolons or
+    tabs separate the cells: whichever the first line has most of.
+
+    Parameters
+    ----------
+    file : path
+    transposed : bool
+        One column per sample and one row per feature; lines and columns change their parts.
+
+    Returns
+    -------
+    x : numpy.ndarray of shape (n, d), float64
+    samples : list of n str, or None
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length or a cell is no number; the message has the line and the column.
+    """
+    table = read_table(file, transposed=transposed)
+    return table.numbers(), table.samples
+
+
+def read_table(file: PathLike, *, transposed: bool = False, classes: bool = False) -> Table:
+    """Cut a table of text into names and cells, by the rules of :func:`read_csv`.
+
+    Parameters
+    ----------
+    file : path
+    transposed : bool
+        Whether the samples are columns.
+    classes : bool
+        Whether it has words as values. A first line is then a header if it says so, if numbers are
+        below its last cell, or if every value of the last column repeats but the first. A table of
+        one or two long lines is read with its samples as columns.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        If it is no table of text, or has no samples or columns, or rows of different lengths.
+    """
+    file = Path(file)
+    lines, rows = _rows(file)
+    places = lines, list(range(1, len(rows[0]) + 1))
+    if classes:
+        transposed = len(rows) <= 2 < len(rows[0])
+    if transposed:
+        rows, places = [list(column) for column in zip(*rows)], places[::-1]
+    first = rows[0]
+    named = (_FEATURES if transposed else _SAMPLES).fullmatch(first[0]) is not None
+    header = (_has_header_of_classes if classes else _has_header)(rows, named)
+    top = int(header)
+    if len(rows) == top:
+        raise ValueError(f"{file} has a header and no samples")
+    names, width = [row[0] for row in rows[top:]], len(first)
+    words = all(name != "" and _number(name) is None for name in names)
+    if classes:  # words may be classes as well, but not if they are all there is
+        named = width > 1 and ((header and named) or (words and len(set(names)) == len(names)))
+    else:
+        named |= words
+    left = int(named)
+    if width == left:
+        raise ValueError(f"{file} has no {'row' if transposed else 'column'} of numbers")
+    return Table(
+        file,
+        [row[left:] for row in rows[top:]],
+        names if named else None,
+        first[left:] if header else None,
+        (places[0][top:], places[1][left:]),
+        transposed,
+    )
+
+
+def _has_header(rows: list[list[str]], named: bool) -> bool:
+    is_name = [_number(cell) is None for cell in rows[0]]
+    return named or any(is_name[1:]) or (len(rows) > 1 and is_name[0] and len(is_name) == 1)
+
+
+def _has_header_of_classes(rows: list[list[str]], named: bool) -> bool:
+    first = rows[0]
+    if any(map(is_class_header, first)) or (named and len(first) > 1):
+        return True
+    last = [row[-1] for row in rows]
+    if _number(last[0]) is None and _number(last[-1]) is not None:
+        return True
+    counts = Counter(last)
+    return counts.pop(last[0]) == 1 and len(counts) > 1 and min(counts.values()) > 1
+
+
+def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
+    """The rows of a table of text, equally long, with their line numbers; without empty lines."""
+    try:
+        with open(file, newline="", encoding="utf-8-sig") as lines:
+            head = lines.readline()
+            lines.seek(0)
+            if file.suffix.lower() == ".tsv":
+                delimiter = "\t"
+            else:
+                delimiter = max(",;\t", key=head.count)
+            reader = csv.reader(lines, delimiter=delimiter)
+            found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{file} is not a table of text: {error}") from error
+    found = [(line, row) for line, row in found if any(row)]
+    if not found:
+        raise ValueError(f"{file} is empty")
+    numbers, rows = [line for line, _ in found], [row for _, row in found]
+    if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1 and None in map(_number, rows[0]):
+        rows[0].insert(0, "")  # as R writes it: nothing stands above the names
+    for line, row in found:
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{file}, line {line} has {len(row)} cells, the lines before it have {len(rows[0])}"
+            )
+    return numbers, rows
+
+
+def _column(cells: list[str]) -> Array:
+    """Cells as floats where all are numbers, or as strings."""
+    numbers = [_number(cell) for cell in cells]
+    return np.array(cells if None in numbers else numbers)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
