@@ -313,11 +313,11 @@ def warn_of_one_view(support: Array) -> None:
     if np.isfinite(support).sum() < 2:
         return
     first, second = np.argsort(-np.nan_to_num(support, nan=-np.inf))[:2]
-    if support[first] >= _ALONE and support[second] < _CHANCE:
+    own, others = support[first], max(support[second], 0.0)
+    if own >= _ALONE and others < _CHANCE:
         warnings.warn(
-            f"view {first + 1} decides alone: its own graph supports the clusters by "
-            f"{support[first]:.2f}, that of no other view by more than "
-            f"{max(support[second], 0):.2f} (0 is chance). Fit without it, and compare; "
-            "leave it out if it says where samples come from",
+            f"view {first + 1} decides alone: its own graph supports the clusters by {own:.2f}, "
+            f"that of no other view by more than {others:.2f} (0 is chance). Fit without it, and "
+            "compare; leave it out if it says where samples come from",
             stacklevel=4,
         )
