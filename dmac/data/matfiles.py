@@ -119,6 +119,11 @@ def _cell(key: str, value: Any) -> list[tuple[str, Any]]:
     return [(f"{key} {i}" if len(value) > 1 else key, x) for i, x in enumerate(value, 1)]
 
 
+def _family(key: str) -> str:
+    """The name of a variable without its number, in lower case."""
+    return re.sub(r"[_ ]?\d+$", "", key).lower()
+
+
 def _find_views(
     variables: dict[str, Any],
     views_key: str | Sequence[str] | None,
@@ -340,5 +345,9 @@ def read_variables(
     except ValueError as error:
         raise ValueError(f"{path}: {error}. The file has {_contents(variables)}") from error
     views = [scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else x for x in views]
-    left_out = {key: why for key, why in one.left_out.items() if key != known}
+    # Only where every table would be a view.
+    by_name = views_key is not None or _family(names[0]) in VIEW_NAMES
+    left_out = (
+        {} if by_name else {k: w for k, w in one.left_out.items() if _is_matrix(variables[k])}
+    )
     return NamedViews(names, views, labels, known=known, left_out=left_out)
