@@ -150,6 +150,7 @@ def fit(
     with _naming(found.names):
         estimator.fit(found.views, checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
+    _say_what_separates(estimator.labels_, found)
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
@@ -229,11 +230,12 @@ def _describe_model(path: str) -> None:
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
-    for a, width in enumerate(model.n_features_, 1):
-        text = ""
-        if model.view_agreement_ is not None:
-            text = f", supports the groups by {model.view_agreement_[a - 1]:.2f}"
-        click.echo(f"  view {a}: {width} columns{text}")
+    agreement, support = model.view_agreement_, model.view_support_
+    for a, width in enumerate(model.n_features_):
+        text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
+        if support is not None and support[a] == support[a]:  # nan where there are no others
+            text += f", the other views by {max(support[a], 0):.2f}"
+        click.echo(f"  view {a + 1}: {width} columns{text}")
 
 
 def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
@@ -304,6 +306,24 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
         scores = dmac.scores(found.labels, labels)
         text = ", ".join(f"{name.upper()} {100 * scores[name]:.1f} %" for name in ("acc", "nmi"))
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
+
+
+def _say_what_separates(labels: Array, found: NamedViews) -> None:
+    """Say which three columns of all views differ most between each cluster and the rest."""
+    import numpy as np
+
+    from dmac.diagnostics import standardized_differences
+
+    if len(np.unique(labels)) < 2:
+        return
+    clusters, differences = standardized_differences(found.views, labels)
+    views = np.repeat(np.arange(len(differences)), [part.shape[1] for part in differences])
+    columns = np.concatenate([np.arange(part.shape[1]) for part in differences])
+    click.echo("what sets them apart, in standard deviations from the rest:")
+    for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
+        first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
+        told = [f"{found.names[views[j]]} column {columns[j] + 1} {row[j]:+.1f}" for j in first]
+        click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -55,10 +55,30 @@ def test_fit_writes_what_the_estimator_finds(call):
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")
     assert code == 0 and "60 samples, recipe closed_form" in out and "3 groups of 20, 20, 20" in out
-    assert out.count("supports the groups by") == 2
+    assert out.count("supports the groups by") == out.count(", the other views by 0.") == 2
     code, out, _ = call("info", "data.npz")
     assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
     assert "3 known classes" in out
+
+
+def test_fit_says_what_sets_the_clusters_apart(call):
+    marked = VIEWS[1].copy()
+    marked[CLASSES == 1, 2] += 500
+    np.savez("data.npz", X1=VIEWS[0], X2=marked)
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    labels = np.array(table("labels.csv")[1])
+    cluster = labels[CLASSES == 1][0]
+    _, found = out.split("what sets them apart, in standard deviations from the rest:\n")
+    lines = found.splitlines()
+    assert code == 0 and [line.split(":")[0] for line in lines] == [
+        f"  cluster {k}" for k in range(3)
+    ]
+    # A third of the samples is 500 above the rest, whose deviation from that is 500 sqrt(2) / 3.
+    assert lines[cluster].startswith(f"  cluster {cluster}: data 2 column 3 +2.1, ")
+    assert all(line.count(" column ") == 3 for line in lines)
+    np.savez("data.npz", X1=np.ones((60, 3)), X2=np.ones((60, 2)))
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "apart" not in out
 
 
 def test_options_reach_the_estimator(call):
