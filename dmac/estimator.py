@@ -92,7 +92,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Empty where nothing is trained.
     pretrain_history_ : list of dmac.embedding.PretrainRecord
     recipe_ : dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
-        What the fit used.
+        What the fit used. Of fewer samples than the recipe has anchors for its k neighbours, where
+        it leaves their number open, "closed_form" takes k + 1 anchors, or all samples.
     n_anchors_ : int
     n_features_ : tuple of int
         Widths of the views.
@@ -228,6 +229,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views = check_views(views, streamed=True)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         m = solver.check(n, c)
+        recipe = solver.recipe  # of few samples another
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
@@ -368,7 +370,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         solver = solver_of(CLOSED_FORM)
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
-            graph = averaged_graph(views, c, n_anchors=m, seed=0)
+            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     @property

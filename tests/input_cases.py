@@ -162,6 +162,7 @@ ACCEPTED = [
         lambda: [named(X), named(SECOND, ORDER)],
     ),
     *(Case("on disk", kind, make) for kind, make in DISK.items()),
+    Case("values", "few samples, two a cluster", lambda: X[:4], equals=X[:4]),
     Case("a list", "of one view", lambda: [X]),
     Case("a list", "a tuple", lambda: (X,)),
     Case("a list", "an object array of views", lambda: np.array([X, SECOND, None], object)[:2]),
@@ -294,7 +295,13 @@ REFUSED = [
         settings={"n_clusters": 8},
         says="n_clusters is 8, but there are only 7 samples",
     ),
-    Case("sizes", "too few samples for a graph", lambda: X[:11], says="too few for 5 neighbours"),
+    Case(
+        "sizes",
+        "fewer than two samples a cluster",
+        lambda: X[:5],
+        settings={"n_clusters": 3},
+        says="5 samples are too few for n_clusters = 3: pass at least two a cluster, 6",
+    ),
     Case("sizes", "one cluster", lambda: X, settings={"n_clusters": 1}, says="at least 2"),
     Case(
         "sizes",

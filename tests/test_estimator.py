@@ -564,6 +564,36 @@ def test_advice_on_sizes_leads_to_a_fit(n, name):
         raise AssertionError(f"the advice leads nowhere: {recipe}")
 
 
+def few_samples(n, c):
+    rng = np.random.default_rng(n)
+    classes = np.arange(n) % c
+    return [6 * rng.normal(size=(c, d))[classes] + rng.normal(size=(n, d)) for d in (9, 3)], classes
+
+
+@pytest.mark.parametrize("c", [2, 3, 4, 5])
+@pytest.mark.parametrize("n", range(4, 12))
+def test_few_samples_are_clustered_down_to_two_a_cluster(n, c, tmp_path):
+    views, classes = few_samples(n, c)
+    model = dmac.DMAC(c, random_state=0)
+    if n < 2 * c:
+        with pytest.raises(ValueError, match=f"n_clusters (=|is) {c}"):
+            model.fit(views)
+        return
+    model.fit(views)
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.7
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    assert 0 <= model.score(views) <= 1 and len(model.anchors_) == model.n_anchors_ == min(n, 6)
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
+    assert model.recipe == "closed_form" and loaded.recipe_ == model.recipe_
+
+
+def test_twelve_samples_take_the_recipe_as_it_is():
+    model = dmac.DMAC(2, random_state=0).fit(few_samples(12, 2)[0])
+    assert model.recipe_ is dmac.recipes.CLOSED_FORM and model.n_anchors_ == 6
+
+
 def test_as_many_clusters_as_samples(module_views):
     views = [x[:8] for x in module_views[0]]
     model = quick_model(n_clusters=8).fit(views)

@@ -229,12 +229,24 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
         parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        parts = [part.toarray() if scipy.sparse.issparse(part) else part for part in parts]
-        for row in np.hstack(parts) + 0.0:  # -0 becomes 0
-            found.add(row.tobytes())
+        for row in zip(*map(_row_bytes, parts)):
+            found.add(b"".join(row))
             if len(found) >= most:
                 return most
     return len(found)
+
+
+def _row_bytes(x: Any) -> Iterator[bytes]:
+    """What tells the rows of a view apart; a sparse one stays sparse."""
+    if not scipy.sparse.issparse(x):
+        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
+        return
+    x = scipy.sparse.csr_array(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    for start, stop in zip(x.indptr, x.indptr[1:]):
+        columns, values = x.indices[start:stop], x.data[start:stop]
+        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
 def _is_no_whole_number(value: object) -> bool:
