@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
 _NEGLIGIBLE = 1e-6
-# One negative entry in so many, or one alone, looks like a mistake and not like a signed view.
+# With one negative entry in so many, or one alone, a view misses its root by little: that is said.
 _FEW = 200
 # Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 _NARROW = 5
@@ -150,9 +150,10 @@ class ViewPipeline:
         if n_negative <= max(1, size // _FEW):
             warnings.warn(
                 f"{n_negative} of the {size} entries of a view with {shape[1]} features are "
-                f"negative, the lowest is {lowest:g}: so the square root that the recipe takes of "
-                "counts and intensities is not taken of this view. If they are mistakes, set them "
-                "to 0",
+                f"negative, the lowest is {lowest:g}: the view is taken as signed, without the "
+                "square root that counts and intensities get. The root evens out small and large "
+                "counts, which is worth some points of accuracy there; logarithms, as of "
+                "expression, are evened out already",
                 stacklevel=3,
             )
 

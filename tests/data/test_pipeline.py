@@ -107,12 +107,16 @@ def test_a_few_negative_entries_are_reported(kind, n_negative, warns, tmp_path):
     x.ravel()[1] = -1e-12  # a rounding error counts on neither side
     assert (x < -0.1).sum() == n_negative
     pipeline = ViewPipeline(root=True)
-    said = f"{n_negative} of the 1200 entries of a view with 12 features .* lowest is -0.5"
-    with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext():
+    said = f"{n_negative} of the 1200 entries of a view with 12 features .* lowest is -0.5: "
+    with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext() as told:
         if kind == "streamed":
             pipeline.fit_streamed(streamed(x, tmp_path))
         else:
             pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
+    if warns:  # what is done and what it is worth, and no advice to change data
+        message = str(told[0].message)
+        assert "taken as signed, without the square root" in message and "logarithms" in message
+        assert "set them" not in message and "mistake" not in message
     assert not pipeline.root_
     np.testing.assert_allclose(pipeline.transform(x), unit(x))
 
