@@ -1,9 +1,10 @@
 """What all methods share: shuffling and its undoing, the checks, the refusal of too much memory."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 from systems import easy_views
 
 from dmac.peers import ALL
@@ -12,17 +13,15 @@ from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
 
 
+@dataclass(eq=False, repr=False)
 class Echo(Peer):
     """Says what it was given: the value of the first feature is the label of a sample."""
 
-    def __init__(
-        self, n_clusters, kind="none", n_bytes=0, random_state=None, memory_budget=MEMORY_BUDGET
-    ):
-        self.n_clusters = n_clusters
-        self.kind = kind
-        self.n_bytes = n_bytes
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    kind: str = "none"
+    n_bytes: int = 0
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         self.asked_ = n_samples, tuple(n_features)
@@ -113,14 +112,6 @@ def test_the_seed_decides_the_order_and_the_draws():
     assert first != Echo(2, random_state=state).fit(VIEWS).history_
 
 
-def test_the_global_random_state_is_left_alone():
-    np.random.seed(0)
-    expected = np.random.rand()
-    np.random.seed(0)
-    Echo(2, random_state=3).fit(VIEWS)
-    assert np.random.rand() == expected
-
-
 def test_sparse_views_stay_sparse_and_the_callers_are_left_alone():
     sparse = scipy.sparse.csr_matrix(VIEWS[0])
     before = sparse.toarray()
@@ -153,15 +144,10 @@ def test_parameters_are_checked_before_the_memory():
     assert not hasattr(model, "asked_")
 
 
-@pytest.mark.parametrize("bad", [1, 0, -3, 13])
-def test_a_number_of_clusters_out_of_range_is_refused(bad):
-    with pytest.raises(ValueError, match=f"n_clusters is {bad}, .* from 2 to .* 12"):
-        Echo(bad).fit(VIEWS)
-
-
-@pytest.mark.parametrize("bad", [2.0, "3", None, True])
-def test_a_number_of_clusters_that_is_no_integer_is_refused(bad):
-    with pytest.raises(ValueError, match="n_clusters is .* must be an integer"):
+@pytest.mark.parametrize("bad", [1, 0, -3, 13, 2.0, "3", None, True])
+def test_a_wrong_number_of_clusters_is_refused(bad):
+    why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
+    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
         Echo(bad).fit(VIEWS)
 
 
@@ -176,20 +162,7 @@ def test_unusable_views_are_refused():
         Echo(2).fit([broken])
 
 
-def test_labels_that_are_passed_are_not_looked_at():
-    plain = Echo(2, random_state=0).fit(VIEWS)
-    given = Echo(2, random_state=0).fit(VIEWS, np.zeros(3))
-    np.testing.assert_array_equal(plain.labels_, given.labels_)
-    np.testing.assert_array_equal(
-        plain.labels_, Echo(2, random_state=0).fit_predict(VIEWS, object())
-    )
-
-
-def test_keeps_the_contract_of_an_estimator():
-    model = Echo(4, kind="square", random_state=5)
-    assert clone(model).get_params() == model.get_params()
-    assert model.set_params(n_clusters=3).n_clusters == 3
-    with pytest.raises(NotImplementedError):
-        Peer()._solve(VIEWS, None)
-    with pytest.raises(NotImplementedError):
-        Peer().memory(3, (2,))
+def test_a_subclass_has_to_say_how_it_solves_and_what_that_takes():
+    for call in (lambda: Peer()._solve(VIEWS, None), lambda: Peer().memory(3, (2,))):
+        with pytest.raises(NotImplementedError):
+            call()

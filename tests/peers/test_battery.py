@@ -11,6 +11,7 @@ from sklearn.base import clone
 from systems import ENOUGH, QUICK, easy_views, enough, quick
 
 from dmac import peers
+from dmac.compute.threads import LARGE, VARIABLE
 from dmac.metrics import scores
 from dmac.peers import ALL
 
@@ -134,66 +135,41 @@ def test_too_much_memory_is_refused_before_anything_is_allocated(name, monkeypat
         quick(name, memory_budget=needed - 1).fit(views)
 
 
-@pytest.mark.parametrize("n_clusters", [0, 1, 91, 2.5, "3", True, None])
-def test_wrong_numbers_of_clusters_are_refused(name, n_clusters):
-    with pytest.raises(ValueError, match="n_clusters is"):
-        quick(name, n_clusters=n_clusters).fit(easy_views()[0])
+@pytest.mark.parametrize("deep", [name for name in ALL if hasattr(ALL[name], "device")])
+def test_a_small_fit_takes_one_thread_and_a_large_one_all(deep, monkeypatch):
+    seen, solve, before = [], ALL[deep]._solve, torch.get_num_threads()
+
+    def count(*args):
+        seen.append(torch.get_num_threads())
+        return solve(*args)
+
+    monkeypatch.setattr(ALL[deep], "_solve", count)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    torch.set_num_threads(2)
+    try:
+        quick(deep).fit(easy_views()[0])
+        assert seen == [1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert ALL[deep](3)._work(20_000, (1000, 1000)) > LARGE
 
 
 # Of every system some parameters and values that none of them may have.
+_DEEP = dict(device=("abacus",))
+_CODES = _DEEP | dict(widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,))
+_CODES |= dict(scale=("rows",))
+_GRAPHS = _DEEP | dict(n_neighbors=(0,), hidden=((),), refresh=(0,))
 BAD = {
-    "GMC": dict(n_neighbors=(0, 2.5, None)),
+    "GMC": dict(n_neighbors=(0, 2.5, None), scale=("range",)),
     "MSGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)),
     "LMVSC": dict(n_anchors=(2, 91, 7.5), alpha=(-1, math.nan, math.inf)),
-    "UDBGL": dict(
-        n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan, math.inf), scale=("columns",)
-    ),
-    "CMGEC": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        refresh=(0,),
-        dropout=(1.0, -0.1),
-        metric=("best",),
-        discriminator=((0,),),
-        device=("abacus",),
-    ),
-    "DealMVC": dict(
-        widths=((), (4, 0)),
-        batch_size=(1,),
-        lr=(-1, math.nan),
-        dropout=(1.0,),
-        n_heads=(0, 3),
-        finetune_epochs=(-1,),
-        device=("abacus",),
-    ),
-    "GCFAggMVC": dict(
-        widths=((), (4, 0)),
-        batch_size=(1,),
-        lr=(-1, math.nan),
-        dropout=(1.0,),
-        temperature=(0,),
-        pretrain_epochs=(-1,),
-        device=("abacus",),
-    ),
-    "DFP-GNN": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        shared=((3, 0),),
-        refresh=(0,),
-        patience=(0,),
-        flat=(-1,),
-        lr=(math.nan,),
-        device=("abacus",),
-    ),
-    "SURER": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        refresh=(0,),
-        lambda3=(-1,),
-        pretrain_lr=(math.nan,),
-        initial=("abacus",),
-        device=("abacus",),
-    ),
+    "UDBGL": dict(n_anchors=(2, 91), alpha=(-1,), beta=(math.nan, math.inf), scale=("columns",)),
+    "CMGEC": _GRAPHS | dict(dropout=(1.0, -0.1), metric=("best",), discriminator=((0,),)),
+    "DealMVC": _CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,)),
+    "GCFAggMVC": _CODES | dict(temperature=(0,), pretrain_epochs=(-1,)),
+    "DFP-GNN": _GRAPHS
+    | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
+    "SURER": _GRAPHS | dict(lambda3=(-1,), pretrain_lr=(math.nan,), initial=("abacus",)),
 }
 
 

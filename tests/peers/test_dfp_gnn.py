@@ -1,24 +1,20 @@
-"""DFP-GNN: its last loss against a reference, and its stages."""
+"""DFP-GNN: its last loss against a reference, and where its stages end."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
 from helpers import assert_matches
-from systems import easy_views, quick
+from systems import assert_stages, easy_views, quick, random
 
 from dmac.peers._gcn import Links
-from dmac.peers.dfp_gnn import DFPGNN, tuning_loss
+from dmac.peers.dfp_gnn import DFPGNN, Patience, tuning_loss
 
 
 def test_loss_of_the_last_stage_is_its_definition():
-    generator = torch.Generator().manual_seed(0)
-    z, h_hat, logits = (
-        torch.randn(6, d, generator=generator, dtype=torch.float64).requires_grad_()
-        for d in (3, 4, 2)
-    )
-    h = torch.randn(6, 4, generator=generator, dtype=torch.float64)
-    p = torch.randn(6, 2, generator=generator, dtype=torch.float64).softmax(1)
+    inputs = random(6, 3), random(6, 4, seed=1), random(6, 2, seed=2)
+    h = random(6, 4, seed=3, gradient=False)
+    p = random(6, 2, seed=4, gradient=False).softmax(1)
     rings = [np.roll(np.eye(6), shift, 1) for shift in (1, 2)]
     graphs = [scipy.sparse.csr_matrix(ring + ring.T) for ring in rings]
     weights = torch.tensor([0.3, 0.7], dtype=torch.float64)
@@ -47,9 +43,7 @@ def test_loss_of_the_last_stage_is_its_definition():
             h, h_hat, z, logits.softmax(1), p, links, weights, 2.0, 5.0
         ),
         slow,
-        z,
-        h_hat,
-        logits,
+        *inputs,
     )
 
 
@@ -62,15 +56,23 @@ def test_smaller_features_are_not_rewarded():
 
 
 def test_stages_follow_each_other_and_losses_fall():
-    views, _ = easy_views()
     model = quick("DFP-GNN", pretrain_epochs=40, epochs=6, lr=1e-3, tolerance=0.0)
-    history = model.fit(views).history_
-    stages = [record.stage for record in history]
-    expected = ["view 1", "view 2", "view 3", "shared"]
-    assert stages == [name for name in expected for _ in range(40)] + ["tuning"] * 6
-    for name in expected:
-        losses = [record.loss for record in history if record.stage == name]
-        assert losses[-1] < losses[0]
+    history = model.fit(easy_views()[0]).history_
+    assert_stages(history[:-6], view_1=40, view_2=40, view_3=40, shared=40)
+    assert [record.stage for record in history[-6:]] == ["tuning"] * 6
+
+
+def test_patience_waits_for_no_better_loss_or_with_a_share_for_a_flat_curve():
+    stop = Patience(3)
+    assert [stop(loss) for loss in [5, 4, 3.9, 3.8, 3.7999]] == [False] * 5
+    assert [stop(loss) for loss in [4, 4, 4]] == [False, False, True]
+    losses = [2.0**-epoch + 1 for epoch in range(30)]
+    stop = Patience(2, 0.01)
+    ended = next(epoch for epoch, loss in enumerate(losses) if stop(loss))
+    # Over two epochs the loss 1 + 2^-t falls by 3 * 2^-t, first below 1 % at t = 9.
+    gains = [1 - losses[t] / losses[t - 2] for t in range(2, 30)]
+    assert ended == 2 + next(t for t, gain in enumerate(gains) if gain <= 0.01) == 9
+    assert not any(map(Patience(2), losses))
 
 
 def test_pretraining_ends_where_it_is_flat_and_tuning_where_labels_stay():
@@ -92,8 +94,6 @@ def test_a_sum_over_the_features_is_so_many_times_their_mean():
         first[reduction] = [r.loss for r in history if r.stage == "view 1"]
     d = views[0].shape[1]
     assert first["sum"][0] == pytest.approx(d * first["mean"][0], rel=1e-6)
-    with pytest.raises(ValueError, match="reduction is 'none', it must be 'mean' or 'sum'"):
-        quick("DFP-GNN", reduction="none").fit(views)
 
 
 def test_graph_is_a_mean_of_the_views_graphs():

@@ -1,26 +1,19 @@
 """MSGL: each block's update by itself, then the whole on easy and on degenerate views."""
 
-import functools
-
 import numpy as np
 import pytest
-import systems
 from scipy.optimize import minimize, minimize_scalar
+from systems import close_views
 
 from dmac.metrics import scores
 from dmac.peers import msgl
 from dmac.peers._spectral import bipartite_embedding
 from dmac.peers.msgl import MSGL, _Fit
 
-WIDTHS = (7, 12, 9)
-
 
 @pytest.fixture(autouse=True)
 def fewer_starts(monkeypatch):
     monkeypatch.setattr(msgl, "_LABEL_STARTS", 10)
-
-
-easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
 
 
 def problem(seed, n=15, m=6):
@@ -97,7 +90,7 @@ def test_weights_are_minimisers(gamma):
 
 
 def test_without_the_graph_term_the_objective_never_rises():
-    views, _ = easy_views(noise=1.0)
+    views, _ = close_views(noise=1.0)
     model = MSGL(4, n_anchors=20, beta=0, gamma=-1, random_state=0).fit(views)
     values = [record.objective for record in model.history_]
     assert len(values) > 2
@@ -105,7 +98,7 @@ def test_without_the_graph_term_the_objective_never_rises():
 
 
 def test_finds_easy_clusters():
-    views, classes = easy_views()
+    views, classes = close_views()
     model = MSGL(4, n_anchors=12, random_state=0).fit(views)
     assert scores(classes, model.labels_)["acc"] > 0.95
     assert model.graph_.shape == (120, 12) and model.embedding_.shape == (120, 4)
@@ -115,7 +108,7 @@ def test_finds_easy_clusters():
 
 
 def test_the_graph_term_pulls_towards_c_components():
-    views, _ = easy_views(noise=1.5)
+    views, _ = close_views(noise=1.5)
     energy = []
     for beta in (0.0, 300.0):
         model = MSGL(4, n_anchors=12, beta=beta, random_state=0).fit(views)
@@ -124,7 +117,7 @@ def test_the_graph_term_pulls_towards_c_components():
 
 
 def test_stops_when_the_graph_no_longer_moves():
-    views, _ = easy_views()
+    views, _ = close_views()
     history = MSGL(4, n_anchors=12, random_state=0).fit(views).history_
     assert 6 <= len(history) <= 30
     if len(history) < 30:

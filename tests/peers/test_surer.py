@@ -1,17 +1,19 @@
-"""SURER: its convolution and losses against references."""
+"""SURER: its convolution, losses and pseudo-labels against references."""
 
+import numpy as np
 import pytest
 import torch
 from helpers import assert_matches
-from systems import easy_views, enough, quick
+from systems import assert_stages, easy_views, enough, quick, random
 
 from dmac.metrics import scores
-from dmac.peers.surer import SURER, clustering_loss, unified_convolution
-
-
-def random(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+from dmac.peers.surer import (
+    SURER,
+    class_means,
+    clustering_loss,
+    pseudo_labels,
+    unified_convolution,
+)
 
 
 @pytest.mark.parametrize("v", [1, 2, 3])
@@ -71,18 +73,33 @@ def test_clustering_loss_is_its_definition():
     )
 
 
+def test_class_means_are_those_of_every_class_and_of_all_rows_without_one():
+    z, labels = random(9, 2, gradient=False), torch.tensor([0, 0, 0, 3, 3, 3, 3, 1, 1])
+    means = class_means(z, labels, 4)
+    for label in (0, 1, 3):
+        torch.testing.assert_close(means[label], z[labels == label].mean(0))
+    torch.testing.assert_close(means[2], z.mean(0))
+
+
+def test_pseudo_labels_are_the_planted_ones_and_by_the_graphs_need_no_common_axes():
+    labels = np.repeat(range(3), (20, 12, 8))
+    h = 4 * torch.eye(3)[torch.as_tensor(labels)] + 0.1 * random(40, 3, gradient=False).float()
+    other = 1e-3 * random(40, 3, seed=1, gradient=False).float() - h
+    # The mean of H and -H is nearly 0, and their graphs are the same.
+    for how, hs, low, high in (
+        ("kmeans", [h, h + 0.01], 1, 1),
+        ("spectral", [h, h + 0.01], 1, 1),
+        ("spectral", [h, -h], 1, 1),
+        ("kmeans", [h, other], -1, 0.3),
+    ):
+        found = pseudo_labels(hs, 3, 0, how)
+        assert found.dtype == np.int64 and low <= scores(labels, found)["ari"] <= high
+
+
 def test_stages_follow_each_other_and_losses_fall():
-    history = (
-        quick("SURER", pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3)
-        .fit(easy_views()[0])
-        .history_
-    )
-    stages = [record.stage for record in history]
-    views = ["view 1", "view 2", "view 3"]
-    assert stages == [name for name in views for _ in range(30)] + ["unified"] * 20
-    for name in [*views, "unified"]:
-        losses = [record.loss for record in history if record.stage == name]
-        assert losses[-1] < losses[0]
+    more = dict(pretrain_epochs=30, epochs=20, pretrain_lr=1e-3, lr=1e-3)
+    history = quick("SURER", **more).fit(easy_views()[0]).history_
+    assert_stages(history, view_1=30, view_2=30, view_3=30, unified=20)
 
 
 def test_memory_is_that_of_one_views_graph_whatever_the_number_of_views():

@@ -1,18 +1,16 @@
-"""Nearest-neighbour graphs against loops over pairs, their operator and its eigenvectors."""
+"""Nearest-neighbour graphs against loops over pairs, and their operator."""
 
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
+from dmac.peers import _graphs
 from dmac.peers._graphs import (
     METRICS,
     directed_graph,
-    leading_vectors,
     mutual_graph,
     nearest_neighbors,
     normalized,
-    union_graph,
 )
 
 
@@ -52,23 +50,17 @@ def test_a_sample_is_not_its_own_neighbor_even_among_copies():
     np.testing.assert_array_equal(found // 4, np.repeat(np.arange(5), 4)[:, None] * [1, 1, 1])
 
 
-def test_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric is 'best'"):
-        nearest_neighbors(points(), 3, "best")
-
-
-def test_graphs_match_loops_over_pairs():
+def test_graphs_match_loops_over_pairs(monkeypatch):
+    monkeypatch.setattr(_graphs, "_ROWS", 7)  # several blocks
     n, k = 40, 7
     near = nearest_neighbors(points(n), k)
     lists = [set(row) for row in near.tolist()]
-    directed, union, mutual = np.zeros((3, n, n))
+    directed, mutual = np.zeros((2, n, n))
     for i in range(n):
         for j in range(n):
             directed[i, j] = j in lists[i]
-            union[i, j] = j in lists[i] or i in lists[j]
             mutual[i, j] = j in lists[i] and i in lists[j]
     np.testing.assert_array_equal(directed_graph(near).toarray(), directed)
-    np.testing.assert_array_equal(union_graph(near).toarray(), union)
     np.testing.assert_array_equal(mutual_graph(near, 0).toarray(), mutual)
     for least in (1, 2, 3):
         kept = np.zeros((n, n))
@@ -78,13 +70,6 @@ def test_graphs_match_loops_over_pairs():
                 kept[i, j] = mutual[i, j] and common >= least
         assert kept.any() and (kept != mutual).any()
         np.testing.assert_array_equal(mutual_graph(near, least).toarray(), kept)
-
-
-def test_mutual_graph_is_the_same_whatever_the_block(monkeypatch):
-    near = nearest_neighbors(points(), 8)
-    whole = mutual_graph(near).toarray()
-    monkeypatch.setattr("dmac.peers._graphs._ROWS", 7)
-    np.testing.assert_array_equal(mutual_graph(near).toarray(), whole)
 
 
 def test_edge_between_two_cliques_goes():
@@ -100,64 +85,12 @@ def test_edge_between_two_cliques_goes():
 
 
 def test_operator_of_a_graph():
-    graph = union_graph(nearest_neighbors(points(), 4))
+    graph = mutual_graph(nearest_neighbors(points(), 8), 0)
     a = graph.toarray() + np.eye(40)
     root = np.diag(a.sum(1) ** -0.5)
     operator = normalized(graph)
     np.testing.assert_allclose(operator.toarray(), root @ a @ root, rtol=1e-12)
     values = np.linalg.eigvalsh(operator.toarray())
     assert values[-1] == pytest.approx(1) and values[0] > -1
-
-
-def test_operator_leaves_isolated_samples_alone():
+    # Isolated samples are left alone.
     np.testing.assert_array_equal(normalized(scipy.sparse.csr_matrix((3, 3))).toarray(), np.eye(3))
-
-
-@pytest.mark.parametrize("n", [30, 520])
-def test_leading_vectors_maximise_the_trace(n):
-    # Fan 1949: the largest trace over orthonormal Q is the sum of the c largest eigenvalues.
-    operator = normalized(union_graph(nearest_neighbors(points(n), 5))).toarray()
-    q = leading_vectors(operator, 4)
-    np.testing.assert_allclose(q.T @ q, np.eye(4), atol=1e-8)
-    assert np.trace(q.T @ operator @ q) == pytest.approx(np.linalg.eigvalsh(operator)[-4:].sum())
-
-
-def test_leading_vectors_span_the_parts_of_a_graph():
-    blocks = np.kron(np.eye(6), np.full((100, 100), 0.01))
-    q = leading_vectors(blocks, 6)
-    np.testing.assert_allclose(q @ q.T, blocks, atol=1e-8)
-
-
-def test_leading_vectors_fall_back_on_the_dense_decomposition(monkeypatch):
-    def fail(*args, **kwargs):
-        raise scipy.sparse.linalg.ArpackNoConvergence("none", np.empty(0), np.empty((0, 0)))
-
-    monkeypatch.setattr("dmac.peers._graphs.eigsh", fail)
-    operator = np.diag(np.arange(520.0))
-    np.testing.assert_allclose(np.abs(leading_vectors(operator, 2)), np.eye(520)[:, -2:], atol=1e-9)
-
-
-@pytest.mark.parametrize("c", [4, 40])
-def test_leading_vectors_of_eigenvalues_that_hardly_differ_take_no_more_than_the_dense_ones(
-    monkeypatch, c
-):
-    products = []
-
-    def count(operator, *args, **kwargs):
-        def multiply(x):
-            products.append(1)
-            return operator @ x
-
-        counted = LinearOperator(operator.shape, multiply, dtype=operator.dtype)
-        return eigsh(counted, *args, **kwargs)
-
-    monkeypatch.setattr("dmac.peers._graphs.eigsh", count)
-    n = 600
-    values = 1 - np.geomspace(1e-9, 1, n)  # many near 1, none equal
-    turned = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
-    operator = (turned * values) @ turned.T
-    operator = (operator + operator.T) / 2
-    q = leading_vectors(operator, c)
-    assert 0 < len(products) <= n // 4 + max(2 * c + 1, 20)
-    np.testing.assert_allclose(q.T @ q, np.eye(c), atol=1e-8)
-    assert np.trace(q.T @ operator @ q) == pytest.approx(values[:c].sum(), abs=1e-10)

@@ -1,4 +1,4 @@
-"""Graph convolutions and link loss against line-by-line references."""
+"""Graph convolutions, link loss and soft assignments against line-by-line references."""
 
 import math
 
@@ -8,28 +8,25 @@ import scipy.sparse
 import torch
 import torch.nn.functional as F
 from helpers import assert_matches
+from systems import random
 
+from dmac.compute.layers import SparseView
 from dmac.peers import _gcn
 from dmac.peers._gcn import (
     GraphAutoencoder,
-    GraphEncoder,
     Links,
     balanced_link_loss,
-    dense_operator,
+    divergence,
     graph_operator,
     link_loss,
     pretrain,
     rmsprop,
+    sharpened,
+    student_t,
 )
 from dmac.peers._graphs import normalized
 
 CPU = torch.device("cpu")
-
-
-def random(*shape, seed=0, gradient=True):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(*shape, generator=generator, dtype=torch.float64)
-    return x.requires_grad_(gradient)
 
 
 def random_graph(n=9, seed=0):
@@ -53,20 +50,6 @@ def slow_link_loss(z, target):
 @pytest.mark.parametrize("block", [2**22, 20])
 def test_link_loss_is_its_definition(monkeypatch, block):
     monkeypatch.setattr(_gcn, "_BLOCK", block)
-    graph = random_graph()
-    target = torch.as_tensor(graph.toarray()) + torch.eye(9)
-    links = Links([graph], CPU)
-    assert_matches(
-        lambda z: link_loss(z, links), lambda z: slow_link_loss(z, target)[0], random(9, 4)
-    )
-    assert_matches(
-        lambda z: balanced_link_loss(z, links),
-        lambda z: math.prod(slow_link_loss(z, target)),
-        random(9, 4),
-    )
-
-
-def test_link_loss_of_several_graphs_is_that_of_their_weighted_mean():
     graphs = [random_graph(seed=seed) for seed in range(3)]
     weights = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
     target = sum(w * torch.as_tensor(g.toarray()) for w, g in zip(weights, graphs)) + torch.eye(9)
@@ -74,6 +57,11 @@ def test_link_loss_of_several_graphs_is_that_of_their_weighted_mean():
     assert_matches(
         lambda z: link_loss(z, links, weights),
         lambda z: slow_link_loss(z, target)[0],
+        random(9, 4),
+    )
+    assert_matches(
+        lambda z: balanced_link_loss(z, links, weights),
+        lambda z: math.prod(slow_link_loss(z, target)),
         random(9, 4),
     )
 
@@ -101,24 +89,11 @@ def test_link_loss_knows_graphs_without_edges_and_without_gaps():
     assert balanced_link_loss(z, Links([full], CPU)) == 0
 
 
-def test_operators_multiply_by_the_normalised_graph():
+def test_operator_multiplies_by_the_normalised_graph():
     graph = random_graph()
     dense = torch.as_tensor(normalized(graph).toarray())
-    a = torch.as_tensor(graph.toarray())
-    assert_matches(lambda x: dense_operator(a, x), lambda x: dense @ x, random(9, 4))
-    operator = graph_operator(graph, CPU)
     x = random(9, 4, gradient=False).float().requires_grad_()
-    assert_matches(operator, lambda x: dense.float() @ x, x, rtol=1e-5, atol=1e-6)
-
-
-def test_dense_operator_is_differentiable_in_the_graph():
-    def slow(a, x):
-        a = a + torch.eye(len(a))
-        root = torch.diag(a.sum(1) ** -0.5)
-        return root @ a @ root @ x
-
-    a = torch.as_tensor(random_graph().toarray()).requires_grad_()
-    assert_matches(dense_operator, slow, a, random(9, 4))
+    assert_matches(graph_operator(graph, CPU), lambda x: dense.float() @ x, x, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("dims", [(4, 3), (4, 6, 3), (5, 8, 2, 3)])
@@ -131,6 +106,8 @@ def test_encoder_and_decoder_are_their_layers(dims, generator):
         h = a @ h @ weight
         h = h.clamp_min(0) if layer + 2 < len(dims) else h
     torch.testing.assert_close(model.encode(lambda y: a @ y, x), h)
+    sparse = SparseView(scipy.sparse.csr_matrix(x.numpy()), torch.float64, CPU)
+    torch.testing.assert_close(model.encode(lambda y: a @ y, sparse), h)
     for number, layer in enumerate(model.layers):
         h = h @ layer.weight.T + layer.bias
         h = h.clamp_min(0) if number + 2 < len(dims) else h
@@ -138,59 +115,78 @@ def test_encoder_and_decoder_are_their_layers(dims, generator):
     torch.testing.assert_close(model.decode(model.encode(lambda y: a @ y, x)), h)
 
 
-def test_weights_come_from_the_generator_alone():
-    state = torch.random.get_rng_state()
-    first, second = (GraphEncoder([5, 4, 3], torch.Generator().manual_seed(1)) for _ in range(2))
-    assert all(torch.equal(a, b) for a, b in zip(first.weights, second.weights))
-    assert torch.equal(torch.random.get_rng_state(), state)
-
-
-def test_pretraining_learns_to_tell_edges_from_gaps(generator):
+def trained(x, scale=1.0):
+    """Pre-training on three cliques of ten: the model, its weights before, embedding, losses."""
     graph = scipy.sparse.csr_matrix(np.kron(np.eye(3), np.ones((10, 10))))
-    x = torch.randn(30, 6, generator=generator)
-    model, links, history = GraphAutoencoder([6, 8, 4], generator), Links([graph], CPU), []
-    optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, momentum=0.9)
-    z = pretrain(
-        model,
-        x,
-        graph_operator(graph, CPU),
-        links,
-        1.0,
-        optimizer,
-        epochs=150,
-        stage="view 1",
-        history=history,
-    )
-    inside = torch.as_tensor(graph.toarray()) > 0
+    model, history = GraphAutoencoder([6, 8, 4], torch.Generator().manual_seed(1)), []
+    before = sum(w.square().sum() for w in model.parameters()).item()
+    graph = graph_operator(graph, CPU), Links([graph], CPU)
+    training = rmsprop(model.parameters(), 1e-3, 1e-6), 150, "view 1", history, None, scale
+    z = pretrain(model, x, *graph, 1.0, *training)
+    return model, before, z, [record.loss for record in history]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pretraining_learns_to_tell_edges_from_gaps(sparse):
+    x = random(30, 6, gradient=False)
+    view = SparseView(scipy.sparse.csr_matrix(x.numpy()), torch.float32, CPU)
+    _, _, z, losses = trained(view if sparse else x.float())
+    inside = torch.as_tensor(np.kron(np.eye(3), np.ones((10, 10)))) > 0
     products = z @ z.T
-    assert not z.requires_grad
+    assert not z.requires_grad and len(losses) == 150 and losses[-1] < 0.6 * losses[0]
     assert products[inside].min() > products[~inside].max()
-    assert len(history) == 150 and history[-1].loss < 0.6 * history[0].loss
-    assert [record.epoch for record in history] == list(range(1, 151))
-    assert all(record.seconds > 0 and record.stage == "view 1" for record in history)
 
 
 def test_where_gradients_are_below_the_weight_decay_weights_only_shrink():
-    # What the mean over thousands of features comes to: RMSprop follows the decay alone.
-    graph = scipy.sparse.csr_matrix(np.kron(np.eye(3), np.ones((10, 10))))
-    x = torch.randn(30, 6, generator=torch.Generator().manual_seed(0))
     lengths, falls = {}, {}
     for scale in (1.0, 1e-12):
-        model = GraphAutoencoder([6, 8, 4], torch.Generator().manual_seed(1))
-        before, history = sum(w.square().sum() for w in model.parameters()), []
-        pretrain(
-            model,
-            x,
-            graph_operator(graph, CPU),
-            Links([graph], CPU),
-            1.0,
-            rmsprop(model.parameters(), 1e-3, 1e-6),
-            epochs=150,
-            stage="one",
-            history=history,
-            scale=scale,
-        )
+        model, before, _, losses = trained(random(30, 6, gradient=False).float(), scale)
         lengths[scale] = sum(w.square().sum() for w in model.parameters()) / before
-        falls[scale] = history[-1].loss / history[0].loss
+        falls[scale] = losses[-1] / losses[0]
     assert lengths[1.0] > 1 > 0.9 > lengths[1e-12]
     assert falls[1.0] < 0.6 < 0.8 < falls[1e-12]
+
+
+def test_student_t_is_its_definition():
+    def slow(z, u):
+        rows = []
+        for row in z:
+            kernel = torch.stack([1 / (1 + (row - center).square().sum()) for center in u])
+            rows.append(kernel / kernel.sum())
+        return torch.stack(rows)
+
+    z, u = random(7, 3), random(4, 3, seed=1)
+    assert_matches(student_t, slow, z, u)
+    # Far from the origin the distances keep their digits, in single precision too.
+    far = (z.detach() + 1000).float(), (u.detach() + 1000).float()
+    torch.testing.assert_close(student_t(*far).double(), slow(z, u).detach(), rtol=0, atol=1e-3)
+    # On a centre, at distance 2 from the other: kernels 1 and 1/5.
+    q = student_t(torch.tensor([[0.0]]), torch.tensor([[0.0], [2.0]]))
+    torch.testing.assert_close(q, torch.tensor([[5 / 6, 1 / 6]]))
+
+
+def test_target_is_its_definition_and_sharper():
+    q = student_t(random(7, 3), random(4, 3, seed=1))
+    p, q = sharpened(q), q.detach()
+    assert not p.requires_grad
+    for i in range(7):
+        row = [float(q[i, j] ** 2 / q[:, j].sum()) for j in range(4)]
+        np.testing.assert_allclose(p[i], np.array(row) / sum(row), rtol=1e-12)
+    even = torch.tensor([[0.6, 0.4], [0.4, 0.6]])
+    torch.testing.assert_close(sharpened(even)[0, 0], torch.tensor(0.36 / 0.52))
+    empty = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    torch.testing.assert_close(sharpened(empty), empty)
+    assert divergence(empty, torch.full((2, 2), 0.5)) == pytest.approx(math.log(2))
+
+
+def test_divergence_is_its_definition():
+    def slow(q):
+        return sum(p[i, j] * (p[i, j] / q[i, j]).log() for i in range(7) for j in range(4)) / 7
+
+    p = random(7, 4, seed=2, gradient=False).softmax(1)
+    assert_matches(
+        lambda logits: divergence(p, logits.softmax(1)),
+        lambda logits: slow(logits.softmax(1)),
+        random(7, 4),
+    )
+    assert divergence(p, p) == pytest.approx(0, abs=1e-12)
