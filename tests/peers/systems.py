@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 import torch
+import torch.nn.functional as F
+from scipy.optimize import minimize
 
 from dmac.peers import ALL
 
@@ -95,11 +97,16 @@ def planted_graph(sizes, seed, neighbors=6):
     return graph, parts
 
 
-def assert_stages(history, **epochs):
-    """That stages follow each other with so many epochs each, and the loss falls in each."""
-    epochs = {name.replace("fine_", "fine-").replace("_", " "): n for name, n in epochs.items()}
-    stages = [record.stage for record in history]
-    assert stages == [name for name, n in epochs.items() for _ in range(n)]
-    for name in epochs:
-        losses = [record.loss for record in history if record.stage == name]
-        assert losses[-1] < losses[0], name
+def minimum_on_simplex(function, m, jac=None):
+    """Where a function of m numbers is smallest on the simplex, by sequential programming."""
+    whole = {"type": "eq", "fun": lambda z: z.sum() - 1, "jac": np.ones_like}
+    settings = dict(method="SLSQP", bounds=[(0, 1)] * m, options={"ftol": 1e-14, "maxiter": 500})
+    return minimize(function, np.full(m, 1 / m), jac=jac, constraints=whole, **settings).x
+
+
+def reference_link_loss(z, target):
+    """The weighted cross-entropy of links by PyTorch's own, and the factor of the balanced one."""
+    edges, total = target.sum().item(), len(z) ** 2
+    ratio = torch.tensor((total - edges) / edges, dtype=z.dtype)
+    loss = F.binary_cross_entropy_with_logits(z @ z.T, target, pos_weight=ratio)
+    return loss, total / (2 * (total - edges))

@@ -72,18 +72,6 @@ def test_graphs_match_loops_over_pairs(monkeypatch):
         np.testing.assert_array_equal(mutual_graph(near, least).toarray(), kept)
 
 
-def test_edge_between_two_cliques_goes():
-    # Two cliques of 4 and a mutual edge from one to the other: its ends share no neighbour.
-    cliques = [range(4), range(4, 8)]
-    near = np.array([[j for j in cliques[i // 4] if j != i] for i in range(8)])
-    other = np.array([4, *range(2, 5), 0, *range(6, 8), 4])[:, None]
-    near = np.hstack([near, other])
-    assert mutual_graph(near, 0)[0, 4] == 1
-    np.testing.assert_array_equal(
-        mutual_graph(near, 2).toarray(), np.kron(np.eye(2), 1 - np.eye(4))
-    )
-
-
 def test_operator_of_a_graph():
     graph = mutual_graph(nearest_neighbors(points(), 8), 0)
     a = graph.toarray() + np.eye(40)

@@ -2,13 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
 from dmac.compute.layers import dense_layer, store_by_columns
 from dmac.peers._autoencoder import even_batches
-from dmac.peers._training import adam, dropout, torch_generator, train
+from dmac.peers._training import adam, dropout, train
 
 
 def still():
@@ -87,10 +86,3 @@ def test_dropout_keeps_the_mean_and_needs_a_generator():
     torch.testing.assert_close(y.unique(), torch.tensor([0, 4 / 3]))
     assert y.mean().item() == pytest.approx(1, abs=0.03)
     assert dropout(x, 0.25, None) is x
-
-
-def test_seeds_follow_the_generator():
-    a, b, c = (torch_generator(np.random.default_rng(seed)) for seed in (0, 0, 1))
-    draw = torch.rand(3, generator=a)
-    assert torch.equal(torch.rand(3, generator=b), draw)
-    assert not torch.equal(torch.rand(3, generator=c), draw)

@@ -2,15 +2,14 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from helpers import assert_matches
-from systems import assert_stages, easy_views, enough, random
+from systems import random
 from torch import nn
 
-from dmac.peers.gcfagg import AttentionOverSamples, _Network, structure_guided_loss
+from dmac.peers.gcfagg import AttentionOverSamples, structure_guided_loss
 
 
 def loss_by_loops(h, consensus, s, temperature=0.5):
@@ -49,13 +48,6 @@ def test_loss_of_two_orthogonal_samples_in_closed_form():
         assert loss.item() == pytest.approx(math.log(1 + 2 * math.exp(-2)))
 
 
-def test_attention_between_alike_samples_spares_them():
-    h = F.normalize(torch.tensor([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.5]]))
-    apart, together = torch.zeros(3, 3), torch.zeros(3, 3)
-    together[0, 1] = together[1, 0] = 1.0
-    assert structure_guided_loss(h, h, together) < structure_guided_loss(h, h, apart)
-
-
 def test_attention_layer_is_that_of_torch_and_knows_samples_not_their_order(generator):
     ours = AttentionOverSamples(6, 10, 0.1, generator)
     theirs = nn.TransformerEncoderLayer(6, 1, 10, 0.1, batch_first=True).eval()
@@ -72,19 +64,3 @@ def test_attention_layer_is_that_of_torch_and_knows_samples_not_their_order(gene
     moved, attention = ours(z[order])
     torch.testing.assert_close(moved, y[order])
     torch.testing.assert_close(attention, s[order][:, order])
-
-
-def test_records_and_embedding():
-    model = enough("GCFAggMVC").fit(easy_views(110)[0])
-    assert_stages(model.history_, reconstruction=20, contrast=15)
-    assert model.embedding_.shape == (110, 8)
-    np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1, rtol=1e-5)
-
-
-def test_memory_counts_the_weights_and_is_linear_in_the_samples():
-    model = enough("GCFAggMVC")
-    network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
-    weights = 16 * sum(p.numel() for p in network.parameters())
-    assert weights < model.memory(110, (7, 5, 9)) < weights + 2e6
-    steps = np.diff([model.memory(n, (7,)) for n in (10_000, 20_000, 30_000)])
-    assert steps[0] == steps[1] > 0

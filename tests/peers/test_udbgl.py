@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from systems import close_views, easy_views, same_partition
+from systems import close_views, minimum_on_simplex, same_partition
 
 from dmac.metrics import scores
 from dmac.peers._spectral import bipartite_embedding
@@ -28,30 +27,6 @@ def problem(seed, n=12, m=5):
     return views, anchors, z, np.array([0.3, 0.7]), p
 
 
-def objective(model, views, anchors, z, delta, p):
-    fits = sum(
-        ((x - part @ a) ** 2).sum() + model.alpha * (part**2).sum()
-        for x, a, part in zip(views, anchors, z)
-    )
-    return fits + model.beta * ((sum(d * part for d, part in zip(delta, z)) - p) ** 2).sum()
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_neither_block_raises_the_objective(seed):
-    views, anchors, z, delta, p = problem(seed)
-    model = UDBGL(3, alpha=0.1, beta=3.0)
-    value = objective(model, views, anchors, z, delta, p)
-    for a in range(2):
-        gram, products = anchors[a] @ anchors[a].T, views[a] @ anchors[a].T
-        z[a] = model._graph(z, delta, p, a, gram, products).z
-        new = objective(model, views, anchors, z, delta, p)
-        assert new < value - 1e-3
-        value = new
-    new = objective(model, views, anchors, z, _view_weights(z, p), p)
-    assert new < value - 1e-6
-    np.testing.assert_allclose(_fused(z, delta), 0.3 * z[0] + 0.7 * z[1])
-
-
 def test_rows_of_a_view_are_minimisers():
     views, anchors, z, delta, p = problem(5)
     model = UDBGL(3, alpha=0.1, beta=3.0)
@@ -65,16 +40,9 @@ def test_rows_of_a_view_are_minimisers():
             fit = ((views[1][i] - row @ anchors[1]) ** 2).sum()
             return fit + 0.1 * row @ row + 3 * fused @ fused
 
-        other = minimize(
-            part,
-            np.full(5, 0.2),
-            bounds=[(0, 1)] * 5,
-            constraints={"type": "eq", "fun": lambda row: row.sum() - 1},
-            method="SLSQP",
-            options={"ftol": 1e-13},
-        )
-        assert part(found[i]) <= other.fun + 1e-5
-        np.testing.assert_allclose(found[i], other.x, atol=5e-3)
+        other = minimum_on_simplex(part, 5)
+        assert part(found[i]) <= part(other) + 1e-5
+        np.testing.assert_allclose(found[i], other, atol=5e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,6 +50,7 @@ def test_view_weights_are_those_of_a_grid_search(seed):
     *_, z, _, p = problem(seed)
     found = _view_weights(z, p)
     assert found.min() >= 0 and found.sum() == pytest.approx(1)
+    np.testing.assert_allclose(_fused(z, [0.3, 0.7]), 0.3 * z[0] + 0.7 * z[1])
     steps = np.linspace(0, 1, 2001)
     values = [((t * z[0] + (1 - t) * z[1] - p) ** 2).sum() for t in steps]
     assert found[0] == pytest.approx(steps[np.argmin(values)], abs=1e-3)
@@ -97,8 +66,8 @@ def planted_bipartite(c, n=60, m=12, noise=0.0, seed=0):
     return graph / graph.sum(1, keepdims=True), rows
 
 
-@pytest.mark.parametrize("c", [2, 3, 4])
-@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
+@pytest.mark.parametrize("c", [2, 4])
+@pytest.mark.parametrize("noise", [0.0, 0.15])
 def test_coclustering_finds_exactly_the_planted_components(c, noise):
     graph, rows = planted_bipartite(c, noise=noise)
     if noise:
@@ -123,41 +92,20 @@ def test_bipartite_components_count_samples_alone():
     assert sorted(set(found)) == [0, 1, 2]
 
 
-def test_coclustering_stops_at_once_where_there_is_nothing_to_do():
-    assert cocluster(planted_bipartite(3)[0], 3)[1] == 1
-
-
 def test_coclustering_cannot_join_components_and_ends():
     graph, rows = planted_bipartite(4)
     p, iterations = cocluster(graph, 2)
     assert iterations == 50
     assert same_partition(bipartite_components(p), rows)
-
-
-def test_columns_without_links_stay_so():
+    assert cocluster(planted_bipartite(3)[0], 3)[1] == 1  # there is nothing to do
     graph = np.hstack([planted_bipartite(3, noise=0.1)[0], np.zeros((60, 2))])
-    p, _ = cocluster(graph, 3)
+    p, _ = cocluster(graph, 3)  # columns without links stay so
     assert np.isfinite(p).all() and (p[:, -2:] == 0).all()
 
 
 def test_features_are_scaled_to_their_range():
     x = np.array([[1.0, 5, -1e308], [3, 5, 1e308], [2, 5, 0]])
     np.testing.assert_allclose(_unit_range(x), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
-
-
-def test_rows_of_unit_length_do_not_see_how_long_a_document_is():
-    generator = np.random.default_rng(0)
-    views, classes = easy_views(n=90, c=3, noise=0.2, spread=2, widths=(7, 9))
-    views = [np.exp(x) for x in views]
-    length = generator.lognormal(sigma=1.5, size=(90, 1))
-    models = [
-        UDBGL(3, scale="rows", random_state=0).fit(some)
-        for some in (views, [length * x for x in views])
-    ]
-    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-    assert scores(classes, models[0].labels_)["acc"] > 0.95
-    ranged = UDBGL(3, random_state=0).fit([length * x for x in views])
-    assert scores(classes, ranged.labels_)["acc"] < 0.8
 
 
 def test_graphs_start_at_the_nearest_anchors():
@@ -186,13 +134,3 @@ def test_finds_easy_clusters_as_components(m):
     assert model.history_[-1].n_components == len(set(model.labels_)) == 4
     assert all(record.gap <= 1e-6 for record in model.history_)
     assert all(sum(record.weights) == pytest.approx(1) for record in model.history_)
-
-
-def test_the_objective_of_the_last_record_is_that_of_the_result():
-    views, _ = close_views(noise=1.0)
-    model = UDBGL(4, n_anchors=9, alpha=0.5, beta=0.0, random_state=0).fit(views)
-    values = [record.objective for record in model.history_]
-    # Without the fused graph's term every step is that of the views' graphs alone.
-    assert (np.diff(values) <= 1e-4).all()
-    x = np.hstack([_unit_range(v) for v in views])
-    assert 0 < values[-1] < (x**2).sum() + 0.5 * 3 * 120
