@@ -298,8 +298,9 @@ class CMGEC(Peer):
     the fused graph before the trace and the convolution, which leaves both without a gradient to
     it; here the discriminator trains, and entries of the graph keep their values. Then the trace
     has to be that of a normalised Laplacian: that of the unnormalised one, or of :math:`A^r`
-    itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The rate
-    of the dropout is ours. The numbers of neighbours are cut down to a quarter of the samples.
+    itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The
+    numbers of neighbours are cut down to a quarter of the samples. Chapter 13 lists every
+    departure.
 
     Memory is O(n^2), about 17 n x n floats; time is O(n^3) an epoch, by three products with the
     fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public
@@ -314,8 +315,9 @@ class CMGEC(Peer):
     n_close : int
         Neighbours whose rows a sample's own row should tell of.
     metric : str
-        "euclidean", "cosine" or "manhattan". For texts take "cosine": among rows of unit sum,
-        documents of many words lie near the origin, and become everybody's neighbours.
+        "cosine", "euclidean" or "manhattan". An angle knows no length; by the two others, among
+        rows of unit sum, documents of many words lie near the origin and become everybody's
+        neighbours.
     hidden : tuple of int
         Widths of the views' convolutions.
     consensus : tuple of int
@@ -337,7 +339,7 @@ class CMGEC(Peer):
     n_clusters: int
     n_neighbors: int = 7
     n_close: int = 3
-    metric: str = "euclidean"
+    metric: str = "cosine"
     hidden: tuple = (64, 32)
     consensus: tuple = (32, 10)
     discriminator: tuple = (10, 10, 10)

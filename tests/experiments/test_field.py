@@ -17,6 +17,17 @@ def test_every_point_of_a_grid_can_be_fitted(c):
     assert len({repr(run) for run in points.values()}) == len(points)
 
 
+def test_stored_runs_with_defaults_of_before_are_still_asked_for():
+    assert plan.DEEP_PEERS["CMGEC"][1] == peer_settings("CMGEC", metric="euclidean")
+    assert field.COSINE["CMGEC, cosine"][1] == peer_settings("CMGEC")
+    (tenth,) = field.COSINE_TENTH.values()
+    assert tenth[1] == plan.SHORT_PEERS["CMGEC"][1] | {"metric": "cosine"}
+    assert all(plan.is_short(s) for s in plan.full()["CMGEC, cosine, a tenth"])
+    for system, settings in field.grid(5).values():
+        if system == "MSGL" and settings["normalize"]:
+            assert settings["beta"] is None
+
+
 def test_grids_have_the_published_values():
     points = [settings for system, settings in field.grid(5).values() if system == "LMVSC"]
     assert {(s["n_anchors"], s["alpha"]) for s in points} == {

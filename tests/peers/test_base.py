@@ -120,9 +120,3 @@ def test_a_wrong_number_of_clusters_is_refused(bad):
     why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
     with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
         Echo(bad).fit(VIEWS)
-
-
-def test_a_subclass_has_to_say_how_it_solves_and_what_that_takes():
-    for call in (lambda: Peer()._solve(VIEWS, None), lambda: Peer().memory(3, (2,))):
-        with pytest.raises(NotImplementedError):
-            call()
