@@ -77,7 +77,7 @@ def test_finds_easy_clusters():
     assert all(record.change >= 1e-3 for record in model.history_[5:-1])
 
 
-def test_the_first_cut_of_the_graph_does_not_decide_among_many_clusters():
+def test_the_graph_term_does_not_decide_alone_among_many_clusters():
     views, classes = close_views(n=150, c=20, noise=1.0)
     settings = ({}, {"beta": None}, {"beta": 150 / 20})
     models = [MSGL(20, n_anchors=60, random_state=0, **some).fit(views) for some in settings]
