@@ -299,8 +299,7 @@ class CMGEC(Peer):
     it; here the discriminator trains, and entries of the graph keep their values. Then the trace
     has to be that of a normalised Laplacian: that of the unnormalised one, or of :math:`A^r`
     itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The
-    numbers of neighbours are cut down to a quarter of the samples. Chapter 13 lists every
-    departure.
+    numbers of neighbours are cut down to a quarter of the samples.
 
     Memory is O(n^2), about 17 n x n floats; time is O(n^3) an epoch, by three products with the
     fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public

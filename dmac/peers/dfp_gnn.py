@@ -109,14 +109,16 @@ class DFPGNN(Peer):
     The published pre-training, up to 20000 epochs at a rate of 1e-5 until 100 epochs bring no
     better loss, hardly ever ends early: a smooth loss goes on falling, by less and less. So
     ``flat`` ends a stage when those 100 epochs lower the best loss by less than 1 %; with None the
-    published rule holds. With thousands of features a loss that is their mean has gradients so
-    small that RMSprop's epsilon, 1e-8, and the weight decay outweigh them, and the output may stay
-    zero, as on BBC; ``reduction="sum"`` takes their sum.
+    published rule holds. A plateau can be mistaken for the end: on BBC the loss stands from epoch
+    60 on at one output for all samples, the mean document, and ``flat`` ends a view at epoch 136,
+    though at ten times the rate the same loss leaves that value within 40 epochs. A mean over
+    thousands of features has small gradients there, beside RMSprop's epsilon, 1e-8, and the weight
+    decay; ``reduction="sum"`` takes their sum, which passes that value without a stop.
 
-    What the paper leaves open is settled so: a link's target has self-loops, so that an empty
-    graph is no division by zero; the target of the last stage is the views' graphs with the
-    weights u, and the reconstruction's is H, both taken as constants. The number of neighbours is
-    cut down to a quarter of the samples.
+    The paper leaves open, and the public code settles otherwise (chapter 13): a link's target has
+    self-loops, so that an empty graph is no division by zero; the target of the last stage is the
+    views' graphs with the weights u, and the reconstruction's is H, both taken as constants. The
+    number of neighbours is cut down to a quarter of the samples.
 
     Memory is O(n (k + widths)), with no n x n matrix held whole; time is O(n^2) an epoch for the
     links, and O(n widths^2) for the layers. Source: Xiao et al. (2023), public repository

@@ -130,8 +130,16 @@ ONE_PERCENT = {
         peer_settings("DFP-GNN", pretrain_epochs=2000, epochs=200, refresh=5),
     )
 }
-#: Its pre-training's loss as a sum over the features, whose mean has gradients that are too small.
+#: Its pre-training's loss as a sum over the features, whose mean stands on a plateau on BBC.
 SUMS = {"DFP-GNN, sums": ("DFP-GNN", peer_settings("DFP-GNN", reduction="sum", epochs=2000))}
+#: Past that plateau with the mean: ten times the rate, or the published end of a stage.
+PLATEAU = {
+    f"DFP-GNN, {name}": ("DFP-GNN", peer_settings("DFP-GNN", **changes))
+    for name, changes in {
+        "ten times the rate": dict(lr=1e-4, pretrain_epochs=300, epochs=0),
+        "the published end": dict(flat=None, pretrain_epochs=2000, epochs=2000),
+    }.items()
+}
 
 #: SURER without its second stage: labels by the centres with which that would begin.
 FIRST_STAGE = {"SURER, first stage alone": ("SURER", peer_settings("SURER", epochs=0))}
@@ -187,6 +195,7 @@ GROUPS = {
     "DFP-GNN, to the end": _group(TO_THE_END, ("Yale-3view", "BBC"), (1,)),
     "DFP-GNN, a tenth": _group(ONE_PERCENT, ("100Leaves",), (1,)),
     "DFP-GNN, sums": _group(SUMS, ("BBC",), (1,)),
+    "DFP-GNN, plateau": _group(PLATEAU, ("BBC",), (1,)),
     "SURER, first stage": _group(FIRST_STAGE, ("PIE", "BBC"), (1, 2, 3)),
     "SURER, spectral pseudo-labels": _group(SPECTRAL_LABELS, ("BBC",), (1, 2, 3)),
     "GCFAggMVC on texts": _group(TEXTS, ("BBC",), (1,)),

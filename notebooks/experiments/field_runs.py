@@ -48,7 +48,7 @@ def read_published(results=records.RESULTS):
         d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()
     }
     tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
-    tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
+    tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.PLATEAU | field.FIRST_STAGE
     tried |= field.SPECTRAL_LABELS | field.TEN_REPEATS
     tried |= field.PRETRAINING_ALONE | field.FEWER_NEIGHBOURS
     return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
