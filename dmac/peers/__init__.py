@@ -1,8 +1,8 @@
 """The nine other systems of the paper's Table 2, one file each, behind one contract.
 
-Chapter 13 of the book introduces them. None of their public implementations has a licence: each is
-written from the published mathematics, and none sees a label. A tenth joins by a file here and a
-line in `ALL`.
+Chapter 13 of the book introduces them, and lists where each departs from its paper and its public
+code. None of these codes has a licence: each system is written from the published mathematics, and
+none sees a label. A tenth joins by a file here and a line in `ALL`.
 """
 
 from dmac.peers.base import Outcome, Peer

@@ -476,6 +476,8 @@ def fitted_systems():
         **{name: (name, settings) for name, (_, settings) in METHODS.items()},
         **{name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
         **studies.SHALLOW_PEERS,
+        # Its default when fits were timed.
+        "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],
         **{name: studies.LIBRARIES[name] for name in libraries.ESTIMATORS},
     }
 

@@ -120,6 +120,25 @@ def format_published(runs, grids):
     return pd.DataFrame(columns)
 
 
+def format_others_code():
+    """What the public code of the other systems gave on the same arrays, and ours.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        One row per system and data set of :data:`experiments.paper.OTHERS_CODE`: what was run,
+        ACC / NMI in % that are published, of the public code and of ours, what was compared.
+    """
+    rows = {}
+    for (system, dataset), (what, theirs, ours, compared) in paper.OTHERS_CODE.items():
+        published = [paper.value(dataset, metric, system) for metric in ("acc", "nmi")]
+        scores = [published, theirs, ours]
+        texts = ["{:.2f} / {:.2f}".format(*pair) for pair in scores]
+        rows[system, dataset] = [what, *texts, compared]
+    columns = ["run", "published", "public code", "ours", "compared"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
 def format_trials(trials):
     """Means over the seeds of what was tried, in %, and how many seeds there are.
 

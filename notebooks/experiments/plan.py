@@ -13,8 +13,9 @@ _KEPT = ("comparison", "ablation", "shipped")
 
 def is_short(spec):
     """Whether a run is that of a system that trains a network, with a tenth of its epochs."""
-    both = [peers.get(spec.method) for peers in (studies.SHORT_PEERS, studies.CAPPED_PEERS)]
-    return (spec.method, spec.settings) in both
+    tenths = [peers.get(spec.method) for peers in (studies.SHORT_PEERS, studies.CAPPED_PEERS)]
+    tenths += studies.PEER_DEFAULTS["CMGEC, cosine, a tenth"].variants.values()
+    return (spec.method, spec.settings) in tenths
 
 
 def keeps(dataset, seed):

@@ -155,6 +155,7 @@ def _row(variant, record):
 
 _COLUMNS = (
     *("variant", "dataset", "seed", "acc", "nmi", "ari", "purity", "f1", "nmi_max"),
+    *("kmeans_acc", "kmeans_nmi"),
     *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi", "fitted_acc", "fitted_nmi"),
     *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
     *("seconds", "fit_seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
@@ -196,7 +197,8 @@ def runs(records, variants, datasets, seeds):
     pandas.DataFrame
         One row per stored run, by variant, data set and seed in the given order: scores of the
         returned labels in % (``acc``, ``nmi``, ``ari``, ``purity``, ``f1``, and of the other
-        systems ``nmi_max``, by the larger entropy and not by the mean), the best over epochs
+        systems ``nmi_max``, by the larger entropy and not by the mean), those of k-means on the
+        embedding beside an arg-max (``kmeans_acc``, ``kmeans_nmi``), the best over epochs
         (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
         ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
         ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and

@@ -377,6 +377,8 @@ SHALLOW_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name in 
 #: and more, and all of them would take hours.
 DEEP_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name not in paper.SHALLOW}
 DEEP_PEERS["DFP-GNN"] = ("DFP-GNN", peer_settings("DFP-GNN", epochs=2000))
+#: CMGEC had this metric by default before; the study "CMGEC, cosine" has today's.
+DEEP_PEERS["CMGEC"] = ("CMGEC", peer_settings("CMGEC", metric="euclidean"))
 #: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
 #: published schedules of the deep ones take hours.
 PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
@@ -412,8 +414,9 @@ def grid(c):
 
     LMVSC has the grid of its public demonstration; fewer anchors than clusters are left out. MSGL
     has the values of alpha that the paper of DMAC names and those of gamma in its own
-    demonstration, whose values of beta go with features that are not scaled. Of UDBGL only one
-    point is published; here are powers of ten around it. GMC has nothing to choose.
+    demonstration, whose values of beta go with features that are not scaled; with unit rows beta
+    is n / c. Of UDBGL only one point is published; here are powers of ten around it. GMC has
+    nothing to choose.
 
     Parameters
     ----------
@@ -447,10 +450,11 @@ def grid(c):
             for beta in (1e-7, 1e-5, 1e-3, 1e-1)
         ],
     }
+    fixed = {"MSGL": {"beta": None}}
     return {
         f"{system}, {', '.join(f'{k} {v:g}' for k, v in changes.items())}": (
             system,
-            peer_settings(system, **changes),
+            peer_settings(system, **(fixed.get(system, {}) | changes)),
         )
         for system, choices in points.items()
         for changes in choices
@@ -470,9 +474,11 @@ PEER_TRIALS = {
     # Rows of unit length in place of standardised features, or of features from 0 to 1.
     "GMC, unit rows": _trial(("PIE", "BBC"), 1, {"GMC, unit rows": dict(scale="rows")}),
     "UDBGL, unit rows": _trial(("PIE", "BBC"), SEEDS, {"UDBGL, unit rows": dict(scale="rows")}),
-    # Neighbours by the cosine of texts.
+    # Neighbours by the cosine.
     "CMGEC, cosine": _trial(
-        ("3Sources", "BBCSport", "NGs", "BBC"), FEW, {"CMGEC, cosine": dict(metric="cosine")}
+        ("3Sources", "BBCSport", "NGs", "BBC", "Yale-3view", "PIE"),
+        FEW,
+        {"CMGEC, cosine": dict(metric="cosine")},
     ),
     # More steps, or a lower temperature.
     "GCFAggMVC, trials": _trial(
@@ -501,8 +507,17 @@ PEER_TRIALS = {
             for epochs in (0, 2, 5)
         },
     ),
-    # Pre-training's loss as a sum over the features, whose mean has gradients that are too small.
+    # Pre-training's loss as a sum over the features, whose mean stands on a plateau on BBC.
     "DFP-GNN, sums": _trial(("BBC",), 1, {"DFP-GNN, sums": dict(reduction="sum", epochs=2000)}),
+    # Past that plateau with the mean: ten times the rate, or the published end of a stage.
+    "DFP-GNN, plateau": _trial(
+        ("BBC",),
+        1,
+        {
+            "DFP-GNN, ten times the rate": dict(lr=1e-4, pretrain_epochs=300, epochs=0),
+            "DFP-GNN, the published end": dict(flat=None, pretrain_epochs=2000, epochs=2000),
+        },
+    ),
     # Without the second stage: labels by the centres with which that would begin.
     "SURER, first stage": _trial(("PIE", "BBC"), FEW, {"SURER, first stage alone": dict(epochs=0)}),
     # Pseudo-labels from the spectral clustering of the refined graphs in place of those from
@@ -531,6 +546,17 @@ PEER_TRIALS = {
         1,
         {f"SURER, {k} neighbours": dict(n_neighbors=k) for k in (10, 5)}
         | {"DFP-GNN, 10 neighbours": dict(epochs=2000, **_TEN)},
+    ),
+}
+_TENTH = dict(fusion_epochs=200, embedding_epochs=200, epochs=50, refresh=5)
+#: Defaults of before and of today that `SHALLOW_PEERS`, `DEEP_PEERS` and their tenths do not have.
+PEER_DEFAULTS = {
+    # A graph as heavy as the fit.
+    "MSGL, n / c": _trial(PEER_DATASETS, SEEDS, {"MSGL, n / c": dict(beta=None)}),
+    "CMGEC, cosine, a tenth": _trial(
+        ("Yale-3view", "3Sources", "BBCSport", "PIE", "mfeat", "100Leaves", "MNIST-4"),
+        FEW,
+        {"CMGEC, cosine, a tenth": dict(metric="cosine", **_TENTH)},
     ),
 }
 #: How DFP-GNN ends.
@@ -640,6 +666,7 @@ STUDIES = {
     "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "01_comparison"),
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "01_comparison"),
     **PEER_TRIALS,
+    **PEER_DEFAULTS,
     **PEER_ENDS,
     "peers, shallow": Study(
         SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "01_comparison 05_runtime", "peers"

@@ -60,6 +60,13 @@ def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     assert table.loc[("SURER", "BBC")].tolist() == [*("79.85", "–", "–", "64.24", "–", "–", "–", 0)]
 
 
+def test_the_public_code_stands_beside_what_is_published_and_ours():
+    table = field_tables.format_others_code()
+    row = table.loc[[("GMC", "BBC")]].iloc[0]
+    assert row.published == "69.05 / 47.87" and row.ours == row["public code"] == "69.34 / 56.28"
+    assert {system for system, _ in table.index} == paper.TABLE_2.keys() - {"DMAC", "CMGEC", "MSGL"}
+
+
 def test_trials_are_means_over_their_seeds():
     runs = frame([*several("PIE", "a", [40.0, 44.0]), *several("BBC", "a", [7.0])])
     table = field_tables.format_trials(runs)

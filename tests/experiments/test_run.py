@@ -14,6 +14,7 @@ from toy_runs import load as load_toy
 
 import dmac
 from dmac import peers
+from dmac.compute.kmeans import kmeans
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
 from experiments import measure, paper, plan, studies
@@ -239,7 +240,13 @@ def test_a_network_of_another_system_is_on_the_device_of_the_run():
     short = dict(pretrain_epochs=1, epochs=1, hidden=(8, 4), shared=(4, 3))
     one = spec(runs.peer_settings("DFP-GNN", **short), "DFP-GNN")
     record = runs.make_run(one, load=load)
-    assert "scores" in record and all(c["epoch"] == [1] for c in record["curves"].values())
+    assert all(c["epoch"] == [1] for c in record["curves"].values())
+    # Beside the arg-max of its assignments is what k-means finds in its embedding.
+    data = load("toy")
+    z = peers.DFPGNN(3, random_state=1, device="cpu", **short).fit(data.views).embedding_
+    again = dmac.scores(data.labels, kmeans(z, 3, 1, n_init=10).labels_)
+    assert record["scores"]["kmeans_acc"] == pytest.approx(again["acc"], abs=1e-5)
+    assert record["scores"]["kmeans_nmi"] == pytest.approx(again["nmi"], abs=1e-5)
     with pytest.raises(ValueError, match="device 'abacus' is not usable"):
         runs.make_run(one, device="abacus", load=load)
 

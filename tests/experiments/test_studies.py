@@ -196,11 +196,25 @@ def test_every_point_of_a_grid_of_another_system_can_be_fitted(c):
 
 
 def test_trials_of_other_systems_are_theirs():
-    for study in (studies.PEER_TRIALS | studies.PEER_ENDS).values():
+    defaults = ("DFP-GNN, to the end", "CMGEC, cosine")
+    for study in (studies.PEER_TRIALS | studies.PEER_DEFAULTS | studies.PEER_ENDS).values():
         for name, (system, settings) in study.variants.items():
             assert system in PEERS and name.startswith(system)
             assert settings.keys() == peer_settings(system).keys()
-            assert settings != peer_settings(system) or name == "DFP-GNN, to the end"
+            assert settings != peer_settings(system) or name in defaults
+
+
+def test_stored_runs_with_defaults_of_before_are_still_asked_for():
+    assert studies.DEEP_PEERS["CMGEC"][1] == peer_settings("CMGEC", metric="euclidean")
+    assert studies.PEER_TRIALS["CMGEC, cosine"].variants["CMGEC, cosine"][1] == peer_settings(
+        "CMGEC"
+    )
+    (tenth,) = studies.PEER_DEFAULTS["CMGEC, cosine, a tenth"].variants.values()
+    assert tenth[1] == studies.SHORT_PEERS["CMGEC"][1] | {"metric": "cosine"}
+    assert all(plan.is_short(spec) for spec in plan.of("CMGEC, cosine, a tenth"))
+    for system, settings in studies.grid(5).values():
+        if system == "MSGL" and settings["normalize"]:
+            assert settings["beta"] is None
 
 
 @pytest.mark.parametrize("base, changes", MADE)

@@ -1,11 +1,11 @@
-"""The projection by its optimality conditions; the programmes against two independent solvers."""
+"""The projection by its optimality conditions; the programmes against an independent solver."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize, nnls
+from systems import minimum_on_simplex
 
 from dmac.peers._simplex import project_rows, solve_rows
 
@@ -29,7 +29,9 @@ def value(hessian, linear, z):
 
 @given(matrices)
 def test_projection_satisfies_its_optimality_conditions(x):
+    before = x.copy()
     z = project_rows(x)
+    np.testing.assert_array_equal(x, before)
     assert (z >= 0).all()
     np.testing.assert_allclose(z.sum(1), 1, atol=1e-12)
     # x - z is one number where z > 0, and nowhere larger.
@@ -39,42 +41,16 @@ def test_projection_satisfies_its_optimality_conditions(x):
     assert np.abs(slack[z > 0]).max() <= 1e-9 * (1 + np.abs(x).max())
 
 
-@given(matrices, st.floats(-100, 100))
-def test_projection_does_not_see_a_shift_of_a_row_and_keeps_what_lies_in_the_simplex(x, shift):
-    z = project_rows(x)
-    np.testing.assert_allclose(project_rows(x + shift), z, atol=1e-8)
-    np.testing.assert_allclose(project_rows(z), z, atol=1e-12)
-
-
-@given(matrices, st.integers(0, 2**31 - 1))
-def test_projection_is_nearest(x, seed):
-    z = project_rows(x)
-    other = np.random.default_rng(seed).dirichlet(np.ones(x.shape[1]), len(x))
-    # The angle at the projection is not acute.
-    assert (((x - z) * (other - z)).sum(1) <= 1e-7 * (1 + np.abs(x).max())).all()
-
-
 def test_projection_on_a_support_is_that_of_the_part():
     generator = np.random.default_rng(0)
     x = generator.normal(size=(30, 9))
     support = generator.random(x.shape) < 0.5
     support[:, 4] = True
+    x[0, 4] = 1e300
     z = project_rows(x, support)
     assert (z[~support] == 0).all()
     for row, mask, got in zip(x, support, z):
         np.testing.assert_allclose(got[mask], project_rows(row[None, mask])[0], atol=1e-14)
-
-
-def test_projection_of_huge_and_of_equal_entries():
-    np.testing.assert_allclose(project_rows([[1e300, -1e300, 0]]), [[1, 0, 0]])
-    np.testing.assert_allclose(project_rows([[7.0, 7.0, 7.0, 7.0]]), [[0.25] * 4])
-
-
-def test_the_input_of_the_projection_is_left_alone():
-    x = np.array([[0.2, 3.0], [1.0, 1.0]])
-    before = x.copy()
-    project_rows(x)
-    np.testing.assert_array_equal(x, before)
 
 
 @pytest.mark.parametrize(("m", "rank", "seed"), [(2, 2, 0), (5, 5, 1), (9, 3, 2), (12, 12, 3)])
@@ -82,44 +58,12 @@ def test_programmes_agree_with_sequential_quadratic_programming(m, rank, seed):
     hessian, linear = random_programmes(6, m, rank, seed)
     found = solve_rows(hessian, linear, tol=1e-10)
     for g, z in zip(linear, found.z):
-        other = minimize(
-            lambda z: 0.5 * z @ hessian @ z + g @ z,
-            np.full(m, 1 / m),
-            jac=lambda z: hessian @ z + g,
-            bounds=[(0, 1)] * m,
-            constraints={"type": "eq", "fun": lambda z: z.sum() - 1, "jac": np.ones_like},
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 500},
+        other = minimum_on_simplex(
+            lambda z: 0.5 * z @ hessian @ z + g @ z, m, jac=lambda z: hessian @ z + g
         )
         ours = value(hessian, g[None], z[None])[0]
-        assert ours <= other.fun + 1e-8
-        np.testing.assert_allclose(z, other.x, atol=1e-4)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_programmes_agree_with_an_active_set_method(seed):
-    # min ||B z - y||^2 over the simplex by Lawson and Hanson's method: the sum is one more
-    # equation, heavily weighted.
-    generator = np.random.default_rng(seed)
-    b, y = generator.normal(size=(10, 7)), generator.normal(size=(5, 10))
-    found = solve_rows(2 * b.T @ b, -2 * y @ b, tol=1e-12)
-    for target, z in zip(y, found.z):
-        other, _ = nnls(np.vstack([b, np.full((1, 7), 1e5)]), np.append(target, 1e5))
-        np.testing.assert_allclose(z, other, atol=1e-5)
-
-
-@given(st.integers(1, 20), st.integers(2, 12), st.integers(1, 12), st.integers(0, 2**31 - 1))
-def test_programmes_satisfy_the_optimality_conditions(n, m, rank, seed):
-    hessian, linear = random_programmes(n, m, rank, seed, ridge=0.1)
-    found = solve_rows(hessian, linear, tol=1e-10)
-    assert (found.gap <= 1e-10).all()
-    assert (found.z >= 0).all()
-    np.testing.assert_allclose(found.z.sum(1), 1, atol=1e-12)
-    slope = found.z @ hessian + linear
-    scale = np.abs(slope).max() + np.abs(hessian).max()
-    # The slope is smallest wherever the solution is not 0.
-    excess = slope - slope.min(1, keepdims=True)
-    assert excess[found.z > 1e-4].max() <= 1e-3 * scale
+        assert ours <= value(hessian, g[None], other[None])[0] + 1e-8
+        np.testing.assert_allclose(z, other, atol=1e-4)
 
 
 @given(st.integers(0, 2**31 - 1), st.floats(0.01, 100))
@@ -135,34 +79,18 @@ def test_a_certified_gap_bounds_the_distance_to_the_minimum(seed, size):
     assert (above <= rough.gap * scale + 1e-9).all()
 
 
-def test_the_part_of_the_hessian_outside_the_plane_changes_nothing():
-    # z'(H + u 1' + 1 u')z = z'Hz + 2 u'z on the simplex: the same programme, a worse spectrum.
-    hessian, linear = random_programmes(20, 8, 8, 0)
-    u = 1e3 * np.random.default_rng(1).normal(size=8)
-    found = solve_rows(hessian, linear, tol=1e-11)
-    other = solve_rows(hessian + u + u[:, None], linear - u, tol=1e-11)
-    np.testing.assert_allclose(other.z, found.z, atol=1e-4)
-    assert other.iterations <= 2 * found.iterations
-
-
 def test_blocks_rows_and_starts_do_not_change_the_solution():
     hessian, linear = random_programmes(1200, 6, 6, 0, ridge=1.0)
     found = solve_rows(hessian, linear, tol=1e-10)
     some = [0, 511, 512, 700, 1199]
     alone = solve_rows(hessian, linear[some], tol=1e-10)
     np.testing.assert_allclose(alone.z, found.z[some], atol=1e-6)
+    short = solve_rows(hessian, linear, tol=1e-10, max_iter=3)  # says how far it came
+    assert short.iterations == 3 and short.gap.max() > 1e-10 >= found.gap.max()
+    np.testing.assert_allclose(short.z.sum(1), 1)
     again = solve_rows(hessian, linear, start=found.z, tol=1e-9)
     assert again.iterations == 0
     np.testing.assert_array_equal(again.z, found.z)
-
-
-def test_says_how_far_it_came():
-    hessian, linear = random_programmes(50, 30, 5, 0, ridge=1e-4)
-    short = solve_rows(hessian, linear, tol=1e-10, max_iter=3)
-    assert short.iterations == 3
-    assert short.gap.max() > 1e-10
-    np.testing.assert_allclose(short.z.sum(1), 1)
-    assert solve_rows(hessian, linear, tol=1e-10).gap.max() <= 1e-10
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1e-12, 1e12])
@@ -176,8 +104,5 @@ def test_degenerate_programmes_stay_finite(size):
     # A large constant Hessian matters nowhere on the simplex.
     found = solve_rows(np.full((3, 3), 1e6 * size), linear)
     assert np.isfinite(found.z).all()
-
-
-def test_one_column():
-    found = solve_rows(np.array([[2.0]]), np.array([[5.0], [-1.0]]))
+    found = solve_rows(np.array([[2.0]]), np.array([[5.0], [-1.0]]))  # one column
     np.testing.assert_array_equal(found.z, [[1], [1]])
