@@ -8,13 +8,13 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import scipy.sparse
 
 from dmac.data import registry
 from dmac.data.checks import check_labels, check_views
-from dmac.data.datasets import DATASETS
+from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.matfiles import read_mat
 
 if TYPE_CHECKING:
@@ -81,20 +81,39 @@ class MultiViewData:
         return f"MultiViewData({self.name!r}, {sizes}{sparse})"
 
 
-def available() -> list[str]:
+@overload
+def available(*, by_kind: Literal[False] = False) -> list[str]: ...
+
+
+@overload
+def available(*, by_kind: Literal[True]) -> dict[str, list[str]]: ...
+
+
+def available(*, by_kind: bool = False) -> list[str] | dict[str, list[str]]:
     """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets.
+
+    Parameters
+    ----------
+    by_kind : bool
+        Whether to group them by what they hold: images, text, links, omics, cells, patients,
+        synthetic. :data:`dmac.data.datasets.KINDS` says what these are.
 
     Returns
     -------
-    list of str
+    list of str, or dict of str to list of str
 
     Examples
     --------
     >>> import dmac
     >>> dmac.available()[:3]
     ['mfeat', 'PIE', 'BBC']
+    >>> dmac.available(by_kind=True)["cells"]
+    ['CITEseq-PBMC-1182']
     """
-    return ["mfeat", *DATASETS]
+    kinds = {"mfeat": "images"} | {name: entry.kind for name, entry in DATASETS.items()}
+    if not by_kind:
+        return list(kinds)
+    return {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
 
 
 def load(
@@ -145,7 +164,10 @@ def load(
     if name == "mfeat":
         path, about = _EMBEDDED, _EMBEDDED_ABOUT
     elif name is not None:
-        path, about = registry.fetch(name), DATASETS[name].description
+        entry = DATASETS[name]
+        path, about = registry.fetch(name), entry.description
+        views_key = list(entry.views_key) or None if views_key is None else views_key
+        labels_key = entry.labels_key if labels_key is None else labels_key
     else:
         path, about = Path(source).expanduser(), ""
         if path.suffix.lower() not in (".mat", ".npz"):
