@@ -9,7 +9,7 @@ import dataclasses
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 from experiments.ideas.refinement import FORMS
 from experiments.ideas.spectral_ideas import idea_of
-from experiments.run import BASELINES, DISTURBED, settings_of
+from experiments.run import BASELINES, DISTURBED, peer_settings, settings_of
 from experiments.run import disturb as disturb
 
 #: Data sets whose labels were looked at while CLOSED_FORM was developed.
@@ -111,4 +111,27 @@ GROUPS = {
     "closed form, trained": _group(_runs_of(TRAINED), 3),
     "closed form, ideas": _group(_runs_of(IDEAS), 10),
     "closed form, constants": _group(_runs_of(CONSTANTS), 1),
+}
+
+#: Tumours, tissue, cells and web pages, whose labels may be looked at in developing a recipe.
+BROUGHT = (
+    *("TCGA-LGG-511", "ROSMAP-351", "CESC-124", "BreastTCGA-150"),
+    *("CITEseq-PBMC-1182", "WebKB-Wisconsin-265"),
+)
+#: Those on which a finished recipe is reported, and by which nothing is chosen.
+REPORTED = (
+    *("ACM", "BDGP-1000-500", "BreastCancer-3", "Dermatology", "Digits8x8-3", "LandUse-21"),
+    *("MSRC-v1-5view", "MSRC-v1-6view", "Movies", "ORL-4view", "Prokaryotic", "ProteinFold"),
+    *("Reuters-1200", "Scene-15", "Synthetic3d", "WebKB-203", "Wiki", "WikipediaArticles"),
+)
+#: Of these pairs the second has samples of the first: a mean over data sets counts them once.
+SAME_SAMPLES = {"MSRC-v1-6view": "MSRC-v1-5view", "WikipediaArticles": "Wiki"}
+FURTHER = (*BROUGHT, *REPORTED)
+#: The runs on all of them; GMC draws nothing.
+GROUPS |= {
+    "further sets, closed form": _group(_runs_of({"closed form": {}}), 10, FURTHER),
+    "further sets, shallow": _group(_SHALLOW, 10, FURTHER),
+    "further sets, LMVSC": _group({"LMVSC": ("LMVSC", peer_settings("LMVSC"))}, 10, FURTHER),
+    "further sets, GMC": _group({"GMC": ("GMC", peer_settings("GMC"))}, 1, FURTHER),
+    "further sets, revised": _group({"revised": ("DMAC", settings_of(REVISED))}, 3, FURTHER),
 }
