@@ -102,6 +102,8 @@ class SNF(Peer):
             before, fused = fused, sum(kernels) / len(kernels)
             history.append(SNFRecord(float(np.abs(fused - before).sum(1).mean())))
         fused = (fused + fused.T) / 2
+        if self.n_clusters == len(fused):  # as many eigenvectors as samples are refused
+            return Outcome(np.arange(len(fused)), graph=fused, history=history)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
             labels = spectral_clustering(

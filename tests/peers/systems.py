@@ -42,6 +42,7 @@ QUICK = {
         hidden=(8, 6), shared=(5, 4), n_neighbors=8, pretrain_epochs=4, epochs=4, refresh=2
     ),
     "SURER": dict(hidden=(8, 4), n_neighbors=8, pretrain_epochs=4, epochs=4, refresh=2),
+    "SNF": dict(n_neighbors=5),
 }
 
 #: Enough for easy clusters; wider steps than published, since the networks are small.
@@ -88,6 +89,7 @@ ENOUGH = {
         pretrain_epochs=60,
         epochs=30,
     ),
+    "SNF": dict(),
 }
 
 
