@@ -8,22 +8,27 @@ import pytest
 import scipy.sparse
 
 import dmac
+from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM, REVISED
 from experiments import plan, switches
 from experiments.generalise import (
     BEFORE,
+    BROUGHT,
     CONFIRMED,
     CONSTANTS,
     DEVELOPED,
     DISTURBED,
+    FURTHER,
     GROUPS,
     NEW,
     PARTS,
+    REPORTED,
+    SAME_SAMPLES,
     SIXTEEN,
     disturb,
     variant,
 )
-from experiments.run import BASELINES, recipe_of, settings_of
+from experiments.run import BASELINES, peer_settings, recipe_of, settings_of
 
 MADE = {**PARTS, **CONSTANTS, "before": BEFORE}
 
@@ -93,6 +98,23 @@ def test_groups_hold_what_their_names_say():
     for kind, (_, settings) in GROUPS["closed form, bad views"]["variants"].items():
         assert settings == settings_of(CLOSED_FORM, disturbed=kind)
     assert tuple(GROUPS["closed form, bad views"]["variants"]) == DISTURBED
+
+
+def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
+    assert (len(BROUGHT), len(REPORTED), len(set(FURTHER))) == (6, 18, 24)
+    assert not set(FURTHER) & set(SIXTEEN) and {*FURTHER, *SIXTEEN} == set(DATASETS)
+    assert all({second, first} <= set(REPORTED) for second, first in SAME_SAMPLES.items())
+    groups = {name: asked for name, asked in GROUPS.items() if name.startswith("further sets")}
+    assert len(groups) == 6
+    for asked in groups.values():
+        assert asked["datasets"] == FURTHER
+    seeds = {name.split(", ")[1]: len(asked["seeds"]) for name, asked in groups.items()}
+    ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
+    assert seeds == ten | three | {"GMC": 1}
+    for name, (method, settings) in groups["further sets, SNF"]["variants"].items():
+        assert name == method == "SNF" and settings == peer_settings("SNF")
+    assert groups["further sets, closed form"]["variants"] == GROUPS["closed form"]["variants"]
+    assert groups["further sets, shallow"]["variants"] == GROUPS["shallow, new sets"]["variants"]
 
 
 def test_groups_are_among_the_stages():
