@@ -12,7 +12,7 @@ from sklearn.cluster import spectral_clustering
 from sklearn.metrics import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from dmac.peers._checks import check_numbers
+from dmac.peers._checks import check_choice, check_numbers
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 # Distances below this share of the largest are rounding: the samples are the same.
@@ -37,7 +37,7 @@ class SNFRecord:
 class SNF(Peer):
     r"""Let the similarities of each view spread along the neighbours of the others.
 
-    With Euclidean distances :math:`\rho_{ij}` of standardised features, and the mean
+    With Euclidean distances :math:`\rho_{ij}` of the features, and the mean
     :math:`\epsilon_{ij}` of :math:`\rho_{ij}` and of the mean distances of i and of j to their K
     nearest samples, a view has the similarities
 
@@ -61,8 +61,9 @@ class SNF(Peer):
     scale*; public code is the R package ``SNFtool``. The paper prints :math:`\epsilon_{ij}` without
     the square: then the exponent grows with the number of features. The public code has the square,
     and with :math:`\mu = 1/2` the similarities above, but for a factor of
-    :math:`1 / \epsilon_{ij}`. Labels are read off by scikit-learn, whose rotation of the
-    eigenvectors to 0-1 rows (``assign_labels="discretize"``) is the one of the public code.
+    :math:`1 / \epsilon_{ij}`. It advises to standardise every feature of continuous measures, as
+    the paper does, and leaves that to its user. Labels are read off by scikit-learn, whose rotation
+    of the eigenvectors to 0-1 rows (``assign_labels="discretize"``) is the one of the public code.
 
     Parameters
     ----------
@@ -74,12 +75,15 @@ class SNF(Peer):
         Above 0; the paper advises 0.3 to 0.8.
     n_iterations : int
         T.
+    scale : {"standard", "none"}
+        Every feature with mean 0 and variance 1, as the paper has it, or as it comes.
     """
 
     n_clusters: int
     n_neighbors: int = 20
     mu: float = 0.5
     n_iterations: int = 20
+    scale: str = "standard"
     random_state: object = None
     memory_budget: int = MEMORY_BUDGET
 
@@ -93,7 +97,10 @@ class SNF(Peer):
         k = min(self.n_neighbors, views[0].shape[0] - 1)
         kernels, steps = [], []
         for x in views:
-            w, near = similarities(dense(x), k, self.mu)
+            x = dense(x)
+            if self.scale == "standard":
+                x = StandardScaler().fit_transform(x)
+            w, near = similarities(x, k, self.mu)
             kernels.append(full_kernel(w))
             steps.append(sparse_kernel(w, near))
         fused, history = sum(kernels) / len(kernels), []
@@ -116,6 +123,7 @@ class SNF(Peer):
 
     def _check(self, n_samples):
         check_numbers(self, [("n_neighbors", 1), ("n_iterations", 0)], [("mu", 0)])
+        check_choice(self, "scale", ("standard", "none"))
         if self.mu == 0:
             raise ValueError("mu is 0, it must be above 0")
 
@@ -137,7 +145,7 @@ def similarities(x, k, mu):
     near : numpy.ndarray of shape (n, k + 1)
         Every sample itself, then its k nearest.
     """
-    distances = euclidean_distances(StandardScaler().fit_transform(x))
+    distances = euclidean_distances(x - x.mean(0))  # centred, they are rounded less
     distances = (distances + distances.T) / 2
     distances[distances <= _SAME * distances.max()] = 0
     np.fill_diagonal(distances, -1)  # first, before samples that are the same

@@ -127,12 +127,16 @@ REPORTED = (
 #: Of these pairs the second has samples of the first: a mean over data sets counts them once.
 SAME_SAMPLES = {"MSRC-v1-6view": "MSRC-v1-5view", "WikipediaArticles": "Wiki"}
 FURTHER = (*BROUGHT, *REPORTED)
-#: The runs on all of them; GMC draws nothing, and SNF little.
+#: The runs on all of them. GMC draws nothing, and SNF little; SNF gets features standardised, as
+#: published, and as they come.
 GROUPS |= {
     "further sets, closed form": _group(_runs_of({"closed form": {}}), 10, FURTHER),
     "further sets, shallow": _group(_SHALLOW, 10, FURTHER),
     "further sets, LMVSC": _group({"LMVSC": ("LMVSC", peer_settings("LMVSC"))}, 10, FURTHER),
     "further sets, SNF": _group({"SNF": ("SNF", peer_settings("SNF"))}, 3, FURTHER),
+    "further sets, SNF as they come": _group(
+        {"SNF, as they come": ("SNF", peer_settings("SNF", scale="none"))}, 1, FURTHER
+    ),
     "further sets, GMC": _group({"GMC": ("GMC", peer_settings("GMC"))}, 1, FURTHER),
     "further sets, revised": _group({"revised": ("DMAC", settings_of(REVISED))}, 3, FURTHER),
 }

@@ -105,12 +105,12 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert not set(FURTHER) & set(SIXTEEN) and {*FURTHER, *SIXTEEN} == set(DATASETS)
     assert all({second, first} <= set(REPORTED) for second, first in SAME_SAMPLES.items())
     groups = {name: asked for name, asked in GROUPS.items() if name.startswith("further sets")}
-    assert len(groups) == 6
+    assert len(groups) == 7
     for asked in groups.values():
         assert asked["datasets"] == FURTHER
     seeds = {name.split(", ")[1]: len(asked["seeds"]) for name, asked in groups.items()}
     ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
-    assert seeds == ten | three | {"GMC": 1}
+    assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
     for name, (method, settings) in groups["further sets, SNF"]["variants"].items():
         assert name == method == "SNF" and settings == peer_settings("SNF")
     assert groups["further sets, closed form"]["variants"] == GROUPS["closed form"]["variants"]

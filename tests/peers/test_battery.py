@@ -196,7 +196,9 @@ BAD = {
         initial=("abacus",),
         device=("abacus",),
     ),
-    "SNF": dict(n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5)),
+    "SNF": dict(
+        n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5), scale=("rows",)
+    ),
 }
 
 

@@ -19,11 +19,11 @@ def matrices(n=40, k=6, mu=0.5):
     return [full_kernel(w) for w, _ in made], [sparse_kernel(*one) for one in made], made
 
 
-def by_hand(views, k, mu, rounds):
+def by_hand(views, k, mu, rounds, scale="standard"):
     """The fused matrix, sample by sample, as the paper writes it, with the width squared."""
     n, full, near_only = len(views[0]), [], []
     for x in views:
-        z = (x - x.mean(0)) / x.std(0)
+        z = (x - x.mean(0)) / (x.std(0) if scale == "standard" else 1)
         rho = [[math.dist(z[i], z[j]) for j in range(n)] for i in range(n)]
         near = [
             sorted((j for j in range(n) if j != i), key=rho[i].__getitem__)[:k] for i in range(n)
@@ -66,6 +66,13 @@ def test_the_fused_matrix_is_that_of_plain_loops(rounds):
     assert len(model.history_) == rounds
 
 
+def test_features_as_they_come():
+    views = [x[:14] * np.arange(1, 1 + x.shape[1]) for x in easy_views()[0]]
+    model = SNF(3, n_neighbors=4, n_iterations=2, scale="none", random_state=0).fit(views)
+    np.testing.assert_allclose(model.graph_, by_hand(views, 4, 0.5, 2, "none"), rtol=1e-9)
+    assert not np.allclose(model.graph_, by_hand(views, 4, 0.5, 2), rtol=1e-3)
+
+
 def test_two_samples_far_apart_among_equal_ones():
     """The exponent of the farthest pair by hand: the distance is three times the width."""
     x = np.repeat([[0.0], [1.0]], 4, 0)
@@ -83,7 +90,7 @@ def test_similarities_have_no_unit_and_are_symmetric():
     np.testing.assert_allclose(similarities(1e6 * x + 3, 6, 0.5)[0], w, rtol=1e-6)
     # The same features ten times make every distance larger, and no similarity.
     np.testing.assert_allclose(similarities(np.tile(x, 10), 6, 0.5)[0], w, rtol=1e-9)
-    distances = np.linalg.norm((x[:, None] - x) / x.std(0), axis=2)
+    distances = np.linalg.norm(x[:, None] - x, axis=2)
     np.testing.assert_array_equal(near, np.argsort(distances, 1)[:, :7])
 
 
