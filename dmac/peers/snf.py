@@ -99,7 +99,7 @@ class SNF(Peer):
         for x in views:
             x = dense(x)
             if self.scale == "standard":
-                x = StandardScaler().fit_transform(x)
+                x = StandardScaler().fit_transform(_within_one(x, 0))
             w, near = similarities(x, k, self.mu)
             kernels.append(full_kernel(w))
             steps.append(sparse_kernel(w, near))
@@ -145,6 +145,7 @@ def similarities(x, k, mu):
     near : numpy.ndarray of shape (n, k + 1)
         Every sample itself, then its k nearest.
     """
+    x = _within_one(x, None)
     distances = euclidean_distances(x - x.mean(0))  # centred, they are rounded less
     distances = (distances + distances.T) / 2
     distances[distances <= _SAME * distances.max()] = 0
@@ -155,6 +156,12 @@ def similarities(x, k, mu):
     width = (local[:, None] + local + distances) / 3
     ratio = np.divide(distances, width, out=np.zeros_like(width), where=width > 0)
     return np.exp(-(ratio**2) / mu), near
+
+
+def _within_one(x, axis):
+    """Divided by the largest size of an entry, so that no square overflows."""
+    size = np.abs(x).max(axis, keepdims=True)
+    return x / np.where(size > 0, size, 1)
 
 
 def full_kernel(w):

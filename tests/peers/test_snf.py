@@ -139,6 +139,15 @@ def test_samples_that_are_the_same_are_not_told_apart_by_rounding():
     assert len(set(labels[:12])) == len(set(labels[12:])) == 1 and labels[0] != labels[-1]
 
 
+@pytest.mark.parametrize("scale", ["standard", "none"])
+def test_the_size_of_numbers_does_not_matter(scale):
+    views, _ = easy_views()
+    graph = SNF(3, scale=scale, random_state=0).fit(views).graph_
+    for factor in (1e250, 1e-250):
+        large = SNF(3, scale=scale, random_state=0).fit([factor * x for x in views]).graph_
+        np.testing.assert_allclose(large, graph, rtol=1e-6)
+
+
 def test_an_isolated_sample_keeps_its_half():
     w = np.eye(3)
     w[0, 1] = w[1, 0] = 0.2
