@@ -8,8 +8,8 @@ for chapter 13 the wing ``peers``. ``network`` and ``sampling`` join the parts o
 on its graph. ``distributed`` is the command for several processes, and ``reference`` the dense
 reading of the equations that the tests compare with. Beside them are four wings: ``solvers`` leads
 from views to labels in two ways behind one contract, ``data`` reads and prepares views, ``compute``
-is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison,
-one class each.
+is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison
+and SNF, one class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.

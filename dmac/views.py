@@ -9,14 +9,14 @@ import difflib
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import scipy.sparse
 
 from dmac.data import registry
 from dmac.data.checks import check_labels, check_views
-from dmac.data.datasets import DATASETS
+from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.disk import is_streamed
 from dmac.data.known_classes import first_choice
 from dmac.data.named_views import name_views
@@ -92,20 +92,39 @@ class MultiViewData:
         return f"MultiViewData({self.name!r}, {sizes}{sparse})"
 
 
-def available() -> list[str]:
+@overload
+def available(*, by_kind: Literal[False] = False) -> list[str]: ...
+
+
+@overload
+def available(*, by_kind: Literal[True]) -> dict[str, list[str]]: ...
+
+
+def available(*, by_kind: bool = False) -> list[str] | dict[str, list[str]]:
     """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets.
+
+    Parameters
+    ----------
+    by_kind : bool
+        Whether to group them by what they hold: images, text, links, omics, cells, patients,
+        synthetic. :data:`dmac.data.datasets.KINDS` says what these are.
 
     Returns
     -------
-    list of str
+    list of str, or dict of str to list of str
 
     Examples
     --------
     >>> import dmac
     >>> dmac.available()[:3]
     ['mfeat', 'PIE', 'BBC']
+    >>> dmac.available(by_kind=True)["cells"]
+    ['CITEseq-PBMC-1182']
     """
-    return ["mfeat", *DATASETS]
+    kinds = {"mfeat": "images"} | {name: entry.kind for name, entry in DATASETS.items()}
+    if not by_kind:
+        return list(kinds)
+    return {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
 
 
 def load(
@@ -168,7 +187,10 @@ def load(
     if name == "mfeat":
         paths, about = [_EMBEDDED], _EMBEDDED_ABOUT
     elif name is not None:
-        paths, about = [registry.fetch(name)], DATASETS[name].description
+        entry = DATASETS[name]
+        paths, about = [registry.fetch(name)], entry.description
+        views_key = list(entry.views_key) or None if views_key is None else views_key
+        labels_key = entry.labels_key if labels_key is None else labels_key
     elif isinstance(source, (str, Path)) and not Path(source).suffix:
         _check_place(source, known)
     found = read_views(

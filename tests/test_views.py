@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse
 
 from dmac import views
-from dmac.data.datasets import DATASETS
+from dmac.data.datasets import DATASETS, KINDS, Dataset
 from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
 from dmac.views import MultiViewData, load
 
@@ -36,7 +36,36 @@ REAL = {  # samples, dims, classes
     "WebKB": (1051, (1840, 3000), 2),
     "MNIST-4": (4000, (30, 9, 30), 4),
 }
-SPARSE = ("BBC", "BBCSport", "CiteSeer")
+NEW = {  # samples, dims, sizes of the classes
+    "TCGA-LGG-511": (511, (200, 100, 400), (193, 127, 191)),
+    "ROSMAP-351": (351, (200, 200, 200), None),
+    "CESC-124": (124, (2000, 2000, 311, 219), (37, 58, 29)),
+    "BreastTCGA-150": (150, (184, 200, 142), (45, 30, 75)),
+    "CITEseq-PBMC-1182": (1182, (2000, 10), (69, 99, 7, 571, 223, 213)),
+    "WebKB-Wisconsin-265": (265, (265, 1703), (76, 35, 122, 22, 10)),
+    "ACM": (3025, (1870, 3025, 3025, 3025, 3025), (1061, 965, 999)),
+    "BDGP-1000-500": (2500, (1000, 500), (500,) * 5),
+    "BreastCancer-3": (569, (10, 10, 10), (212, 357)),
+    "Dermatology": (358, (12, 22), (111, 60, 71, 48, 48, 20)),
+    "Digits8x8-3": (1797, (64, 40, 32), (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)),
+    "LandUse-21": (2100, (20, 59, 40), (100,) * 21),
+    "MSRC-v1-5view": (210, (24, 576, 512, 256, 254), (30,) * 7),
+    "MSRC-v1-6view": (210, (1302, 48, 512, 100, 256, 210), (30,) * 7),
+    "Movies": (617, (1878, 1398), None),
+    "ORL-4view": (400, (512, 59, 864, 254), (10,) * 40),
+    "Prokaryotic": (551, (393, 3, 438), (313, 91, 35, 112)),
+    "ProteinFold": (694, (27,) * 12, None),
+    "Reuters-1200": (1200, (2000,) * 5, (200,) * 6),
+    "Scene-15": (4485, (20, 59, 40), None),
+    "Synthetic3d": (600, (3, 3, 3), (200,) * 3),
+    "WebKB-203": (203, (1703, 230, 230), (21, 66, 107, 9)),
+    "Wiki": (2866, (128, 10), None),
+    "WikipediaArticles": (693, (128, 10), None),
+}
+CLASSES = {"ROSMAP-351": 2, "Movies": 17, "ProteinFold": 27, "Scene-15": 15}
+CLASSES |= {"Wiki": 10, "WikipediaArticles": 10}
+REAL |= {n: (size, dims, len(of or range(CLASSES[n]))) for n, (size, dims, of) in NEW.items()}
+SPARSE = ("BBC", "BBCSport", "CiteSeer", "WebKB-Wisconsin-265", "Reuters-1200")
 
 
 def real(filename):
@@ -109,6 +138,45 @@ def test_registered_data(name):
     for x in data.views:
         assert x.dtype == np.float64
         assert isinstance(x, scipy.sparse.csr_matrix) == (name in SPARSE)
+    if sizes := NEW.get(name, (0, (), None))[2]:
+        assert tuple(np.bincount(data.labels)) == sizes
+
+
+def test_sets_that_are_the_same_samples():
+    """Means over data sets count each of these pairs once."""
+    five, six = load_real("MSRC-v1-5view"), load_real("MSRC-v1-6view")
+    np.testing.assert_array_equal(five.labels, six.labels)
+    gist = [next(x for x in data.views if x.shape[1] == 512) for data in (five, six)]
+    alike = np.corrcoef(*gist)[:210, 210:]  # an image is most like itself
+    np.testing.assert_array_equal(alike.argmax(1), np.arange(210))
+    whole, part = load_real("Wiki"), load_real("WikipediaArticles")
+    for x, y in zip(whole.views, part.views):
+        np.testing.assert_array_equal(x[2173:2866], y)
+    np.testing.assert_array_equal(whole.labels[2173:2866], part.labels)
+
+
+def test_available_by_kind():
+    groups = views.available(by_kind=True)
+    assert list(groups) == list(KINDS) and min(map(len, groups.values())) > 0
+    assert sorted(name for names in groups.values() for name in names) == sorted(views.available())
+    assert groups["omics"][:4] == ["TCGA-LGG-511", "ROSMAP-351", "CESC-124", "BreastTCGA-150"]
+    assert groups["images"][:2] == ["mfeat", "PIE"]
+    assert views.available(by_kind=False) == views.available()
+
+
+def test_a_registered_entry_says_what_to_read(tmp_path, monkeypatch):
+    path = tmp_path / "odd.npz"
+    np.savez(path, rna=np.eye(4), protein=np.ones((4, 2)), kind_of=[3, 3, 5, 5], more=np.ones(2))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    more = dict(views_key=("protein", "rna"), labels_key="kind_of", kind="cells", made="by a test")
+    monkeypatch.setitem(
+        DATASETS, "Odd", Dataset("Odd", "o/n", "", "odd.npz", digest, "", "", **more)
+    )
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    data = load("odd")
+    assert data.dims == (2, 4) and data.n_clusters == 2
+    data = load("odd", views_key="rna", labels_key=False)
+    assert data.dims == (4,) and data.labels is None
 
 
 def test_cora_has_a_view_twice_with_empty_rows():
@@ -126,7 +194,8 @@ def test_only_ccv_has_rows_that_are_numerically_zero():
             norms = np.linalg.norm(x, axis=1) if norms is None else norms
             assert not ((norms > 0) & (norms < RowNormalizer().fit(x).floor_)).any(), name
             zero[name] = zero.get(name, 0) + (norms == 0).sum()
-    assert {name for name, count in zero.items() if count} == {"Cora", "WebKB"}
+    some = {"BDGP-1000-500", "Reuters-1200", "WebKB-203", "WebKB-Wisconsin-265"}
+    assert {name for name, count in zero.items() if count} == {"Cora", "WebKB"} | some
 
 
 def test_single_transposed_view_from_a_real_file():
@@ -144,7 +213,8 @@ def test_single_transposed_view_from_a_real_file():
 def test_every_registered_view_is_scaled_and_whitened():
     for name in REAL:
         data = load_real(name)
-        for x in data.views:
+        # The last view of ACM is all ones but for 32 entries: its third direction is nearly none.
+        for x in data.views[:-1] if name == "ACM" else data.views:
             if name == "ALOI-10":  # columns at 3e13 beside columns at 1e3
                 assert np.isfinite(Whitening().fit_transform(x)).all()
             h = Whitening(2 * data.n_clusters).fit_transform(normalize_rows(x))

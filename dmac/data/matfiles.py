@@ -168,7 +168,7 @@ def _find_views(
 
 
 def _label_vector(value: Any) -> Array | None:
-    """A label vector out of a row, a column, or a cell of equal vectors or of scalars; or None."""
+    """A label vector out of one, a cell of equal ones or of scalars, or one-hot rows; or None."""
     if isinstance(value, list):
         read = [_label_vector(item) for item in value]
         vectors = [vector for vector in read if vector is not None]
@@ -182,7 +182,17 @@ def _label_vector(value: Any) -> Array | None:
         value = value.toarray() if 1 in value.shape else None
     if value is None or value.dtype.kind not in "biufU" or value.size == 0:
         return None
-    return value.ravel() if value.size == max(value.shape, default=1) else None
+    if value.size == max(value.shape, default=1):
+        return value.ravel()
+    return value.argmax(1) if _is_one_hot(value) else None
+
+
+def _is_one_hot(value: Array) -> bool:
+    """Whether every row of a table has a single 1 among zeros, and there are fewer columns."""
+    if value.ndim != 2 or value.dtype.kind == "U" or value.shape[1] >= value.shape[0]:
+        return False
+    ones = value == 1
+    return bool((ones | (value == 0)).all() and (ones.sum(1) == 1).all())
 
 
 def _find_labels(
@@ -276,7 +286,8 @@ def read_mat(
     views_key : str or list of str, optional
         The variable(s) that hold the views, in order.
     labels_key : str or False, optional
-        The variable that holds the labels; False reads none.
+        The variable that holds the labels: a vector, a cell of equal ones, or a table with a row
+        for every sample that has a single 1, in the column of its class. False reads none.
     transposed : bool, optional
         True if samples are columns (d x n), False if rows. By default a ``.mat`` file is read the
         way in which every view has as many samples as there are labels (without labels: all views

@@ -570,7 +570,9 @@ def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT)
     A system that was stopped with one thread is not begun with two, and see `stopped_on`. The file
     holds ``fits``, a list of records, and ``machine``.
     """
-    datasets = datasets or [name for name in dmac.available() if name != "mfeat"]
+    from experiments.studies import SIXTEEN
+
+    datasets = datasets or SIXTEEN
     # Small ones first, since what was stopped there is not begun on larger ones.
     datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
     stored, systems = _stored(path, {"fits": []}), installed(systems or fitted_systems())

@@ -5,8 +5,10 @@ They read frames of :mod:`experiments.studies`.
 
 import pandas as pd
 
+from dmac.data.datasets import DATASETS, KINDS
 from experiments import records, studies, switch_tables
-from experiments.compare import over_datasets
+from experiments.compare import interval, over_datasets
+from experiments.run import BASELINES
 from experiments.studies import DEVELOPED, SIXTEEN
 
 #: The methods of `beside`, in the order of its columns.
@@ -191,3 +193,132 @@ def leave_one_out(scores):
         best = scores.drop(columns=dataset).mean(axis=1).idxmax()
         rows[dataset] = {"variant": best, "acc": scores.loc[best, dataset]}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+#: The groups of runs on the further data sets, by what a table calls their only variant.
+FURTHER_GROUPS = {
+    CLOSED: "further sets, closed form",
+    TRAINED: "further sets, revised",
+    **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
+}
+
+
+def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
+    """Means over the seeds on the further data sets, in %.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+    methods : sequence of str
+        Keys of `FURTHER_GROUPS`; the four shallow pipelines are always there.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each data set, developed on first. The columns are pairs of a method and "acc" or
+        "nmi": the methods, the pipelines, and the best of the pipelines for each set and score,
+        which the labels pick ("best of four").
+
+    Raises
+    ------
+    ValueError
+        If runs are missing.
+    """
+    frames = {name: runs[FURTHER_GROUPS[name]].assign(variant=name) for name in methods}
+    for frame in (*frames.values(), runs["further sets, shallow"]):
+        switch_tables.check_complete(frame)
+    scores = {
+        name: frame.groupby("dataset", observed=True)[["acc", "nmi"]].mean()
+        for name, frame in frames.items()
+    }
+    by = ["variant", "dataset"]
+    grid = runs["further sets, shallow"].groupby(by, observed=True)[["acc", "nmi"]].mean()
+    scores |= {name: grid.loc[name] for name in grid.index.unique("variant")}
+    scores[PICKED] = grid.groupby("dataset", observed=True).max()
+    found = pd.concat(scores, axis=1)
+    found.index = found.index.astype(str)
+    return found.loc[list(studies.FURTHER)]
+
+
+def further_groups():
+    """The further data sets in groups: developed on, reported on, all of them, and by kind.
+
+    Returns
+    -------
+    dict of str to list of str
+    """
+    named = studies.FURTHER
+    groups = {
+        "developed on": list(studies.BROUGHT),
+        "reported": list(studies.REPORTED),
+        "all": list(named),
+    }
+    kinds = {kind: [n for n in named if DATASETS[n].kind == kind] for kind in KINDS}
+    return groups | {kind: names for kind, names in kinds.items() if names}
+
+
+def further_means(scores):
+    """Means over the data sets of each group, two sets with the same samples as one.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `further_scores`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each of `further_groups`, with ``n``, the data sets that count, and the columns of
+        ``scores``; "best single" is the pipeline with the best mean ACC over the group.
+    """
+    rows = {}
+    for name, names in further_groups().items():
+        part = _each_once(scores.loc[names])
+        single = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
+        row = part.mean()
+        for metric in ("acc", "nmi"):
+            row[SINGLE, metric] = row[single, metric]
+        row["n", ""] = len(part)
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def further_gains(scores, reference, method=CLOSED):
+    """What a method gains over another on the further data sets, with intervals over the sets.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `further_scores`.
+    reference : str
+        A method of its columns, or "best single": in every group the pipeline with the best mean
+        ACC.
+    method : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each of `further_groups`, in points: the mean difference of ``acc`` and of
+        ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
+        sets, and ``n``, how many these are: two sets with the same samples are one, with their
+        mean.
+    """
+    rows = {}
+    for name, names in further_groups().items():
+        part = _each_once(scores.loc[names])
+        other = reference
+        if reference == SINGLE:
+            other = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
+        row = {}
+        for metric in ("acc", "nmi"):
+            found = interval(part[method, metric] - part[other, metric])
+            row[metric], row[f"±{metric}"] = found
+        rows[name] = row | {"n": len(part)}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _each_once(scores):
+    """Rows of data sets with the same samples as one row, their mean."""
+    same = [studies.SAME_SAMPLES.get(name, name) for name in scores.index]
+    return scores.groupby(same, sort=False).mean()

@@ -53,7 +53,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
     return model.fit(views)
 
 
-#: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
+#: The other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
 #: of clusters, seed and settings, which returns the fitted system. They are not among `METHODS`:
 #: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from experiments import compare, records, studies
 from experiments import generalise_tables as tables
-from experiments import records, studies
-from experiments.studies import CONFIRMED, DEVELOPED, NEW, SIXTEEN, STUDIES
+from experiments.studies import BROUGHT, CONFIRMED, DEVELOPED, FURTHER, NEW, SIXTEEN, STUDIES
 
 ALL = studies.shown_on("11_recipes", "14_network", "15_evidence")
 SHALLOW = list(STUDIES["shallow, new sets"].variants)
@@ -124,3 +124,53 @@ def test_stored_runs_are_read_by_group(tmp_path):
     found = tables.read_runs(tmp_path)
     assert set(found) == set(ALL)
     assert all(len(runs) == 0 for runs in found.values())
+
+
+@pytest.fixture(scope="module")
+def further():
+    """CLOSED_FORM has 70, 76 on Wiki and 73 on its part; a pipeline has 60, 90 on a single set."""
+    closed = {"Wiki": 76, "WikipediaArticles": 73}
+    found = {
+        "further sets, closed form": frame(
+            "further sets, closed form", lambda name, dataset, seed: closed.get(dataset, 70)
+        ),
+        "further sets, SNF": frame("further sets, SNF", lambda name, dataset, seed: 68 + seed),
+        "further sets, shallow": frame(
+            "further sets, shallow",
+            lambda name, dataset, seed: {
+                SHALLOW[0]: 90 if dataset == "CESC-124" else 40,
+                SHALLOW[1]: 60,
+            }.get(name, 50),
+        ),
+    }
+    return found, tables.further_scores(found, ("CLOSED_FORM", "SNF"))
+
+
+def test_scores_on_further_sets(further):
+    runs, scores = further
+    assert list(scores.index) == list(FURTHER)
+    assert list(scores.columns.unique(0)) == ["CLOSED_FORM", "SNF", *SHALLOW, "best of four"]
+    assert scores["SNF", "acc"].tolist() == pytest.approx([70] * 24)  # the mean of three seeds
+    assert scores["best of four", "acc"]["CESC-124"] == pytest.approx(90)
+    assert scores["CLOSED_FORM", "nmi"]["Wiki"] == pytest.approx(66)
+    shown = tables.further_means(scores)
+    assert shown["n", ""].to_dict()["developed on"] == 6 and shown["n", ""]["reported"] == 16
+    assert shown["best single", "acc"]["reported"] == pytest.approx(60)
+    assert shown["CLOSED_FORM", "acc"]["reported"] == pytest.approx((15 * 70 + 74.5) / 16)
+    lacking = frame("further sets, SNF", lambda *which: 70, [("SNF", "ACM", 2)])
+    with pytest.raises(ValueError, match="1 of 72 runs are not stored"):
+        tables.further_scores(runs | {"further sets, SNF": lacking}, ("CLOSED_FORM", "SNF"))
+
+
+def test_gains_on_further_sets_count_the_same_samples_once(further):
+    found = tables.further_gains(further[1], "best single")
+    reported = [10] * 15 + [14.5]
+    mean, half = compare.interval(reported)
+    assert found.acc["reported"] == pytest.approx(mean) == pytest.approx(sum(reported) / 16)
+    assert found["±acc"]["reported"] == pytest.approx(half)
+    assert found.n.to_dict()["all"] == 22 and found.n["omics"] == 6
+    # Whatever is best in the mean of a group is its reference: here it is the same one.
+    assert found.acc["developed on"] == pytest.approx(10)
+    assert tables.further_gains(further[1], "SNF").acc["developed on"] == pytest.approx(0)
+    groups = tables.further_groups()
+    assert groups["developed on"] == list(BROUGHT) and groups["cells"] == ["CITEseq-PBMC-1182"]

@@ -9,6 +9,7 @@ import pytest
 
 import dmac
 from dmac import peers
+from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from experiments import paper, plan, studies
 from experiments.ideas import search
@@ -233,3 +234,19 @@ def test_every_variant_runs(base, changes):
         assert len(model.history_) == recipe.epochs
         assert all(np.isfinite(dataclasses.astuple(record)).all() for record in model.history_)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
+    brought, reported, further = studies.BROUGHT, studies.REPORTED, studies.FURTHER
+    assert (len(brought), len(reported), len(set(further))) == (6, 18, 24)
+    assert not set(further) & set(studies.SIXTEEN)
+    assert {*further, *studies.SIXTEEN} == set(DATASETS)
+    assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
+    asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
+    assert len(asked) == 7 and all(s.datasets == further for s in asked.values())
+    seeds = {name.split(", ")[1]: s.seeds for name, s in asked.items()}
+    ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
+    assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
+    assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
+    for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
+        assert asked[f"further sets, {name}"].variants == STUDIES[other].variants

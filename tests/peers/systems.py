@@ -23,6 +23,7 @@ QUICK = {
     "GCFAggMVC": _CODES | dict(widths=(8, 4), feature_dim=4, contrastive_epochs=3),
     "DFP-GNN": _GRAPHS | dict(hidden=(8, 6), shared=(5, 4)),
     "SURER": _GRAPHS | dict(hidden=(8, 4)),
+    "SNF": dict(n_neighbors=5),
 }
 
 _CODES = dict(widths=(32, 16), pretrain_epochs=20, batch_size=40, lr=3e-3, n_init=5)
@@ -38,6 +39,7 @@ ENOUGH = {
     "GCFAggMVC": _CODES | dict(feature_dim=8, ff_dim=8, contrastive_epochs=15),
     "DFP-GNN": _GRAPHS | dict(n_fused_neighbors=12, shared=(8, 8, 4), epochs=40),
     "SURER": _GRAPHS | dict(pretrain_lr=3e-3, epochs=30),
+    "SNF": dict(),
 }
 
 

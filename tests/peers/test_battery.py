@@ -17,6 +17,8 @@ from dmac.peers import ALL
 
 #: Labels are the components of a graph: their number is what it is.
 COMPONENTS = ("GMC", "UDBGL")
+#: Nothing is drawn before labels are read off.
+DRAWS_NOTHING = (*COMPONENTS, "SNF")
 #: Not every seed finds easy clusters: a view's clusters are named after what the untrained label
 #: head says of that view, and two views can get different names for one cluster.
 SEEDS = {"DealMVC": 3}
@@ -63,7 +65,7 @@ def test_same_seed_same_labels_and_no_global_randomness(name):
     for again in (second, given):
         np.testing.assert_array_equal(first.labels_, again.labels_)
         np.testing.assert_array_equal(found(first), found(again))
-    if name not in COMPONENTS:  # where little is random, or nothing
+    if name not in DRAWS_NOTHING:  # where little is random, or nothing
         assert not np.array_equal(found(first), found(other))
     assert torch.equal(torch.random.get_rng_state(), torch_state)
     np.testing.assert_array_equal(np.random.get_state()[1], global_state)
@@ -171,6 +173,9 @@ BAD = {
     "DFP-GNN": _GRAPHS
     | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
     "SURER": _GRAPHS | dict(lambda3=(-1,), pretrain_lr=(math.nan,), initial=("abacus",)),
+    "SNF": dict(
+        n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5), scale=("rows",)
+    ),
 }
 
 
