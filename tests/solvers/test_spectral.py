@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 import dmac
 from dmac.compute.files import read_tensors, write_tensors
@@ -143,7 +144,8 @@ def test_degenerate_views_stay_finite():
             model = fit([*views, extra])
         assert np.isfinite(model.embedding_).all()
     for recipe in (SMALL, dataclasses.replace(SMALL, levels="plain")):  # all spreads are 0
-        same = fit([np.ones((30, 4)), np.ones((30, 6))], recipe, c=3)
+        with pytest.warns(ConvergenceWarning, match="1 of 3 .* there is only 1 distinct sample"):
+            same = fit([np.ones((30, 4)), np.ones((30, 6))], recipe, c=3)
         assert np.isfinite(same.embedding_).all()
     assert np.isfinite(same.embedding_).all() and set(same.labels_) <= {0, 1, 2}
 
@@ -158,8 +160,10 @@ def test_few_samples():
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(14, 5)), rng.normal(size=(14, 3))]
     assert fit(views, c=2).embedding_.shape[0] == 14
-    with pytest.raises(ValueError, match="neighbours"):
-        fit([x[:9] for x in views], c=2)
+    model = fit([x[:9] for x in views], c=2)
+    assert model.n_anchors_ == 6 and set(model.labels_) == {0, 1}
+    with pytest.raises(ValueError, match="too few for n_clusters"):
+        fit([x[:3] for x in views], c=2)
 
 
 @pytest.mark.parametrize("blocks", ["both", "views", "joint"])
@@ -186,7 +190,8 @@ def test_a_sample_without_any_view_gets_a_label():
     views = [x.toarray() if scipy.sparse.issparse(x) else x.copy() for x in views]
     for x in views:
         x[:3] = 0
-    model = fit(views)
+    with pytest.warns(UserWarning, match="3 of 200 samples are zero in every view"):
+        model = fit(views)
     assert np.isfinite(model.embedding_).all()
     assert acc(labels[3:], model.labels_[3:]) > 0.95
     np.testing.assert_array_equal(model.predict(views), model.labels_)
