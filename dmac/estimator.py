@@ -267,6 +267,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             why = "the embedding has no more distinct rows"
             if distinct < c:
                 why = f"there are only {distinct} distinct samples"
+                if distinct == 1:
+                    why = "there is only 1 distinct sample"
             warnings.warn(
                 f"{found} of {c} clusters came out: {why}. Ask for fewer clusters",
                 ConvergenceWarning,

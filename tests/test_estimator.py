@@ -601,7 +601,7 @@ def test_as_many_clusters_as_samples(module_views):
 
 
 def test_identical_samples_do_not_break(module_views):
-    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters came out"):
+    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters came out: there is only 1 dis"):
         model = quick_model().fit([np.ones((30, 4)), np.ones((30, 2))])
     assert np.isfinite(model.embedding_).all()
     assert np.isfinite(model.history_[-1].loss)
