@@ -301,7 +301,7 @@ def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
         return found  # by their places, as their numbers and widths are checked
     order = [found.names.index(name) for name in names]
     parts = ("names", "views", "sources", "lacking", "columns")
-    lined = {part: [getattr(found, part)[a] for a in order] for part in parts}
+    lined: dict[str, Any] = {part: [getattr(found, part)[a] for a in order] for part in parts}
     return dataclasses.replace(found, **lined)
 
 

@@ -370,10 +370,11 @@ def _check_shared(
 ) -> None:
     """Refuse tables that share no samples, and those whose columns look like the samples."""
     columns = [names for part in parts for names in part.columns]
-    same = len(columns[0] or []) > 1 and columns.count(columns[0]) == len(columns)
+    first = (columns or [None])[0] or []
+    same = len(first) > 1 and columns.count(first) == len(columns)
     if same and transposed is None and len({frozenset(samples) for _, samples in named}) > 1:
         raise ValueError(
-            f"{named[0][0]} and the other files have the same columns ({columns[0][0]}, ...) and "
+            f"{named[0][0]} and the other files have the same columns ({first[0]}, ...) and "
             "other rows: if the columns are the samples, pass transposed=True; otherwise "
             "transposed=False"
         )

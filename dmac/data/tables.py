@@ -75,7 +75,7 @@ class Table:
         It is a ``ValueError`` if a cell is no number; the message has the line and the column.
         """
         x = np.zeros((len(self.cells), len(self.cells[0])))
-        for i in np.flatnonzero(~self.empty()):
+        for i in np.flatnonzero(~self.empty()).tolist():
             row = self.cells[i]
             for j, cell in enumerate(row):
                 value = _number(cell)
