@@ -240,7 +240,7 @@ def _known_classes(known: Known, samples: list[str] | None) -> Integers | None:
     try:
         return check_labels(np.asarray(values))
     except ValueError as error:
-        raise ValueError(f"{known.source}: {error}") from error
+        raise ValueError(f"{known.source}: {error}; labels_key=False reads none") from error
 
 
 def _files(path: Path) -> list[Path]:

@@ -5,6 +5,7 @@ The command line reads them, through :mod:`dmac.data.readers`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import re
@@ -76,25 +77,24 @@ class Table:
         """
         x = np.zeros((len(self.cells), len(self.cells[0])))
         for i in np.flatnonzero(~self.empty()).tolist():
-            row = self.cells[i]
-            for j, cell in enumerate(row):
-                value = _number(cell)
-                if value is None or not np.isfinite(value):
-                    if is_missing(cell):
-                        what = f"holds {cell!r}, not a number" if cell else "is empty"
-                        advice = (
-                            "fill it in, or empty the whole row where the sample lacks this view"
-                        )
-                    else:
-                        what, advice = f"holds {cell!r}, not a number", "write one, or take it out"
-                    raise ValueError(f"{self._where(i, j)} {what}; {advice}")
-                x[i, j] = value
+            with contextlib.suppress(ValueError):
+                x[i] = [float(cell) for cell in self.cells[i]]
+                if np.isfinite(x[i]).all():
+                    continue
+            raise ValueError(self._fault(i))
         return x
 
-    def _where(self, i: int, j: int) -> str:
-        place = self.places[0][i], self.places[1][j]
+    def _fault(self, i: int) -> str:
+        """What is wrong with the first cell of a row that is no number, and what to do."""
+        values = map(_number, self.cells[i])
+        (j, *_) = (j for j, x in enumerate(values) if x is None or not np.isfinite(x))
+        cell, place = self.cells[i][j], (self.places[0][i], self.places[1][j])
         line, column = place[::-1] if self.transposed else place
-        return f"{self.file}, line {line}, column {column}"
+        what = f"holds {cell!r}, not a number" if cell else "is empty"
+        advice = "write one, or take it out"
+        if is_missing(cell):
+            advice = "fill it in, or empty the whole row where the sample lacks this view"
+        return f"{self.file}, line {line}, column {column} {what}; {advice}"
 
 
 def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[str] | None]:

@@ -375,7 +375,7 @@ def noise_in(folder):
     "name",
     [
         *("class", "classes", "target", "subtype", "cell_type", "clinical"),
-        *("CellTypes", "BRCA_subtype", "group"),
+        *("CellTypes", "BRCA_subtype", "group", "cancer-type"),
     ],
 )
 def test_known_classes_are_never_a_view(name, text, known, tmp_path):
@@ -473,6 +473,10 @@ def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     assert list(found.left_out) == ["subtype_onehot/group"]
     found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
     assert found.names == ["class"]
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file["rna"], file["class"], file["a/class"] = NOISE[0], KINDS, KINDS[::-1]
+    found = read_views([tmp_path / "y.h5"], labels_key="class")
+    assert found.known == "class" and found.labels.tolist() == KINDS.tolist()
 
 
 def test_bad_labels_of_their_own_file_are_refused(tmp_path):
