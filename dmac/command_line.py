@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
+import hashlib
+import json
 import os
 import re
 import sys
@@ -40,6 +43,8 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
+# Beside a model: what its views are called.
+_NAMES = "views.json"
 # How messages call an argument in Python, and what it is called here.
 _OPTIONS = (
     (r"labels_key=False\b", "--no-labels"),
@@ -58,8 +63,10 @@ _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
 DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
 
-Row i must be the same sample in every view. A file called labels, class, subtype or the like holds
-known classes: they are never used for clustering, only to score it.
+Row i must be the same sample in every view. Tables that name their samples are matched by the
+names, and may lack some of them. A row that is empty, or zeros, is that of a sample that lacks the
+view. A file called labels, class, subtype or the like holds known classes: they are never used for
+clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
@@ -147,12 +154,14 @@ def fit(
     _check_places(out, model)
     found = _read(data, reading)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
+    _check_recipe(recipe, found)
     with _naming(found.names):
         estimator.fit(found.views, checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
     _say_what_separates(estimator.labels_, found)
     if model:
         estimator.save(model)
+        _write_names(model, found.names)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     from dmac.solvers.contract import solver_of
 
@@ -172,14 +181,15 @@ def predict(
 ) -> None:
     """Put the samples of DATA into the groups of MODEL, a folder that fit has written.
 
-    DATA must have the views of the fit: as many, in the same order, with the same columns.
+    DATA must have the views of the fit with the same columns: by the same names, or as many in the
+    same order.
 
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
     _check_places(out, None)
     estimator = dmac.DMAC.load(model, device=device)
-    found = _read(data, reading)
+    found = _read(data, reading, _read_names(model))
     with _naming(found.names):
         labels = estimator.predict(found.views)
     _keep(labels, found, out)
@@ -207,7 +217,9 @@ def _say(found: NamedViews) -> None:
     several = len(set(found.sources)) > 1
     for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
         told = f"{name}, from {file}" if several else name
-        click.echo(f"  view {a}: {x.shape[1]} columns ({told})")
+        lacking = _rows_of_zeros(x)
+        zeros = f"; {lacking} of {x.shape[0]} samples lack it" if lacking else ""
+        click.echo(f"  view {a}: {x.shape[1]} columns ({told}{zeros})")
     if found.labels is not None:
         number = found.labels.max() + 1
         click.echo(f"{number} known classes in {found.known} (never used for clustering)")
@@ -215,6 +227,18 @@ def _say(found: NamedViews) -> None:
         click.echo(f"left out: {name}, since {reason}")
     if any("name is that" in reason for reason in found.left_out.values()):
         click.echo("to take one as a view, name every view with --views-key")
+
+
+def _rows_of_zeros(x: Any) -> int:
+    """How many samples lack a view: it has zeros there. What is on disk is not read for this."""
+    import scipy.sparse
+
+    from dmac.data.disk import is_streamed
+
+    if is_streamed(x):
+        return 0
+    values = (x != 0).getnnz(1) if scipy.sparse.issparse(x) else (x != 0).any(1)
+    return int((values == 0).sum())
 
 
 def _is_model(path: str) -> bool:
@@ -228,6 +252,7 @@ def _is_model(path: str) -> bool:
 def _describe_model(path: str) -> None:
     model = dmac.DMAC.load(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
+    names = _read_names(path)
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
     agreement, support = model.view_agreement_, model.view_support_
@@ -235,10 +260,57 @@ def _describe_model(path: str) -> None:
         text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
         if support is not None and support[a] == support[a]:  # nan where there are no others
             text += f", the other views by {max(support[a], 0):.2f}"
-        click.echo(f"  view {a + 1}: {width} columns{text}")
+        called = f" ({names[a]})" if names else ""
+        click.echo(f"  view {a + 1}: {width} columns{called}{text}")
 
 
-def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
+def _digest(model: str) -> str:
+    from dmac.solvers.persistence import NAME
+
+    with open(Path(model).expanduser() / NAME, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_names(model: str, names: list[str]) -> None:
+    """Keep what the views are called beside a model, whose own file has only numbers."""
+    from dmac.compute.files import replacing
+
+    text = json.dumps({"model": _digest(model), "views": names})
+    with replacing(Path(model).expanduser() / _NAMES) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read_names(model: str) -> list[str]:
+    """What the views of a model are called; none if it was saved elsewhere, or anew."""
+    path = Path(model).expanduser() / _NAMES
+    if not path.is_file():
+        return []
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return [str(name) for name in kept["views"]] if kept["model"] == _digest(model) else []
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} is damaged ({error!r}); remove it") from error
+
+
+def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
+    """The views in the order of a model's, where they have the same names."""
+    missing = [name for name in names if name not in found.names]
+    if missing and set(found.names) < set(names):
+        raise ValueError(
+            f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}"
+        )
+    if missing or len(names) != len(found.names) or len(set(names)) < len(names):
+        return found  # by their places, as their numbers and widths are checked
+    order = [found.names.index(name) for name in names]
+    parts = ("names", "views", "sources", "lacking", "columns")
+    lined: dict[str, Any] = {part: [getattr(found, part)[a] for a in order] for part in parts}
+    return dataclasses.replace(found, **lined)
+
+
+def _read(
+    paths: tuple[str, ...], reading: dict[str, Any], names: list[str] | None = None
+) -> NamedViews:
+    """Read and check the data, in the order of a model's names, and say what there is."""
     from dmac.data.checks import check_views
 
     if reading["no_labels"] and reading["labels_key"]:
@@ -249,6 +321,7 @@ def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
         labels_key=False if reading["no_labels"] else reading["labels_key"],
         transposed=reading["transposed"],
     )
+    found = _in_order(found, names or [])
     with _naming(found.names):
         n = check_views(found.views, streamed=True)[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
@@ -271,6 +344,19 @@ def _naming(names: list[str]) -> Iterator[None]:
             yield
     except ValueError as error:
         raise ValueError(name_views(str(error), names)) from error
+
+
+def _check_recipe(recipe: str, found: NamedViews) -> None:
+    """Say it where samples lack a view and the recipe does not know that zeros mean this."""
+    from dmac.recipes import SpectralRecipe, get_recipe
+
+    if any(mask.any() for mask in found.lacking):
+        if not isinstance(get_recipe(recipe), SpectralRecipe):
+            warnings.warn(
+                f"samples lack views, and the recipe {recipe} takes their zeros for values; "
+                "closed_form leaves them out",
+                stacklevel=1,
+            )
 
 
 def _check_places(out: str | None, model: str | None) -> None:

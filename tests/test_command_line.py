@@ -168,6 +168,71 @@ def test_samples_as_columns_of_csv_files_are_clustered(call):
     assert labels == dmac.DMAC(3, random_state=0).fit_predict(VIEWS).tolist()
 
 
+def write_views(folder, names, has):
+    """Two tables of named samples in a folder, each without those that lack the view."""
+    Path(folder).mkdir()
+    for a in range(2):
+        x = VIEWS[a].tolist()
+        rows = [f"{n}," + ",".join(map(str, x[i])) for i, n in enumerate(names) if has[i, a]]
+        Path(f"{folder}/{('rna', 'mirna')[a]}.csv").write_text("\n".join(rows))
+
+
+@pytest.mark.filterwarnings("default:samples lack views")
+def test_samples_that_lack_views_are_told_and_clustered(call):
+    names, has = [f"s{i}" for i in range(60)], np.ones((60, 2), bool)
+    has[3:15, 0] = has[40:50, 1] = False
+    write_views("partial", names, has)
+    code, out, _ = call("fit", "partial", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
+    assert code == 0 and "60 samples, 2 views" in out
+    assert "view 1: 4 columns (mirna, from mirna.csv; 10 of 60 samples lack it)" in out
+    assert "view 2: 6 columns (rna, from rna.csv; 12 of 60 samples lack it)" in out
+    found, labels = table("labels.csv")
+    assert sorted(found) == sorted(names)
+    views = [np.where(has[:, [a]], VIEWS[a], 0) for a in (1, 0)]
+    rows = [int(name[1:]) for name in found]
+    expected = dmac.DMAC(3, random_state=0).fit_predict([x[rows] for x in views])
+    assert labels == expected.tolist()
+    code, _, err = call("predict", "kept", "partial")
+    assert code == 0 and err == ""
+    code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
+    assert code == 0 and "samples lack views, and the recipe revised takes their zeros" in err
+
+
+def test_a_model_knows_its_views_by_name(call):
+    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1])
+    places = ["--model", "kept", "--out", "labels.csv"]
+    assert call("fit", "named.npz", "--clusters", 3, *places)[0] == 0
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "view 1: 4 columns (mirna), supports the groups by" in out
+    for name, x in zip(("rna", "mirna"), VIEWS):
+        np.savetxt(f"{name}.csv", x, delimiter=",", fmt="%.17g")
+    code, out, _ = call("predict", "kept", "rna.csv", "mirna.csv", "--out", "more.csv")
+    assert code == 0 and "view 1: 4 columns (mirna, from mirna.csv)" in out
+    assert table("more.csv") == table("labels.csv")
+    code, _, err = call("predict", "kept", "rna.csv")
+    assert code == 1 and "no view mirna; the model was fitted on mirna, rna" in err
+    np.save("a.npy", VIEWS[1]), np.save("b.npy", VIEWS[0])
+    assert call("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")[0] == 0  # by places
+    assert table("more.csv") == table("labels.csv")
+    Path("kept/views.json").write_text("[]")
+    code, _, err = call("info", "kept")
+    assert code == 1 and "views.json is damaged" in err
+    assert call("fit", "named.npz", "--clusters", 3, *places)[0] == 0
+    dmac.DMAC(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "view 1: 6 columns, supports" in out
+
+
+def test_nan_is_told_with_what_to_do(call):
+    for ending in ("npz", "npy"):
+        x = np.where(np.arange(60)[:, None] == 3, np.nan, VIEWS[0])
+        np.savez("nan.npz", rna=x, mirna=VIEWS[1])
+        np.save("nan.npy", x)
+        code, _, err = call("fit", f"nan.{ending}", "--clusters", 3, "--out", "x.csv")
+        assert code == 1 and "at row 3, column 0" in err
+        assert re.search("where (a|the) sample lacks this view make its whole row zeros", err)
+
+
 @pytest.mark.parametrize("name", ["class", "subtype"])
 def test_known_classes_in_a_folder_are_told_and_not_clustered(name, call):
     Path("noise").mkdir()

@@ -117,7 +117,8 @@ def _check_finite(x: Matrix, where: str) -> None:
         row, column = bad[0]
     raise ValueError(
         f"{where} has {len(bad)} NaN or infinite (or missing) entries, the first ({value}) at row "
-        f"{row}, column {column} {_NOTE}; replace them or drop the samples"
+        f"{row}, column {column} {_NOTE}; fill them in, or where a sample lacks this view make its "
+        "whole row zeros"
     )
 
 

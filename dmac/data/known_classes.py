@@ -28,7 +28,8 @@ MORE_NAMES = (
     *("class", "classes", "target", "targets", "category", "categories", "group", "groups"),
     *("cluster", "clusters", "celltype", "celltypes", "subtype", "subtypes"),
     *("annotation", "annotations", "clinical", "diagnosis", "phenotype", "phenotypes"),
-    *("outcome", "outcomes", "survival", "meta", "metadata"),
+    *("outcome", "outcomes", "survival", "meta", "metadata", "type", "types", "species"),
+    *("condition", "conditions", "disease", "diseases", "diagnoses", "tissue", "ident"),
 )
 _SHORT = {re.sub("[^a-z]", "", name) for name in LABEL_NAMES}
 _ALL = {*_SHORT, *MORE_NAMES}
@@ -227,7 +228,7 @@ def _by_key(
     views: Sequence[str],
 ) -> Known:
     """The table of that name, or the column of that name in the one table that has it."""
-    for name in suspects:
+    for name in sorted(suspects, key=lambda name: name != key):
         if key in (name, _bare(name)):
             j = usable[name]
             if j is None:

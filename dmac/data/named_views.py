@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dmac._types import Integers, Matrix
+    from dmac._types import Flags, Integers, Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,11 @@ class NamedViews:
         The file or variable of the known classes.
     left_out : dict of str to str
         Files and variables that are neither, with the reason.
+    lacking : list of v boolean arrays of shape (n,)
+        Which samples lack a view, where files say so: they do not name the sample, or its row is
+        empty. It has a row of zeros there.
+    columns : list of v lists of d_a str, or None each
+        Names of the features, where a file has them.
     """
 
     names: list[str]
@@ -41,6 +46,8 @@ class NamedViews:
     sources: list[str] = field(default_factory=list)
     known: str | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    lacking: list[Flags] = field(default_factory=list)
+    columns: list[list[str] | None] = field(default_factory=list)
 
 
 def name_views(message: str, names: Sequence[str]) -> str:

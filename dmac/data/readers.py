@@ -7,6 +7,8 @@ never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
-    from dmac._types import Array, Integers, Matrix, PathLike
+    from dmac._types import Array, Flags, Integers, Matrix, PathLike
 
 # What mudata says of itself with every file, and nobody who reads one can change.
 _LIBRARY_WARNINGS = (
@@ -118,12 +120,14 @@ def read_views(
     parts = [_read(file, views_key, labels_key, transposed) for file in others]
     if not transposed:
         _check_sizes(others, parts)
-    samples = _one_order(others, parts)
+    parts, samples = _line_up(others, parts, transposed)
     labels, source = _known_classes(known, samples), known.source
     for part in parts:
         left_out |= part.left_out
         if part.labels is not None and (source is None or labels_key):
             labels, source = part.labels, part.known
+    lacking = [_lacking(part, a) for part in parts for a in range(len(part.views))]
+    _check_anything(lacking, samples)
     return NamedViews(
         [name for part in parts for name in part.names],
         [x for part in parts for x in part.views],
@@ -132,6 +136,8 @@ def read_views(
         [told[file] for file, part in zip(others, parts) for _ in part.names],
         source,
         left_out,
+        lacking,
+        [names for part in parts for names in part.columns or [None] * len(part.views)],
     )
 
 
@@ -155,6 +161,18 @@ def _told(files: list[Path]) -> dict[Path, str]:
     """What to call files: by their names, or by their paths where names are the same."""
     names = [file.name for file in files]
     return {file: file.name if names.count(file.name) == 1 else str(file) for file in files}
+
+
+def _check_anything(lacking: list[Flags], samples: list[str] | None) -> None:
+    """Refuse samples that lack every view, by their names."""
+    if len({len(mask) for mask in lacking}) > 1:
+        return  # there is another error for that
+    nothing = np.flatnonzero(np.all(lacking, axis=0))
+    if len(nothing):
+        who = samples[nothing[0]] if samples else f"number {nothing[0] + 1}"
+        raise ValueError(
+            f"{len(nothing)} samples have no value in any view, the first is {who}; take them out"
+        )
 
 
 def _chosen(files: list[Path], names: Sequence[str]) -> list[Path]:
@@ -222,7 +240,7 @@ def _known_classes(known: Known, samples: list[str] | None) -> Integers | None:
     try:
         return check_labels(np.asarray(values))
     except ValueError as error:
-        raise ValueError(f"{known.source}: {error}") from error
+        raise ValueError(f"{known.source}: {error}; labels_key=False reads none") from error
 
 
 def _files(path: Path) -> list[Path]:
@@ -252,7 +270,13 @@ def _read(
         table = read_table(file, transposed=bool(transposed))
         x = table.numbers()
         _warn_of_classes(file, table.headers, x)
-        return NamedViews([stem(file)], [x], None, table.samples)
+        return NamedViews(
+            [stem(file)],
+            [x],
+            samples=table.samples,
+            lacking=[table.empty()],
+            columns=[table.headers],
+        )
     if ending == ".npy":
         x = _read_npy(file)
         return NamedViews([stem(file)], [x.T if transposed else x])
@@ -286,21 +310,87 @@ def _check_sizes(files: list[Path], parts: list[NamedViews]) -> None:
         )
 
 
-def _one_order(files: list[Path], parts: list[NamedViews]) -> list[str] | None:
-    """The names of the samples, the same in all files that have them; or None."""
+def _line_up(
+    files: list[Path], parts: list[NamedViews], transposed: bool | None
+) -> tuple[list[NamedViews], list[str] | None]:
+    """The same samples in the same order in all files that name them, and their names or None.
+
+    Where names differ, the samples are those of all files, in the order in which they come, and
+    have zeros in a view that lacks them.
+    """
     named = [(file, part.samples) for file, part in zip(files, parts) if part.samples is not None]
-    for file, samples in named[1:]:
-        first, expected = named[0]
-        if samples != expected:
-            wrong = next(
-                (i for i, pair in enumerate(zip(samples, expected)) if len(set(pair)) > 1),
-                min(len(samples), len(expected)),
-            )
+    if all(samples == named[0][1] for _, samples in named):
+        return parts, named[0][1] if named else None
+    first = named[0][0]
+    for file, samples in named:
+        twice = [name for name, count in Counter(samples).items() if count > 1]
+        if twice:
             raise ValueError(
-                f"{first} and {file} do not name the same samples in the same order: they differ "
-                f"at sample {wrong + 1}; put the rows of both into one order"
+                f"{file} names {len(twice)} samples more than once (the first is {twice[0]}), and "
+                "the files do not name the same samples in the same order; name each once"
             )
-    return named[0][1] if named else None
+    if len(named) < len(parts):
+        (file, *_) = (file for file, part in zip(files, parts) if part.samples is None)
+        raise ValueError(
+            f"{file} does not name its samples, and the other files name different ones, or in "
+            f"another order than {first}; name them in a first column"
+        )
+    _check_shared(named, parts, transposed)
+    union = list(dict.fromkeys(name for _, samples in named for name in samples))
+    place, n = {name: i for i, name in enumerate(union)}, len(union)
+    lined = []
+    for part, (_, samples) in zip(parts, named):
+        rows = np.array([place[name] for name in samples])
+        lacking = [_lacking(part, a) for a in range(len(part.views))]
+        labels, known, left_out = part.labels, part.known, part.left_out
+        if labels is not None and len(rows) == n:
+            labels = labels[np.argsort(rows)]
+        elif labels is not None:
+            reason = f"it has no class for {n - len(rows)} of {n} samples"
+            labels, known, left_out = None, None, left_out | {str(known): reason}
+        lined.append(
+            replace(
+                part,
+                labels=labels,
+                known=known,
+                left_out=left_out,
+                views=[_placed(x, rows, n) for x in part.views],
+                lacking=[~_placed(~mask[:, None], rows, n)[:, 0] for mask in lacking],
+            )
+        )
+    return lined, union
+
+
+def _lacking(part: NamedViews, a: int) -> Flags:
+    return part.lacking[a] if part.lacking else np.zeros(part.views[a].shape[0], bool)
+
+
+def _check_shared(
+    named: list[tuple[Path, list[str]]], parts: list[NamedViews], transposed: bool | None
+) -> None:
+    """Refuse tables that share no samples, and those whose columns look like the samples."""
+    columns = [names for part in parts for names in part.columns]
+    first = (columns or [None])[0] or []
+    same = len(first) > 1 and columns.count(first) == len(columns)
+    if same and transposed is None and len({frozenset(samples) for _, samples in named}) > 1:
+        raise ValueError(
+            f"{named[0][0]} and the other files have the same columns ({first[0]}, ...) and "
+            "other rows: if the columns are the samples, pass transposed=True; otherwise "
+            "transposed=False"
+        )
+    reached, rest = set(named[0][1]), named[1:]
+    while rest:
+        near = [one for one in rest if not reached.isdisjoint(one[1])]
+        if not near:
+            (file, samples), (first, expected) = rest[0], named[0]
+            raise ValueError(
+                f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
+                "call a sample by one name in all files"
+                + "; if the columns are the samples, pass transposed=True"
+                * (not transposed)
+            )
+        reached.update(name for one in near for name in one[1])
+        rest = [one for one in rest if one not in near]
 
 
 def _read_npy(file: Path) -> np.memmap[Any, Any]:
@@ -380,7 +470,7 @@ def _read_cells(
             f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
-    left_out = {}
+    features, lacking = {}, {}
     try:
         with warnings.catch_warnings():
             for text, kind in _LIBRARY_WARNINGS:
@@ -389,10 +479,13 @@ def _read_cells(
                 found = anndata.read_h5ad(path)
                 tables = {"X": found.X, **found.obsm}
                 tables = {n: x for n, x in tables.items() if views_key or not n.startswith("X_")}
+                features["X"] = list(map(str, found.var_names))
             else:
                 found = mudata.read_h5mu(path)
                 tables = {n: _of_all(part, found.obs_names) for n, part in found.mod.items()}
-            left_out = {name: "it has no numbers" for name, x in tables.items() if x is None}
+                for name, part in found.mod.items():
+                    lacking[name] = ~found.obs_names.isin(part.obs_names)
+                    features[name] = list(map(str, part.var_names))
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error
     tables = {name: x for name, x in tables.items() if x is not None}
@@ -410,19 +503,24 @@ def _read_cells(
                 "labels_key=False reads none"
             )
         known = Known(f"obs, column {labels_key}", found.obs[labels_key].astype(str).to_numpy(str))
-    views = [x.tocsr() if scipy.sparse.issparse(x) else x for x in (tables[n] for n in names)]
-    labels = _known_classes(known, samples)
-    return NamedViews(names, views, labels, samples, known=known.source, left_out=left_out)
+    views = [tables[name] for name in names]
+    return NamedViews(
+        names,
+        [x.tocsr() if scipy.sparse.issparse(x) else np.asarray(x) for x in views],
+        _known_classes(known, samples),
+        samples,
+        known=known.source,
+        lacking=[lacking.get(name, np.zeros(len(samples), bool)) for name in names],
+        columns=[features.get(name) for name in names],
+    )
 
 
 def _of_all(part: Any, names: Any) -> Matrix:
     """The rows of a modality for the cells of all; rows of zeros for those that it lacks."""
     if part.X is None:
         return None
-    rows = names.get_indexer(part.obs_names)
-    return (
-        part.X if np.array_equal(rows, np.arange(len(names))) else _placed(part.X, rows, len(names))
-    )
+    rows, n = names.get_indexer(part.obs_names), len(names)
+    return part.X if np.array_equal(rows, np.arange(n)) else _placed(part.X, rows, n)
 
 
 def _placed(x: Matrix, rows: Array, n: int) -> Matrix:

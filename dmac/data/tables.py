@@ -5,6 +5,7 @@ The command line reads them, through :mod:`dmac.data.readers`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import re
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmac.data.known_classes import is_class_header
+from dmac.data.known_classes import is_class_header, is_missing
 
 if TYPE_CHECKING:
-    from dmac._types import Array, Floats, PathLike
+    from dmac._types import Array, Flags, Floats, PathLike
 
 # Headers of a column that names the samples.
 _SAMPLES = re.compile(
@@ -65,25 +66,35 @@ class Table:
         """The columns: floats where all cells are numbers, or strings."""
         return [_column(list(cells)) for cells in zip(*self.cells)]
 
+    def empty(self) -> Flags:
+        """Which samples have no value at all, and so lack this view: (n,), bool."""
+        return np.array([all(map(is_missing, row)) for row in self.cells])
+
     def numbers(self) -> Floats:
-        """The table as one view: (n, d), float64.
+        """The table as one view: (n, d), float64, with zeros for samples that lack it.
 
         It is a ``ValueError`` if a cell is no number; the message has the line and the column.
         """
-        x = np.empty((len(self.cells), len(self.cells[0])))
-        for i, row in enumerate(self.cells):
-            for j, cell in enumerate(row):
-                value = _number(cell)
-                if value is None or not np.isfinite(value):
-                    what = "is empty" if not cell else f"holds {cell!r}, not a number"
-                    raise ValueError(f"{self._where(i, j)} {what}; fill it or drop the sample")
-                x[i, j] = value
+        x = np.zeros((len(self.cells), len(self.cells[0])))
+        for i in np.flatnonzero(~self.empty()).tolist():
+            with contextlib.suppress(ValueError):
+                x[i] = [float(cell) for cell in self.cells[i]]
+                if np.isfinite(x[i]).all():
+                    continue
+            raise ValueError(self._fault(i))
         return x
 
-    def _where(self, i: int, j: int) -> str:
-        place = self.places[0][i], self.places[1][j]
+    def _fault(self, i: int) -> str:
+        """What is wrong with the first cell of a row that is no number, and what to do."""
+        values = map(_number, self.cells[i])
+        (j, *_) = (j for j, x in enumerate(values) if x is None or not np.isfinite(x))
+        cell, place = self.cells[i][j], (self.places[0][i], self.places[1][j])
         line, column = place[::-1] if self.transposed else place
-        return f"{self.file}, line {line}, column {column}"
+        what = f"holds {cell!r}, not a number" if cell else "is empty"
+        advice = "write one, or take it out"
+        if is_missing(cell):
+            advice = "fill it in, or empty the whole row where the sample lacks this view"
+        return f"{self.file}, line {line}, column {column} {what}; {advice}"
 
 
 def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[str] | None]:
@@ -92,7 +103,8 @@ def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[
     A first line is a header if it has a cell that is no number, beyond its first. A first column
     that holds no numbers, or whose header is empty, or says that it has names (``id``, ``name``,
     ``sample``, ``index``, ``patient_id``, ...), has the names of the samples. Commas, semicolons or
-    tabs separate the cells: whichever the first line has most of.
+    tabs separate the cells: whichever the first line has most of. A row whose cells are all empty
+    or NA is that of a sample that lacks this view, and becomes zeros.
 
     Parameters
     ----------
@@ -146,24 +158,28 @@ def read_table(file: PathLike, *, transposed: bool = False, classes: bool = Fals
     first = rows[0]
     named = (_FEATURES if transposed else _SAMPLES).fullmatch(first[0]) is not None
     header = (_has_header_of_classes if classes else _has_header)(rows, named)
-    top = int(header)
-    if len(rows) == top:
+    headers = first if header else None
+    body = list(zip(places[0], rows))[int(header) :]
+    if not body:
         raise ValueError(f"{file} has a header and no samples")
-    names, width = [row[0] for row in rows[top:]], len(first)
+    width = len(first)
+    names = [row[0] for _, row in body if any(row)]
     words = all(name != "" and _number(name) is None for name in names)
     if classes:  # words may be classes as well, but not if they are all there is
         named = width > 1 and ((header and named) or (words and len(set(names)) == len(names)))
     else:
         named |= words
+    if named:  # a row without any cell is no sample
+        body = [(place, row) for place, row in body if any(row)]
     left = int(named)
     if width == left:
         raise ValueError(f"{file} has no {'row' if transposed else 'column'} of numbers")
     return Table(
         file,
-        [row[left:] for row in rows[top:]],
+        [row[left:] for _, row in body],
         names if named else None,
-        first[left:] if header else None,
-        (places[0][top:], places[1][left:]),
+        headers[left:] if headers else None,
+        ([place for place, _ in body], places[1][left:]),
         transposed,
     )
 
@@ -199,7 +215,10 @@ def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
             found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} is not a table of text: {error}") from error
-    found = [(line, row) for line, row in found if any(row)]
+    while found and not any(found[-1][1]):  # spreadsheets end with lines of commas alone
+        found.pop()
+    # Between others a line of commas alone is a sample; an empty line is none.
+    found = [(line, row) for line, row in found if len(row) > 1 or any(row)]
     if not found:
         raise ValueError(f"{file} is empty")
     numbers, rows = [line for line, _ in found], [row for _, row in found]

@@ -124,7 +124,8 @@ def test_headers_and_names_of_samples(text, shape, samples, tmp_path):
         ("", "x.csv is empty"),
         ("a,b\n", "a header and no samples"),
         ("1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
-        ("1,2\n3,\n", "line 2, column 2 is empty"),
+        ("1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row where"),
+        ("1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or empty"),
         ("a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
         ("1,2\n3,nan\n", "line 2, column 2 holds 'nan'"),
         ("1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
@@ -217,16 +218,102 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         read_csv(tmp_path / "x.csv")
 
 
-def test_samples_in_another_order_are_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\np,1\nq,2\n")
-    (tmp_path / "b.csv").write_text("id,x\np,1\nq,2\n")
-    assert read_views([tmp_path]).samples == ["p", "q"]
-    (tmp_path / "b.csv").write_text("id,x\nq,2\np,1\n")
-    with pytest.raises(ValueError, match="a.csv and .*b.csv do not name the same.*at sample 1"):
+def write_named(file, rows, x, head=True):
+    text = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.tolist())]
+    top = [f"id,{','.join(f'{file.stem}{j}' for j in range(x.shape[1]))}"] if head else []
+    file.write_text("\n".join(top + text))
+
+
+def test_samples_in_another_order_are_lined_up(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    write_named(tmp_path / "a.csv", names, VIEWS[0])
+    order = RNG.permutation(12)
+    write_named(tmp_path / "b.csv", [names[i] for i in order], VIEWS[1][order])
+    found = read_views([tmp_path])
+    assert found.samples == names and not np.any(found.lacking)
+    for x, expected in zip(found.views, VIEWS):
+        np.testing.assert_array_equal(x, expected)
+    assert found.columns == [["a0", "a1", "a2"], ["b0", "b1"]]
+
+
+def test_tables_that_lack_samples_are_joined(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    write_named(tmp_path / "a.csv", names[:8], VIEWS[0][:8])
+    write_named(tmp_path / "b.csv", names[:5:-1], VIEWS[1][:5:-1])
+    (tmp_path / "labels.csv").write_text("\n".join(f"{n},k{y}" for n, y in zip(names, LABELS)))
+    found = read_views([tmp_path])
+    assert found.samples == [*names[:8], *names[:7:-1]]
+    rows = [int(name[1:]) for name in found.samples]
+    np.testing.assert_array_equal(found.labels, LABELS[rows])
+    has = np.array([[i < 8, i > 5] for i in rows])
+    np.testing.assert_array_equal(np.transpose(found.lacking), ~has)
+    for x, expected, present in zip(found.views, VIEWS, has.T):
+        np.testing.assert_array_equal(x, np.where(present[:, None], expected[rows], 0))
+
+
+@pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null"])
+def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
+    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{empty}\n3,4\n")
+    (tmp_path / "b.csv").write_text("1\n2\n3\n")
+    found = read_views([tmp_path])
+    assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
+    assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
+    (tmp_path / "a.csv").write_text(f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n")
+    (tmp_path / "b.csv").write_text("id,c\np,1\nq,2\nr,3\n")
+    found = read_views([tmp_path])
+    assert found.samples == ["p", "q", "r"] and found.lacking[0].tolist() == [False, True, False]
+    (tmp_path / "b.csv").write_text("id,c\np,1\nq,\nr,3\n")
+    with pytest.raises(ValueError, match="1 samples have no value in any view, the first is q"):
         read_views([tmp_path])
-    (tmp_path / "b.csv").write_text("id,x\np,1\n")
-    with pytest.raises(ValueError, match="at sample 2"):
+    (tmp_path / "a.csv").write_text(f"1,2\n{empty}\n3,4\n")
+    (tmp_path / "b.csv").write_text("1,2\n,\n3,4\n")
+    with pytest.raises(ValueError, match="1 samples have no value .* is number 2"):
         read_views([tmp_path])
+
+
+def test_tables_that_cannot_be_joined_are_refused(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+
+    def refused(match, **options):
+        with pytest.raises(ValueError, match=match):
+            read_views([tmp_path], **options)
+
+    write_named(tmp_path / "a.csv", names, VIEWS[0])
+    write_named(tmp_path / "b.csv", [f"t{i}" for i in range(12)], VIEWS[1])
+    refused(r"a.csv and .*b.csv share no sample \(s0, ... and t0, ...\); .*pass transposed=True")
+    refused(r"call a sample by one name in all files$", transposed=True)
+    write_named(tmp_path / "c.csv", [*names[:6], *(f"t{i}" for i in range(6))], VIEWS[0])
+    assert len(read_views([tmp_path]).samples) == 24  # the third table links the other two
+    (tmp_path / "c.csv").unlink()
+    write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
+    refused(r"b.csv names 1 samples more than once \(the first is s1\)")
+    write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
+    np.save(tmp_path / "c.npy", VIEWS[0])
+    refused("c.npy does not name its samples, and the other files name different ones")
+    (tmp_path / "c.npy").unlink()
+    # Genes in rows, some of them in both tables, and patients in columns.
+    for name, x in zip("ab", VIEWS):
+        rows = [f"{g}," + ",".join(map(str, row)) for g, row in zip(f"u{name}v", x.T.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+    refused(r"have the same columns \(s0, ...\) and other rows: .*pass transposed=True; otherwise")
+    assert read_views([tmp_path], transposed=True).samples == names
+    assert len(read_views([tmp_path], transposed=False).samples) == 4
+
+
+def test_known_classes_of_a_file_are_lined_up_with_it(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+    cells = anndata.AnnData(VIEWS[0])
+    cells.obs_names, cells.obs["kind"] = [f"s{i}" for i in range(12)], [f"k{y}" for y in LABELS]
+    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
+        cells.write_h5ad(tmp_path / "cells.h5ad")
+    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(11, -1, -1)], VIEWS[1][::-1])
+    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
+    assert found.samples[0] == "s11" and found.labels.tolist() == LABELS[::-1].tolist()
+    np.testing.assert_array_equal(found.views[1], VIEWS[0][::-1])
+    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(1, 13)], VIEWS[1])
+    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
+    assert found.labels is None and found.known is None
+    assert found.left_out == {"obs, column kind": "it has no class for 1 of 13 samples"}
 
 
 def test_what_is_not_clear_is_said(tmp_path):
@@ -288,7 +375,7 @@ def noise_in(folder):
     "name",
     [
         *("class", "classes", "target", "subtype", "cell_type", "clinical"),
-        *("CellTypes", "BRCA_subtype", "group"),
+        *("CellTypes", "BRCA_subtype", "group", "cancer-type"),
     ],
 )
 def test_known_classes_are_never_a_view(name, text, known, tmp_path):
@@ -386,6 +473,10 @@ def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     assert list(found.left_out) == ["subtype_onehot/group"]
     found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
     assert found.names == ["class"]
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file["rna"], file["class"], file["a/class"] = NOISE[0], KINDS, KINDS[::-1]
+    found = read_views([tmp_path / "y.h5"], labels_key="class")
+    assert found.known == "class" and found.labels.tolist() == KINDS.tolist()
 
 
 def test_bad_labels_of_their_own_file_are_refused(tmp_path):
@@ -453,6 +544,8 @@ def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
     expected = VIEWS[1].copy()
     expected[:2] = 0
     assert scipy.sparse.issparse(found.views[1]) == sparse
+    assert [mask.sum() for mask in found.lacking] == [0, 2] and found.lacking[1][:2].all()
+    assert found.columns == [["rna 0", "rna 1", "rna 2"], ["atac 0", "atac 1"]]
     for x, rows in zip(found.views, (VIEWS[0], expected)):
         np.testing.assert_array_equal(x.toarray() if sparse else x, rows)
 
