@@ -147,6 +147,25 @@ def test_search_finds_the_anchor_graph(browser, book):
     assert about and about <= set(found)
 
 
+#: What Jupyter would show as it stands: the roles and fences of MyST, and of reStructuredText.
+RAW = re.compile(r"\{(glue|doc|ref|eq|cite|numref|prf)[:a-z]*\}`|^(`{3,}|:{3,})\{|:[a-z]+:`", re.M)
+
+
+def test_downloads_are_plain_notebooks(book):
+    found = sorted((HTML / "_sources" / "book").rglob("*.ipynb"))
+    assert len(found) > 20
+    for path in found:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        assert text.lstrip().startswith("# "), path.name
+        assert not (raw := RAW.search(text)), (path.name, text[raw.start() - 60 : raw.end() + 60])
+        assert "myst_nb" not in code and "glue(" not in code, path.name
+        assert any("image" in str(c.get("attachments", c.get("outputs"))) for c in cells) or (
+            "errata" in path.name or len(cells) < 40
+        ), path.name
+
+
 def test_notebooks_can_be_downloaded_and_no_button_leads_nowhere(book, reports):
     assert "repository" not in yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     for name in CHAPTERS:

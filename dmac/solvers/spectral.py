@@ -5,6 +5,7 @@ Chapter 11 of the book derives the recipe, chapter 15 measures it.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import TYPE_CHECKING
 
@@ -58,13 +59,26 @@ class SpectralSolver:
         return 2 + self.recipe.vote_rounds
 
     def check(self, n_samples: int, n_clusters: int) -> int:
-        """Check c, m and k against n samples; return m."""
+        """Check c, m and k against n samples; return m.
+
+        Where m is free and too small for k, the recipe becomes one for so few samples: k + 1
+        anchors, or all n samples and n - 1 neighbours.
+        """
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
-        m = recipe.n_anchors
+        m, k = recipe.n_anchors, recipe.n_neighbors
         if m is None:
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-        check_anchors(n, m, recipe.n_neighbors)
+            if m <= k:
+                if n < 2 * c:
+                    fewer = f", or ask for at most {n // 2} clusters" * (n >= 4)
+                    raise ValueError(
+                        f"{n} samples are too few for n_clusters = {c}: pass at least two a "
+                        f"cluster, {2 * c}{fewer}"
+                    )
+                m = min(n, k + 1)
+                self.recipe = dataclasses.replace(recipe, n_anchors=m, n_neighbors=m - 1)
+        check_anchors(n, m, self.recipe.n_neighbors)
         return m
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:

@@ -469,14 +469,14 @@ def fitted_systems():
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    from experiments import libraries, plan
+    from experiments import libraries, studies
     from experiments.run import METHODS
 
     return {
         **{name: (name, settings) for name, (_, settings) in METHODS.items()},
-        **{name: plan.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
-        **plan.SHALLOW_PEERS,
-        **{name: plan.LIBRARIES[name] for name in libraries.ESTIMATORS},
+        **{name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
+        **studies.SHALLOW_PEERS,
+        **{name: studies.LIBRARIES[name] for name in libraries.ESTIMATORS},
     }
 
 

@@ -7,11 +7,11 @@ call these functions.
 
 import pandas as pd
 
-from experiments import paper, records, switch_tables, switches
+from experiments import paper, records, switch_tables
 
 
 def _runs(group, results):
-    return records.read_runs(**switches.GROUPS[group], results=results)
+    return records.read_study(group, results)
 
 
 def beside_shallow(results=records.RESULTS):

@@ -6,7 +6,7 @@ Functions without text in their cells return numbers, in points.
 import numpy as np
 import pandas as pd
 
-from experiments.switches import DEVELOPMENT
+from experiments.studies import DEVELOPMENT
 
 #: What a table has where nothing is stored.
 NOTHING = "–"

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from experiments import field, plan, records
+from experiments import records, studies
 
 
 def count_stored(runs, seeds):
@@ -42,16 +42,11 @@ def read_published(results=records.RESULTS):
         Of what was tried where a number is missed.
     """
     stored = records.index(records.open_store(results).refresh())
-    systems = plan.SHALLOW_PEERS | plan.DEEP_PEERS
-    runs = records.runs(stored, systems, list(field.CLUSTERS), range(1, 11))
-    grids = {
-        d: records.runs(stored, field.grid(c), [d], field.SEEDS) for d, c in field.CLUSTERS.items()
-    }
-    tried = field.GMC_ROWS | field.UNIT_ROWS | field.COSINE | field.AGGREGATION
-    tried |= field.STANDARDISED | field.CALIBRATION | field.SUMS | field.FIRST_STAGE
-    tried |= field.SPECTRAL_LABELS | field.TEN_REPEATS
-    tried |= field.PRETRAINING_ALONE | field.FEWER_NEIGHBOURS
-    return runs, grids, records.runs(stored, tried, list(field.CLUSTERS), range(1, 11))
+    systems = studies.SHALLOW_PEERS | studies.DEEP_PEERS
+    runs = records.runs(stored, systems, list(studies.CLUSTERS), range(1, 11))
+    grids = {d: records.runs_of(stored, f"other systems, grid of {d}") for d in studies.CLUSTERS}
+    tried = {name: run for s in studies.PEER_TRIALS.values() for name, run in s.variants.items()}
+    return runs, grids, records.runs(stored, tried, list(studies.CLUSTERS), range(1, 11))
 
 
 def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
@@ -69,7 +64,8 @@ def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
         As :func:`experiments.measure.curves_of` returns them; empty where no run is stored.
     """
     stored = records.index(records.open_store(results).refresh())
-    asked = [*field.TO_THE_END.values(), *field.ON_AND_ON.values()]
+    ends = [studies.STUDIES[f"DFP-GNN, {name}"].variants for name in ("to the end", "on and on")]
+    asked = [run for variants in ends for run in variants.values()]
     names = [records.run_name(dataset, method, settings, seed) for method, settings in asked]
     return tuple(stored.get(name, {}).get("curves", {}) for name in names)
 
@@ -90,8 +86,8 @@ def read_last_stages(results=records.RESULTS, seed=1):
         stored are left out.
     """
     stored = records.index(records.open_store(results).refresh())
-    ((method, settings),) = field.TO_THE_END.values()
-    asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": plan.DEEP_PEERS[method][1]}
+    ((method, settings),) = studies.STUDIES["DFP-GNN, to the end"].variants.values()
+    asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": studies.DEEP_PEERS[method][1]}
     found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
     return {d: run["curves"]["tuning"] for d, run in found.items() if run and "curves" in run}
 

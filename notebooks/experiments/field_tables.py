@@ -20,7 +20,7 @@ def beside_published(runs, grids, metric="acc"):
     runs : pandas.DataFrame
         Of the systems at their defaults, as variants of their names.
     grids : dict of str to pandas.DataFrame
-        By data set, runs of the points of :func:`experiments.field.grid`.
+        By data set, runs of the points of :func:`experiments.studies.grid`.
     metric : {"acc", "nmi"}
 
     Returns

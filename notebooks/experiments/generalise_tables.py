@@ -1,14 +1,13 @@
 """Tables of chapter 15: CLOSED_FORM beside REVISED and the shallow pipelines, on sixteen data sets.
 
-They read frames of the groups in :mod:`experiments.generalise` and
-:mod:`experiments.switches`.
+They read frames of :mod:`experiments.studies`.
 """
 
 import pandas as pd
 
-from experiments import generalise, records, switch_tables, switches
+from experiments import records, studies, switch_tables
 from experiments.compare import over_datasets
-from experiments.generalise import DEVELOPED, SIXTEEN
+from experiments.studies import DEVELOPED, SIXTEEN
 
 #: The methods of `beside`, in the order of its columns.
 CLOSED, TRAINED, SINGLE, PICKED = "CLOSED_FORM", "REVISED", "best single", "best of four"
@@ -30,8 +29,8 @@ def read_runs(results=records.RESULTS):
     """
     store = records.index(records.open_store(results).refresh())
     return {
-        group: records.runs(store, **asked).round({"acc": 2, "nmi": 2})
-        for group, asked in (switches.GROUPS | generalise.GROUPS).items()
+        name: records.runs_of(store, name).round({"acc": 2, "nmi": 2})
+        for name in studies.shown_on("11_recipes", "14_network", "15_evidence")
     }
 
 

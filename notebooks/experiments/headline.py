@@ -10,8 +10,8 @@ import pandas as pd
 
 from dmac.recipes import RELEASED
 from experiments import generalise_tables, paper, records
-from experiments.generalise import CONFIRMED
 from experiments.run import settings_of
+from experiments.studies import CONFIRMED
 
 #: The rows, from above: the method, its text in the figure, its colour.
 ROWS = {
@@ -25,10 +25,9 @@ ROWS = {
 
 
 def released_runs(datasets, results=records.RESULTS):
-    """The stored runs of RELEASED, with the schedule that the module ships."""
-    return records.read_runs(
-        {"RELEASED": ("DMAC", settings_of(RELEASED))}, datasets, results=results
-    )
+    """The stored runs of RELEASED as the module ships it."""
+    variants = {"RELEASED": ("DMAC", settings_of(RELEASED))}
+    return records.read_runs(variants, datasets, results=results)
 
 
 def headline_scores(runs=None, results=records.RESULTS):
@@ -45,7 +44,7 @@ def headline_scores(runs=None, results=records.RESULTS):
     -------
     pandas.DataFrame
         ACC in %, a row for each of `ROWS` and a column for PIE and each of
-        :data:`experiments.generalise.CONFIRMED`; NaN where the paper has no such data or
+        :data:`experiments.studies.CONFIRMED`; NaN where the paper has no such data or
         nothing is stored.
     """
     runs = generalise_tables.read_runs(results) if runs is None else runs

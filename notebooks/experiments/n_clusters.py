@@ -13,7 +13,7 @@ import pandas as pd
 
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.views import available, load
-from experiments.generalise import DEVELOPED, SIXTEEN
+from experiments.studies import DEVELOPED, SIXTEEN
 
 #: Where the runs lie.
 PATH = Path(__file__).resolve().parents[1] / "results" / "n_clusters.csv"

@@ -1,6 +1,6 @@
 """Experiments: the store of runs opened, filled, and read as tables.
 
-What is run is listed in :mod:`experiments.plan`, one run is made by
+What is run is listed in :mod:`experiments.studies`, one run is made by
 :mod:`experiments.run`, and a notebook asks for its runs through
 :class:`experiments.page.Page`.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import title_of
-from experiments import changes, plan
+from experiments import studies
 from experiments.run import complete_settings, fill, make_run
 from experiments.store import Store
 
@@ -96,7 +96,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
             os.replace(temporary, path)
         return record
 
-    more = dict(pretrained=pretrained, pretrained_at=changes.PRETRAINED_AT)
+    more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)
     make = functools.partial(make_run, device=device, load=load, **more)
     yield from fill(
         store,
@@ -187,7 +187,7 @@ def runs(records, variants, datasets, seeds):
     records : dict
         What `index` returns.
     variants : dict of str to (str, dict)
-        Name to method and settings, as :data:`experiments.plan.COMPARISON` is.
+        Name to method and settings, as :data:`experiments.studies.COMPARISON` is.
     datasets : list of str
     seeds : iterable of int
 
@@ -220,9 +220,22 @@ def runs(records, variants, datasets, seeds):
     return frame
 
 
-def read_runs(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
+def runs_of(records, name):
+    """The runs of a study in an index of records; see :func:`runs`."""
+    study = studies.STUDIES[name]
+    return runs(records, study.variants, study.datasets, study.all_seeds)
+
+
+def read_runs(
+    variants=studies.COMPARISON, datasets=studies.MAIN, seeds=range(1, 11), results=RESULTS
+):
     """The stored runs of some variants, for a page that makes none; see :func:`runs`."""
     return runs(index(open_store(results).refresh()), variants, datasets, seeds)
+
+
+def read_study(name, results=RESULTS):
+    """The stored runs of a study, by its name in :data:`experiments.studies.STUDIES`."""
+    return runs_of(index(open_store(results).refresh()), name)
 
 
 def curves(frame):

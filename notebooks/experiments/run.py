@@ -21,7 +21,7 @@ import dmac
 from dmac import baselines, peers
 from dmac.compute.threads import VARIABLE
 from dmac.metrics import scores
-from dmac.recipes import RELEASED, Recipe, SpectralRecipe
+from dmac.recipes import Recipe, SpectralRecipe
 from experiments import libraries, pretraining, provenance
 from experiments.ideas import search
 from experiments.ideas.network_ideas import NetworkIdea
@@ -59,9 +59,6 @@ PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.AL
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.
 LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS}
-#: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
-#: implementation. The comparison page measures what that epoch is worth.
-EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {kind.__name__: kind for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea)}
 _FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}

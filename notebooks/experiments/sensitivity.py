@@ -109,7 +109,7 @@ def spreads(runs, groups, metric="acc"):
     runs : pandas.DataFrame
         Whose variants are named "what = value".
     groups : dict of str to iterable
-        What is varied, and its values: :data:`experiments.changes.LINES`.
+        What is varied, and its values: :data:`experiments.studies.LINES`.
     metric : str
 
     Returns
@@ -192,7 +192,7 @@ def plot_lines(runs, groups, metric="acc"):
     runs : pandas.DataFrame
         Whose variants are named "what = value".
     groups : dict of str to list
-        What is varied, and its values: :data:`experiments.changes.LINES`.
+        What is varied, and its values: :data:`experiments.studies.LINES`.
     metric : str
     """
     if runs.empty:

@@ -1,13 +1,13 @@
 """Tables of chapters 14 and 15: what REVISED's parts and ideas are worth, and the way to it.
 
-They read frames of the groups in :mod:`experiments.switches`.
+They read frames of :mod:`experiments.studies`.
 """
 
 import pandas as pd
 from scipy import stats
 
 from experiments import compare
-from experiments.switches import DATASETS, DEVELOPMENT
+from experiments.studies import DEVELOPMENT, NINE
 
 
 def check_complete(runs):
@@ -123,7 +123,7 @@ def steps(runs, walk, revised):
     runs, revised
         As in `changes`.
     walk : dict
-        :data:`~experiments.switches.WALK` or the walk from RELEASED; the last row is REVISED.
+        :data:`~experiments.studies.WALK` or the walk from RELEASED; the last row is REVISED.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def steps(runs, walk, revised):
     check_complete(runs)
     arrived = revised[revised.seed.isin(runs.seed) & revised.dataset.isin(runs.dataset)]
     both = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
-    both["dataset"] = pd.Categorical(both.dataset, DATASETS, ordered=True)
+    both["dataset"] = pd.Categorical(both.dataset, NINE, ordered=True)
     means = both.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
     table = means.acc.loc[list(walk)]
     table["mean ACC"], table["mean NMI"] = means.acc.mean(axis=1), means.nmi.mean(axis=1)

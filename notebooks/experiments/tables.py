@@ -12,7 +12,7 @@ import pandas as pd
 
 from experiments import paper
 from experiments.compare import NOTHING, best_of, list_datasets
-from experiments.run import EARLY
+from experiments.studies import EARLY
 
 
 def format_spread(values, of=0, digits=1, failed=0):
@@ -285,7 +285,7 @@ def format_choices(changes):
     Parameters
     ----------
     changes : dict
-        Name to recipe fields, as :data:`experiments.changes.BEYOND` is.
+        Name to recipe fields, as :data:`experiments.studies.BEYOND` is.
 
     Returns
     -------

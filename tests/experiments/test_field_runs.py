@@ -2,7 +2,7 @@
 
 from toy_frames import frame, several
 
-from experiments import field, field_runs, field_tables, paper, plan
+from experiments import field_runs, field_tables, paper, studies
 from experiments import records as experiments
 from experiments.run import peer_settings
 
@@ -26,8 +26,8 @@ def test_stored_runs_are_found_by_what_they_are(tmp_path):
         store.append(run | {"scores": scores, "seconds": 1.0}, f"{dataset}/some")
 
     add("PIE", "LMVSC", peer_settings("LMVSC"), 1, 0.4)
-    add("PIE", *next(iter(field.grid(68).values())), 1, 0.5)
-    add("BBC", *field.UNIT_ROWS["UDBGL, unit rows"], 2, 0.7)
+    add("PIE", *next(iter(studies.grid(68).values())), 1, 0.5)
+    add("BBC", *studies.PEER_TRIALS["UDBGL, unit rows"].variants["UDBGL, unit rows"], 2, 0.7)
     runs, grids, trials = field_runs.read_published(tmp_path)
     assert runs.acc.tolist() == [40.0] and set(runs.variant.cat.categories) | {"DMAC"} == set(
         paper.TABLE_2
@@ -46,7 +46,8 @@ def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
         "stopped": {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}},
         "endless": {"view 1": {"epochs": 99, "epoch": [1, 99], "loss": [4.0, 1.0]}},
     }
-    settings = peer_settings("DFP-GNN"), field.ON_AND_ON["DFP-GNN, on and on"][1]
+    ((_, on_and_on),) = studies.PEER_ENDS["DFP-GNN, on and on"].variants.values()
+    settings = peer_settings("DFP-GNN"), on_and_on
     for one, asked in zip(curves.values(), settings):
         run = dict(dataset="Yale-3view", data="0" * 64, method="DFP-GNN", settings=asked, seed=1)
         scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
@@ -60,7 +61,7 @@ def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
 def test_the_last_stage_is_read_of_each_data_set(tmp_path):
     assert field_runs.read_last_stages(tmp_path) == {}
     store = experiments.open_store(tmp_path)
-    kept = {"PIE": plan.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
+    kept = {"PIE": studies.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
     for epochs, (dataset, settings) in enumerate(kept.items(), 7):
         run = dict(dataset=dataset, data="0" * 64, method="DFP-GNN", settings=settings, seed=1)
         scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)

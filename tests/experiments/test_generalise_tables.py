@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 
 from experiments import generalise_tables as tables
-from experiments import records, switches
-from experiments.generalise import CONFIRMED, DEVELOPED, GROUPS, NEW, SIXTEEN
+from experiments import records, studies
+from experiments.studies import CONFIRMED, DEVELOPED, NEW, SIXTEEN, STUDIES
 
-ALL = switches.GROUPS | GROUPS
-SHALLOW = list(GROUPS["shallow, new sets"]["variants"])
+ALL = studies.shown_on("11_recipes", "14_network", "15_evidence")
+SHALLOW = list(STUDIES["shallow, new sets"].variants)
 
 
 def frame(group, accuracy, lacking=()):
@@ -25,12 +25,12 @@ def frame(group, accuracy, lacking=()):
                 "nmi": accuracy(name, dataset, seed) / 100 - 0.1,
             },
         )
-        for name, (method, settings) in asked["variants"].items()
-        for dataset in asked["datasets"]
-        for seed in asked["seeds"]
+        for name, (method, settings) in asked.variants.items()
+        for dataset in asked.datasets
+        for seed in asked.all_seeds
         if (name, dataset, seed) not in lacking
     }
-    return records.runs(by_name, **asked)
+    return records.runs(by_name, asked.variants, asked.datasets, asked.all_seeds)
 
 
 def shallow(name, dataset, seed):
@@ -66,7 +66,7 @@ def test_methods_stand_side_by_side_on_all_sets(runs):
     acc = table.xs("acc", axis=1, level=1)
     assert (acc.CLOSED_FORM - 75.5).abs().max() < 1e-9  # the mean of ten seeds
     assert (acc.REVISED[list(NEW)] - 52).abs().max() < 1e-9  # of three
-    assert (acc.REVISED[list(switches.DATASETS)] - 80).abs().max() < 1e-9
+    assert (acc.REVISED[list(studies.NINE)] - 80).abs().max() < 1e-9
     assert (acc["best single"] - 60).abs().max() < 1e-9
     assert acc["best of four"]["PIE"] == pytest.approx(95)
     assert acc["best of four"].drop("PIE").tolist() == pytest.approx([60] * 15)
@@ -84,7 +84,7 @@ def test_missing_runs_are_refused(runs):
 def test_parts_are_compared_at_equal_seeds_with_the_sets_apart(runs):
     table = tables.by_part(runs["closed form, parts"], runs["closed form"])
     assert list(table.columns) == ["ACC", "±", "developed on", "others", "NMI", "± (NMI)"]
-    assert list(table.index) == list(GROUPS["closed form, parts"]["variants"])
+    assert list(table.index) == list(STUDIES["closed form, parts"].variants)
     assert tuple(table.loc["no guard"]) == pytest.approx((1, 0, 1, 1, 1, 0), abs=1e-6)
     row = table.loc["no votes"]  # 3 on PIE, -1 on fifteen
     assert row.ACC == pytest.approx(-0.75) and row["±"] == pytest.approx(2.1314 / 4, rel=1e-3)
@@ -102,7 +102,7 @@ def test_intervals_as_text_are_over_data_sets():
 
 def test_choices_are_all_variants_at_seeds_that_all_have(runs):
     scores = tables.choices(runs)
-    groups = (GROUPS[f"closed form, {name}"]["variants"] for name in ("parts", "constants"))
+    groups = (STUDIES[f"closed form, {name}"].variants for name in ("parts", "constants"))
     assert set(scores.index) == {"CLOSED_FORM", *(name for group in groups for name in group)}
     assert list(scores) == list(SIXTEEN)
     assert scores.loc["CLOSED_FORM"].tolist() == pytest.approx([71.0] * 16)  # of seed 1

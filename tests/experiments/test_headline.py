@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dmac.recipes import CLOSED_FORM, RELEASED
-from experiments import generalise, headline, paper, records, switches
+from experiments import headline, paper, records, studies
 from experiments.run import settings_of
 
 
@@ -16,8 +16,8 @@ def scores():
 
 
 def test_columns_are_those_that_nothing_was_developed_on(scores):
-    assert list(scores.columns) == ["PIE", *generalise.CONFIRMED]
-    assert not set(generalise.CONFIRMED) & {*generalise.DEVELOPED, *switches.DEVELOPMENT}
+    assert list(scores.columns) == ["PIE", *studies.CONFIRMED]
+    assert not set(studies.CONFIRMED) & {*studies.DEVELOPED, *studies.DEVELOPMENT}
     assert list(scores.index) == list(headline.ROWS)
 
 

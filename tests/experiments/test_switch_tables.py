@@ -3,15 +3,15 @@
 import pytest
 
 from experiments import records
+from experiments.studies import STUDIES, WALK
 from experiments.switch_tables import by_variant, over_datasets, steps
-from experiments.switches import GROUPS, WALK
 
 SETS = {"PIE": 0.9, "BBC": 0.6}
 
 
 def frame(group, accuracies, lacking=()):
     """Runs of some variants on two sets and three seeds, as the store's reader returns them."""
-    variants = {name: GROUPS[group]["variants"][name] for name in accuracies}
+    variants = {name: STUDIES[group].variants[name] for name in accuracies}
     by_name = {
         records.run_name(dataset, method, settings, seed): dict(
             dataset=dataset,
