@@ -32,6 +32,8 @@ class NamedViews:
         The file or variable of the known classes.
     left_out : dict of str to str
         Files and variables that are neither, with the reason.
+    columns : list of v (list of d_a str, or None)
+        Names of the columns, where the files have them; empty where none has.
     """
 
     names: list[str]
@@ -41,6 +43,12 @@ class NamedViews:
     sources: list[str] = field(default_factory=list)
     known: str | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    columns: list[list[str] | None] = field(default_factory=list)
+
+    def column(self, a: int, j: int) -> str:
+        """What column j of view a is called, both counted from 0."""
+        names = self.columns[a] if self.columns else None
+        return f"{self.names[a]} column {j + 1}" if names is None else f"{self.names[a]} {names[j]}"
 
 
 def name_views(message: str, names: Sequence[str]) -> str:

@@ -132,6 +132,7 @@ def read_views(
         [told[file] for file, part in zip(others, parts) for _ in part.names],
         source,
         left_out,
+        [names for part in parts for names in part.columns or [None] * len(part.views)],
     )
 
 
@@ -252,7 +253,7 @@ def _read(
         table = read_table(file, transposed=bool(transposed))
         x = table.numbers()
         _warn_of_classes(file, table.headers, x)
-        return NamedViews([stem(file)], [x], None, table.samples)
+        return NamedViews([stem(file)], [x], None, table.samples, columns=[table.headers])
     if ending == ".npy":
         x = _read_npy(file)
         return NamedViews([stem(file)], [x.T if transposed else x])
@@ -412,7 +413,11 @@ def _read_cells(
         known = Known(f"obs, column {labels_key}", found.obs[labels_key].astype(str).to_numpy(str))
     views = [x.tocsr() if scipy.sparse.issparse(x) else x for x in (tables[n] for n in names)]
     labels = _known_classes(known, samples)
-    return NamedViews(names, views, labels, samples, known=known.source, left_out=left_out)
+    parts = {"X": found} if package == "anndata" else found.mod
+    columns = [list(map(str, parts[n].var_names)) if n in parts else None for n in names]
+    return NamedViews(
+        names, views, labels, samples, known=known.source, left_out=left_out, columns=columns
+    )
 
 
 def _of_all(part: Any, names: Any) -> Matrix:
