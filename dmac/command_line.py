@@ -408,7 +408,7 @@ def _say_what_separates(labels: Array, found: NamedViews) -> None:
     click.echo("what sets them apart, in standard deviations from the rest:")
     for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
         first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
-        told = [f"{found.names[views[j]]} column {columns[j] + 1} {row[j]:+.1f}" for j in first]
+        told = [f"{found.column(views[j], columns[j])} {row[j]:+.1f}" for j in first]
         click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
 
 

@@ -162,7 +162,8 @@ def features_that_separate(
     -------
     pandas.DataFrame
         A row for each cluster and feature, with the columns "cluster", "view", "feature" and
-        "difference" (:func:`standardized_differences`), the largest magnitude first.
+        "difference" (:func:`dmac.diagnostics.standardized_differences`), the largest magnitude
+        first.
         ``table.groupby("cluster").head(3)`` has the first three of each cluster.
 
     Raises
@@ -170,7 +171,7 @@ def features_that_separate(
     ValueError
         If views or labels are not usable, all labels are the same, or names are too many or few.
     ImportError
-        If pandas is not installed; `standardized_differences` does without.
+        If pandas is not installed; :func:`dmac.diagnostics.standardized_differences` does without.
 
     Examples
     --------

@@ -74,11 +74,12 @@ def test_fit_says_what_sets_the_clusters_apart(call):
         f"  cluster {k}" for k in range(3)
     ]
     # A third of the samples is 500 above the rest, whose deviation from that is 500 sqrt(2) / 3.
-    assert lines[cluster].startswith(f"  cluster {cluster}: data 2 column 3 +2.1, ")
+    assert lines[cluster].startswith(f"  cluster {cluster}: X2 column 3 +2.1, ")
     assert all(line.count(" column ") == 3 for line in lines)
-    np.savez("data.npz", X1=np.ones((60, 3)), X2=np.ones((60, 2)))
-    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
-    assert code == 0 and "apart" not in out
+    rows = ["TP53,MYC,KRAS,EGFR", *(",".join(map(str, row)) for row in marked.tolist())]
+    Path("genes.csv").write_text("\n".join(rows))
+    code, out, _ = call("fit", "genes.csv", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
 
 
 def test_options_reach_the_estimator(call):

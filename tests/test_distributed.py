@@ -47,6 +47,7 @@ fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1
 if dist.get_rank() == 0 or seed is None:
     np.savez(f"{folder}/out{dist.get_rank() or ''}.npz",
              labels=model.labels_, embedding=model.embedding_,
+             support=[] if model.view_support_ is None else model.view_support_,
              anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
              + model.history_],
              cosine=[r.mean_cosine for r in model.history_],
@@ -164,6 +165,7 @@ def test_shards_give_the_spectral_fit_of_one_process(n, folder):
     found, expected = np.load(folder / "out.npz"), alone(folder, recipe)
     assert len(expected.network_.stages) == 2  # with votes
     np.testing.assert_array_equal(found["labels"], expected.labels_)
+    np.testing.assert_allclose(found["support"], expected.view_support_, rtol=1e-6)
     np.testing.assert_allclose(
         found["embedding"] @ found["embedding"].T,
         expected.embedding_ @ expected.embedding_.T,

@@ -49,6 +49,11 @@ class NamedViews:
     lacking: list[Flags] = field(default_factory=list)
     columns: list[list[str] | None] = field(default_factory=list)
 
+    def column(self, a: int, j: int) -> str:
+        """What column j of view a is called, both counted from 0."""
+        names = self.columns[a] if self.columns else None
+        return f"{self.names[a]} column {j + 1}" if names is None else f"{self.names[a]} {names[j]}"
+
 
 def name_views(message: str, names: Sequence[str]) -> str:
     """A message about "view 2" with the name of that view behind it.

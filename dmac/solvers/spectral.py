@@ -295,7 +295,8 @@ def own_support(
     Returns
     -------
     numpy.ndarray of shape (v,)
-        nan for a view without graphs of its own, or with samples that are all alike.
+        nan for a view without graphs of its own, or whose graphs weigh nothing or are those of
+        samples that are all alike.
     """
     n = graph.rows.shape[0]
     indicator = np.eye(int(labels.max()) + 1)[labels[parallel.my_rows(len(labels))]]

@@ -103,7 +103,7 @@ class SpectralModel:
 
     @property
     def support_of_others(self) -> Array:
-        """For each view the mean `support` over the other views; nan where there is none: (v,)."""
+        """For each view the mean ``support`` of the others, (v,); nan where there are none."""
         answers = np.isfinite(self.support)
         own = np.where(answers, self.support, 0.0)
         with np.errstate(invalid="ignore"):

@@ -506,6 +506,7 @@ def test_views_of_cells(tmp_path):
     assert found.labels.tolist() == LABELS.tolist()
     np.testing.assert_array_equal(found.views[0].toarray(), VIEWS[0])
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
+    assert found.columns[0][:2] == ["0", "1"] and found.columns[1] is None
     found = read_views([tmp_path / "cells.h5ad"], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None
     with pytest.raises(ValueError, match="rows are the samples by its format"):
@@ -540,6 +541,7 @@ def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
     found = read_views([tmp_path / "cells.h5mu"], labels_key="kind")
     assert found.names == ["rna", "atac"]
     assert found.samples == [f"cell {i}" for i in range(12)]
+    assert [names[1] for names in found.columns] == ["rna 1", "atac 1"]
     np.testing.assert_array_equal(found.labels, LABELS)
     expected = VIEWS[1].copy()
     expected[:2] = 0

@@ -168,3 +168,9 @@ def test_when_one_view_decides_alone(own, warned):
         warnings.simplefilter("always")
         warn_of_one_view(np.array(own))
     assert [str(one.message).split(" decides")[0] for one in said] == [warned] * bool(warned)
+
+
+def test_numerals_are_no_matter_of_one_view():
+    data = dmac.load("mfeat")
+    model = dmac.DMAC(10, random_state=0, device="cpu").fit([x[::4] for x in data.views])
+    assert (model.view_support_ > 0.4).all()  # and without a warning
