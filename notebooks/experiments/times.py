@@ -10,7 +10,8 @@ import pandas as pd
 
 from dmac.data.datasets import title_of
 from experiments import paper
-from experiments.bench import SYSTEMS, growth_exponent
+from experiments.bench import SYSTEMS
+from experiments.compare import growth_exponent
 from experiments.figures import MARKERS, STYLES
 
 
