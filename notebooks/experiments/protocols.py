@@ -101,18 +101,7 @@ CHOICES = {
 
 
 def gains(frame):
-    """What each choice by the labels adds, in points, by seed.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Of `score_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``dataset``, ``seed``, and a column for each of `CHOICES`.
-    """
+    """What each of `CHOICES` adds to the scores of `score_runs`, in points, by seed."""
     table = frame.set_index(["dataset", "seed", "protocol"])[["acc", "nmi"]].unstack()
     columns = {}
     for name, (metric, upper, lower) in CHOICES.items():

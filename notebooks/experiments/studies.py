@@ -414,15 +414,6 @@ def grid(c):
     has the values of alpha that the paper of DMAC names and those of gamma in its own
     demonstration, whose values of beta go with features that are not scaled. Of UDBGL only one
     point is published; here are powers of ten around it. GMC has nothing to choose.
-
-    Parameters
-    ----------
-    c : int
-
-    Returns
-    -------
-    dict of str to (str, dict)
-        Name to method and settings.
     """
     points = {
         "LMVSC": [
