@@ -11,8 +11,10 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -21,14 +23,15 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
+from dmac.data.named_views import name_views
 from dmac.data.readers import ENDINGS, read_views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, TextIO
 
     from dmac._types import Array
-    from dmac.data.readers import NamedViews
+    from dmac.data.named_views import NamedViews
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -36,6 +39,20 @@ INTERRUPTED = 130
 FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
+
+# How messages call an argument in Python, and what it is called here.
+_OPTIONS = (
+    (r"labels_key=False\b", "--no-labels"),
+    (r"\btransposed=True\b", "--transposed"),
+    (r"\btransposed=False\b", "--not-transposed"),
+    (r"\b(views|labels)_key=\[?('[^]:]*')\]?", r"--\1-key \2"),
+    (r"\b(views|labels)_key=", r"--\1-key"),
+    (r"(--views-key .*), or a list of names", r"\1; repeat it for several"),
+    (r"\btransposed=", "--transposed"),
+    (r"\brecipe is ('.*) or a Recipe", r"--recipe is \1"),
+    (r"\bn_clusters\b", "--clusters"),
+    (r"\brandom_state\b", "--seed"),
+)
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
@@ -59,9 +76,8 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
         ),
-        click.option(
-            "--labels-key", help="The variable, file or column that has the known classes."
-        ),
+        click.option("--no-labels", is_flag=True, help="Read no known classes."),
+        click.option("--labels-key", help="The variable, file or column of the known classes."),
         click.option(
             "--views-key", multiple=True, help="A variable or file that is a view; repeatable."
         ),
@@ -131,8 +147,10 @@ def fit(
     _check_places(out, model)
     found = _read(data, reading)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-    estimator.fit(found.views, checkpoint=checkpoint)
+    with _naming(found.names):
+        estimator.fit(found.views, checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
+    _say_what_separates(estimator.labels_, found)
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
@@ -162,7 +180,9 @@ def predict(
     _check_places(out, None)
     estimator = dmac.DMAC.load(model, device=device)
     found = _read(data, reading)
-    _keep(estimator.predict(found.views), found, out)
+    with _naming(found.names):
+        labels = estimator.predict(found.views)
+    _keep(labels, found, out)
 
 
 @cli.command(epilog=_EPILOG)
@@ -210,25 +230,47 @@ def _describe_model(path: str) -> None:
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
-    for a, width in enumerate(model.n_features_, 1):
-        text = ""
-        if model.view_agreement_ is not None:
-            text = f", supports the groups by {model.view_agreement_[a - 1]:.2f}"
-        click.echo(f"  view {a}: {width} columns{text}")
+    agreement, support = model.view_agreement_, model.view_support_
+    for a, width in enumerate(model.n_features_):
+        text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
+        if support is not None and support[a] == support[a]:  # nan where there are no others
+            text += f", the other views by {max(support[a], 0):.2f}"
+        click.echo(f"  view {a + 1}: {width} columns{text}")
 
 
 def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
     from dmac.data.checks import check_views
 
-    found = read_views(paths, **(reading | {"views_key": list(reading["views_key"]) or None}))
-    views = check_views(found.views, streamed=True)
-    n = views[0].shape[0]
+    if reading["no_labels"] and reading["labels_key"]:
+        raise click.UsageError("--labels-key and --no-labels exclude each other")
+    found = read_views(
+        paths,
+        views_key=list(reading["views_key"]) or None,
+        labels_key=False if reading["no_labels"] else reading["labels_key"],
+        transposed=reading["transposed"],
+    )
+    with _naming(found.names):
+        n = check_views(found.views, streamed=True)[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
         raise ValueError(
             f"there are {len(found.labels)} known classes for {n} samples, in {found.known}"
         )
     _say(found)
     return found
+
+
+@contextlib.contextmanager
+def _naming(names: list[str]) -> Iterator[None]:
+    """Name the views that an error or a warning is about."""
+    show = warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *rest: show(
+                name_views(str(message), names), *rest
+            )
+            yield
+    except ValueError as error:
+        raise ValueError(name_views(str(error), names)) from error
 
 
 def _check_places(out: str | None, model: str | None) -> None:
@@ -266,6 +308,24 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
+def _say_what_separates(labels: Array, found: NamedViews) -> None:
+    """Say which three columns of all views differ most between each cluster and the rest."""
+    import numpy as np
+
+    from dmac.diagnostics import standardized_differences
+
+    if len(np.unique(labels)) < 2:
+        return
+    clusters, differences = standardized_differences(found.views, labels)
+    views = np.repeat(np.arange(len(differences)), [part.shape[1] for part in differences])
+    columns = np.concatenate([np.arange(part.shape[1]) for part in differences])
+    click.echo("what sets them apart, in standard deviations from the rest:")
+    for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
+        first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
+        told = [f"{found.names[views[j]]} column {columns[j] + 1} {row[j]:+.1f}" for j in first]
+        click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of ``python -m dmac`` and of the command ``dmac``.
 
@@ -287,7 +347,7 @@ def main(arguments: list[str] | None = None) -> None:
     except _EXPECTED as error:
         if debug:
             raise
-        code = _fail(str(error) or type(error).__name__, 1)
+        code = _fail(_in_options(str(error)) or type(error).__name__, 1)
     except Exception as error:
         if debug:
             raise
@@ -297,6 +357,13 @@ def main(arguments: list[str] | None = None) -> None:
             FAULT,
         )
     sys.exit(code or 0)
+
+
+def _in_options(message: str) -> str:
+    """A message of the package, whose arguments are called as the options of the command."""
+    for argument, option in _OPTIONS:
+        message = re.sub(argument, option, message)
+    return message
 
 
 def _fail(message: str, code: int) -> int:
@@ -312,4 +379,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    click.echo(f"Warning: {message}", err=True)
+    click.echo(f"Warning: {_in_options(str(message))}", err=True)

@@ -6,6 +6,7 @@ Chapter 12 of the book uses it on a reader's own data.
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +30,7 @@ from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_views
+from dmac.data.checks import check_views, n_distinct, warn_of_zero_samples
 from dmac.data.feature_names import check_feature_names, feature_names
 from dmac.data.sample_names import first_frame
 from dmac.model_selection import averaged_graph
@@ -90,7 +92,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Empty where nothing is trained.
     pretrain_history_ : list of dmac.embedding.PretrainRecord
     recipe_ : dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
-        What the fit used.
+        What the fit used. Of fewer samples than the recipe has anchors for its k neighbours, where
+        it leaves their number open, "closed_form" takes k + 1 anchors, or all samples.
     n_anchors_ : int
     n_features_ : tuple of int
         Widths of the views.
@@ -119,8 +122,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     memory grows as n (d + k): samples and anchors are compared block by block
     (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
     are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
-    (:mod:`dmac.compute.threads`). Views in which all samples are equal fit without an error; the
-    final k-means then fills fewer than c clusters.
+    (:mod:`dmac.compute.threads`). Samples with fewer distinct rows than clusters, down to one, fit
+    without an error; a ``ConvergenceWarning`` says how many of the c clusters came out. Samples
+    that are zero in every view are counted in a ``UserWarning``.
 
     Examples
     --------
@@ -225,11 +229,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views = check_views(views, streamed=True)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         m = solver.check(n, c)
+        recipe = solver.recipe  # of few samples another
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
+        warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         generator = torch.Generator().manual_seed(seed)
         stages = len(views) + solver.stages
@@ -251,7 +257,21 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
         self.embedding_ = outcome.z[prepared.back]
         self.labels_ = outcome.labels[prepared.back].astype(np.int64)
+        self._warn_of_lost_clusters(n_distinct(views, c))
         return self
+
+    def _warn_of_lost_clusters(self, distinct: int) -> None:
+        """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
+        found, c = len(np.unique(self.labels_)), self.n_clusters
+        if min(found, distinct) < c:
+            why = "the embedding has no more distinct rows"
+            if distinct < c:
+                why = f"there are only {distinct} distinct samples"
+            warnings.warn(
+                f"{found} of {c} clusters came out: {why}. Ask for fewer clusters",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def fit_predict(
         self, views: Views, y: object = None, *, callback: Callback | None = None
@@ -350,7 +370,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         solver = solver_of(CLOSED_FORM)
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
-            graph = averaged_graph(views, c, n_anchors=m, seed=0)
+            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     @property

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Floats, Matrix, Views
     from dmac.averaged_graph import Block
+    from dmac.recipes import SpectralRecipe
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
@@ -39,7 +40,12 @@ _NEARLY = 0.9
 
 
 def averaged_graph(
-    views: Sequence[Matrix], n_clusters: int, *, n_anchors: int, seed: int
+    views: Sequence[Matrix],
+    n_clusters: int,
+    *,
+    n_anchors: int,
+    seed: int,
+    recipe: SpectralRecipe = CLOSED_FORM,
 ) -> AveragedGraph:
     """The averaged graph of some views, :eq:`eq:averaged-graph`, with CLOSED_FORM's constants.
 
@@ -52,6 +58,8 @@ def averaged_graph(
         m.
     seed : int
         Draws the anchor sets.
+    recipe : dmac.recipes.SpectralRecipe
+        CLOSED_FORM, or what it is of few samples.
 
     Returns
     -------
@@ -59,7 +67,7 @@ def averaged_graph(
         Its rows in the order of the samples.
     """
     blocks = _blocks(views, n_clusters)
-    factors = _draw(blocks, len(views), n_anchors, seed)
+    factors = _draw(blocks, len(views), n_anchors, seed, recipe)
     return AveragedGraph(factors, [block.weight for block in blocks])
 
 
@@ -74,10 +82,16 @@ def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
     return [dataclasses.replace(block, widths=()) for block in blocks]  # zeros count as values
 
 
-def _draw(blocks: list[Block], n_views: int, n_anchors: int, seed: int) -> list[Matrix]:
+def _draw(
+    blocks: list[Block],
+    n_views: int,
+    n_anchors: int,
+    seed: int,
+    recipe: SpectralRecipe = CLOSED_FORM,
+) -> list[Matrix]:
     """Factors of the graphs of all blocks."""
     generator = torch.Generator().manual_seed(seed)
-    return draw_graphs(blocks, n_views, CLOSED_FORM, n_anchors, generator)[1]
+    return draw_graphs(blocks, n_views, recipe, n_anchors, generator)[1]
 
 
 @dataclass(frozen=True)

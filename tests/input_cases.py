@@ -162,6 +162,7 @@ ACCEPTED = [
         lambda: [named(X), named(SECOND, ORDER)],
     ),
     *(Case("on disk", kind, make) for kind, make in DISK.items()),
+    Case("values", "few samples, two a cluster", lambda: X[:4], equals=X[:4]),
     Case("a list", "of one view", lambda: [X]),
     Case("a list", "a tuple", lambda: (X,)),
     Case("a list", "an object array of views", lambda: np.array([X, SECOND, None], object)[:2]),
@@ -175,11 +176,21 @@ ACCEPTED = [
         lambda: np.repeat(X[:4], 10, 0),
         equals=np.repeat(X[:4], 10, 0),
     ),
-    Case("values", "nothing but zeros", lambda: np.zeros((40, 4)), equals=np.zeros((40, 4))),
+    Case(
+        "values",
+        "nothing but zeros",
+        lambda: np.zeros((40, 4)),
+        equals=np.zeros((40, 4)),
+        warns="40 of 40 samples are zero in every view|1 of 2 clusters came out",
+    ),
     Case("values", "around 1e300", lambda: 1e300 * X, equals=1e300 * X),
     Case("values", "denormal, around 1e-310", lambda: 1e-310 * X, equals=1e-310 * X),
     Case(
-        "values", "one feature", lambda: X[:, :1], equals=X[:, :1], warns="a view has one feature"
+        "values",
+        "one feature",
+        lambda: X[:, :1] + 1,
+        equals=X[:, :1] + 1,
+        warns="a view has one feature",
     ),
 ]
 
@@ -284,7 +295,13 @@ REFUSED = [
         settings={"n_clusters": 8},
         says="n_clusters is 8, but there are only 7 samples",
     ),
-    Case("sizes", "too few samples for a graph", lambda: X[:11], says="too few for 5 neighbours"),
+    Case(
+        "sizes",
+        "fewer than two samples a cluster",
+        lambda: X[:5],
+        settings={"n_clusters": 3},
+        says="5 samples are too few for n_clusters = 3: pass at least two a cluster, 6",
+    ),
     Case("sizes", "one cluster", lambda: X, settings={"n_clusters": 1}, says="at least 2"),
     Case(
         "sizes",

@@ -2,12 +2,15 @@
 
 import csv
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
+import scipy.io
 
 import dmac
 from dmac import command_line
@@ -52,10 +55,30 @@ def test_fit_writes_what_the_estimator_finds(call):
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")
     assert code == 0 and "60 samples, recipe closed_form" in out and "3 groups of 20, 20, 20" in out
-    assert out.count("supports the groups by") == 2
+    assert out.count("supports the groups by") == out.count(", the other views by 0.") == 2
     code, out, _ = call("info", "data.npz")
     assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
     assert "3 known classes" in out
+
+
+def test_fit_says_what_sets_the_clusters_apart(call):
+    marked = VIEWS[1].copy()
+    marked[CLASSES == 1, 2] += 500
+    np.savez("data.npz", X1=VIEWS[0], X2=marked)
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    labels = np.array(table("labels.csv")[1])
+    cluster = labels[CLASSES == 1][0]
+    _, found = out.split("what sets them apart, in standard deviations from the rest:\n")
+    lines = found.splitlines()
+    assert code == 0 and [line.split(":")[0] for line in lines] == [
+        f"  cluster {k}" for k in range(3)
+    ]
+    # A third of the samples is 500 above the rest, whose deviation from that is 500 sqrt(2) / 3.
+    assert lines[cluster].startswith(f"  cluster {cluster}: data 2 column 3 +2.1, ")
+    assert all(line.count(" column ") == 3 for line in lines)
+    np.savez("data.npz", X1=np.ones((60, 3)), X2=np.ones((60, 2)))
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "apart" not in out
 
 
 def test_options_reach_the_estimator(call):
@@ -81,6 +104,55 @@ def test_names_of_samples_are_kept_from_csv_files(call):
     keys = ["--views-key", "fea", "--views-key", "other", "--transposed"]
     code, out, _ = call("info", "data.npz", *keys)
     assert code == 0 and "60 samples, 2 views" in out
+
+
+SPOKEN_PYTHON = r"(views|labels)_key|=\s*(True|False)|a list of|n_clusters|random_state"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("info named.mat", "pass --views-key with the name of a cell or matrix; repeat it for"),
+        ("info named.npz --labels-key False", "no such variable; --no-labels reads none"),
+        ("info a.h5 --labels-key False", "there is no such data set; --no-labels reads none"),
+        ("info named.npz --views-key lost", "--views-key 'lost': there is no variable lost"),
+        ("info named.npz --views-key x --views-key z", "--views-key 'x', 'z': there is no"),
+        ("info named.npz --labels-key rna", "or --no-labels to read none"),
+        ("info square.mat", "pass --not-transposed (samples are rows) or --transposed"),
+        ("info two.npz", "y and labels are different labels; pass --labels-key"),
+        ("info named.npz --no-labels --transposed", "view 2 (rna) has 6 samples, view 1 (mirna)"),
+        ("info named.npz --transposed", "if samples are rows, pass --not-transposed"),
+        ("info tables --labels-key lost", "--labels-key 'lost': there is no such table or column"),
+        ("info tables", "several may be the known classes (labels.csv, y.csv): pass --labels-key"),
+        ("info named.npz --no-labels --labels-key y", "--labels-key and --no-labels exclude"),
+        ("fit named.npz --clusters 61 --out x.csv", "--clusters is 61, but there are only 60"),
+        ("fit named.npz --clusters 3 --out x.csv --recipe best", "--recipe is 'best', it must be"),
+    ],
+)
+def test_messages_name_the_options_of_the_command(arguments, message, call):
+    rna, mirna = VIEWS
+    np.savez("named.npz", rna=rna, mirna=mirna, labels=CLASSES)
+    np.savez("two.npz", rna=rna, y=CLASSES, labels=(CLASSES + 1) % 2)
+    scipy.io.savemat("named.mat", {"rna": rna, "mirna": mirna})
+    scipy.io.savemat("square.mat", {"X": rna[:6]})
+    with h5py.File("a.h5", "w") as file:
+        file["rna"] = rna
+    Path("tables").mkdir()
+    for name, x in (("a", rna), ("y", CLASSES), ("labels", CLASSES)):
+        np.savetxt(f"tables/{name}.csv", x, delimiter=",", fmt="%.3f")
+    code, _, err = call(*arguments.split())
+    assert code in (1, 2) and message in err
+    assert not re.search(SPOKEN_PYTHON, err)
+
+
+def test_named_tables_of_an_archive_are_views(call):
+    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1], labels=CLASSES, group=CLASSES[:, None])
+    code, out, _ = call("fit", "named.npz", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 4 columns (mirna)\n  view 2: 6" in out
+    assert "3 known classes in labels (never" in out and "left out: group, since" in out
+    assert table("labels.csv")[1] == dmac.DMAC(3, random_state=0).fit_predict(VIEWS[::-1]).tolist()
+    code, out, _ = call("info", "named.npz", "--no-labels")
+    assert code == 0 and "known classes in" not in out
 
 
 def test_samples_as_columns_of_csv_files_are_clustered(call):
@@ -119,7 +191,7 @@ def test_known_classes_in_a_folder_are_told_and_not_clustered(name, call):
         ("fit data.npz --clusters 61 --out x.csv", 1, "there are only 60 samples"),
         ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
         ("fit data.npz --clusters 3 --out x.csv --recipe best", 1, "recipe is 'best', it must be"),
-        ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 has 5 samples"),
+        ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 (bad) has 5 samples"),
         ("fit bad.npy bad.csv --clusters 3 --out x.csv", 1, "line 2, column 1 holds 'no'"),
         ("predict lost data.npz", 1, "model.safetensors is missing"),
         ("info lost.npz", 1, "Error: no file or folder lost.npz"),

@@ -11,7 +11,9 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import dmac
 from dmac.embedding import PretrainRecord
@@ -282,7 +284,8 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(module_views, tmp_path)
 
 
 def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_path):
-    model, views, _ = fitted
+    views = fitted[1][::2]  # not the narrow one, in which a row near the origin is like any other
+    model = quick_model().fit(views)
     tiny, zero = ([factor * x[:3] for x in views] for factor in (1e-8, 0))
     assert np.abs(model.transform(tiny) - model.transform([x[:3] for x in views])).max() > 0.01
     np.testing.assert_allclose(model.transform(tiny), model.transform(zero), atol=0.05)
@@ -444,19 +447,48 @@ def test_zero_rows_constant_columns_and_duplicates_are_harmless(module_views):
     views[1][:, 2] = 7  # a constant column
     views.append(views[2].copy())  # the same view twice
     views.append(np.ones((90, 3)))  # a view that says nothing
-    model = quick_model().fit(views)
+    model = quick_model().fit(views)  # silently: the last view is not zero there
     assert np.isfinite(model.embedding_).all()
     assert set(model.labels_) <= {0, 1, 2}
     assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
 
 
-@pytest.mark.parametrize("seed, d, c", [(2, 2, 5), (3, 3, 3), (7, 3, 4), (11, 3, 5)])
+@pytest.mark.parametrize("seed, d, c", [(2, 6, 5), (3, 7, 3), (7, 7, 4), (11, 7, 5)])
 def test_prediction_where_centres_coincide(seed, d, c):
     rng = np.random.default_rng(seed)
     x = np.sign(rng.normal(size=(90, 1))) * np.abs(rng.normal(size=(1, d)))  # two distinct rows
-    model = quick_model(n_clusters=c, random_state=seed).fit([x])
+    with pytest.warns(ConvergenceWarning, match=f"2 of {c} clusters came out: there are only 2"):
+        model = quick_model(n_clusters=c, random_state=seed).fit([x])
     assert len(set(model.labels_)) == 2
     np.testing.assert_array_equal(model.predict([x]), model.labels_)
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
+def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(3, d))[np.arange(120) % 3] for d in (4, 8)]
+    with pytest.warns(ConvergenceWarning, match="3 of 6 clusters came out: there are only 3 "):
+        model = dmac.DMAC(6, recipe, random_state=0).fit(views)
+    assert dmac.scores(np.arange(120) % 3, model.labels_)["ari"] == 1
+    dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "on disk"])
+def test_samples_that_are_zero_in_every_view_are_counted(kind, module_views, tmp_path):
+    views = [x.copy() for x in module_views[0]]
+    views[0][:20] = 0
+    views[2][5:30] = 0
+    for x in views:
+        x[[7, 40, 41]] = 0
+    if kind == "sparse":
+        views = [scipy.sparse.csr_matrix(x) for x in views]
+    if kind == "on disk":
+        for a, x in enumerate(views):
+            np.save(tmp_path / f"{a}.npy", x)
+        views = [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(3)]
+    with pytest.warns(UserWarning, match="3 of 90 samples are zero in every view .* is row 7"):
+        dmac.DMAC(3, random_state=0).fit(views)
+    dmac.DMAC(3, random_state=0).fit([*views[:2], module_views[0][2]])  # the last one has them all
 
 
 def test_a_view_of_one_column_is_clustered_by_its_size():
@@ -467,6 +499,49 @@ def test_a_view_of_one_column_is_clustered_by_its_size():
         model.fit([x[:, None]])
     assert dmac.scores(classes, model.labels_)["acc"] == 1
     np.testing.assert_array_equal(model.predict([x[:, None]]), model.labels_)
+
+
+def on_a_ray():
+    """Classes at (1, 1) and (5, 5), which have one direction."""
+    classes = np.arange(120) % 2
+    x = np.array([[1.0, 1.0], [5.0, 5.0]])[classes]
+    return x + 0.5 * np.random.default_rng(0).normal(size=(120, 2)), classes
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", "revised"])
+def test_a_narrow_view_is_clustered_by_length_too(recipe, tmp_path):
+    recipe = dmac.recipes.get_recipe(recipe)
+    if recipe.name == "revised":
+        recipe = dataclasses.replace(recipe, epochs=20, anchor_sets=4)
+    x, classes = on_a_ray()
+    model = dmac.DMAC(2, recipe, random_state=0).fit([x[:100]])
+    assert dmac.scores(classes[:100], model.labels_)["acc"] == 1
+    np.testing.assert_array_equal(model.predict([x[:100]]), model.labels_)
+    assert dmac.scores(classes[100:], model.predict([x[100:]]))["acc"] == 1
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform([x]), model.transform([x]))
+    np.testing.assert_array_equal(loaded.predict([x]), model.predict([x]))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_blobs_of_few_columns_are_found(d):
+    x, classes = make_blobs(500, d, centers=4, random_state=d)
+    acc = dmac.scores(classes, dmac.DMAC(4, random_state=0).fit_predict([x]))["acc"]
+    by_kmeans = KMeans(4, n_init=5, random_state=0).fit_predict(x)
+    assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
+
+
+def test_a_narrow_view_on_disk_gives_what_memory_gives(tmp_path):
+    x, _ = on_a_ray()
+    np.save(tmp_path / "x.npy", x)
+    for recipe in ("closed_form", QUICK):
+        model = dmac.DMAC(2, recipe, random_state=0).fit(
+            [np.load(tmp_path / "x.npy", mmap_mode="r")]
+        )
+        plain = dmac.DMAC(2, recipe, random_state=0).fit([x])
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
+        np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
@@ -489,6 +564,36 @@ def test_advice_on_sizes_leads_to_a_fit(n, name):
         raise AssertionError(f"the advice leads nowhere: {recipe}")
 
 
+def few_samples(n, c):
+    rng = np.random.default_rng(n)
+    classes = np.arange(n) % c
+    return [6 * rng.normal(size=(c, d))[classes] + rng.normal(size=(n, d)) for d in (9, 3)], classes
+
+
+@pytest.mark.parametrize("c", [2, 3, 4, 5])
+@pytest.mark.parametrize("n", range(4, 12))
+def test_few_samples_are_clustered_down_to_two_a_cluster(n, c, tmp_path):
+    views, classes = few_samples(n, c)
+    model = dmac.DMAC(c, random_state=0)
+    if n < 2 * c:
+        with pytest.raises(ValueError, match=f"n_clusters (=|is) {c}"):
+            model.fit(views)
+        return
+    model.fit(views)
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.7
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    assert 0 <= model.score(views) <= 1 and len(model.anchors_) == model.n_anchors_ == min(n, 6)
+    model.save(tmp_path)
+    loaded = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
+    assert model.recipe == "closed_form" and loaded.recipe_ == model.recipe_
+
+
+def test_twelve_samples_take_the_recipe_as_it_is():
+    model = dmac.DMAC(2, random_state=0).fit(few_samples(12, 2)[0])
+    assert model.recipe_ is dmac.recipes.CLOSED_FORM and model.n_anchors_ == 6
+
+
 def test_as_many_clusters_as_samples(module_views):
     views = [x[:8] for x in module_views[0]]
     model = quick_model(n_clusters=8).fit(views)
@@ -496,7 +601,8 @@ def test_as_many_clusters_as_samples(module_views):
 
 
 def test_identical_samples_do_not_break(module_views):
-    model = quick_model().fit([np.ones((30, 4)), np.ones((30, 2))])
+    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters came out"):
+        model = quick_model().fit([np.ones((30, 4)), np.ones((30, 2))])
     assert np.isfinite(model.embedding_).all()
     assert np.isfinite(model.history_[-1].loss)
 
@@ -547,7 +653,8 @@ def test_revised_attributes(revised):
     z = model.embedding_.astype(float)
     np.testing.assert_allclose(z.T @ z / 90, np.eye(3), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, atol=0.2)
-    assert [p.n_features_out_ for p in model.pipelines_] == [6, 5, 6]  # 2 c, if there are as many
+    # 2 c, if there are as many; the view of five columns has one more
+    assert [p.n_features_out_ for p in model.pipelines_] == [6, 6, 6]
     assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
@@ -624,8 +731,12 @@ def awkward(kind, views):
 )
 def test_revised_fits_awkward_views(kind, module_views):
     views = awkward(kind, module_views[0])
-    one = pytest.warns(UserWarning, match="one feature")
-    with one if kind == "single column" else contextlib.nullcontext():
+    says = {
+        "zero rows": "2 of 90 samples are zero in every view",
+        "single column": "one feature",
+        "all constant": "1 of 3 clusters came out",
+    }.get(kind)
+    with pytest.warns(UserWarning, match=says) if says else contextlib.nullcontext():
         model = revised_model().fit(views)
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
     assert model.labels_.shape == (90,) and set(model.labels_) <= {0, 1, 2}

@@ -1,10 +1,12 @@
 """Loading of views, and what is known of the registered ones."""
 
+import gzip
 import hashlib
 import importlib.util
 import os
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import scipy.io
@@ -66,7 +68,7 @@ def test_mfeat():
     assert repr(data) == expected
 
 
-@pytest.mark.parametrize("source", [3, None, b"mfeat", ["mfeat"]])
+@pytest.mark.parametrize("source", [3, None, b"mfeat", [], [3]])
 def test_only_a_name_or_a_path_is_loaded(source):
     with pytest.raises(ValueError, match="source is .*, it must be a name or a path"):
         load(source)
@@ -161,15 +163,63 @@ def test_load_from_a_path(tmp_path):
     assert repr(data).endswith("n=3, dims=(1,), c=None)")
 
 
+def test_load_reads_what_the_command_line_reads(tmp_path):
+    rng, classes = np.random.default_rng(0), np.arange(12) % 3
+    tables = {"mirna": rng.normal(size=(12, 2)).round(3), "rna": rng.normal(size=(12, 3)).round(3)}
+    for name, x in tables.items():
+        rows = [f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(x.tolist())]
+        text = "\n".join([f"id,{','.join(f'g{j}' for j in range(x.shape[1]))}", *rows])
+        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+        np.save(tmp_path.with_suffix(f".{name}.npy"), x)
+    (tmp_path / "class.csv").write_text("\n".join(map(str, classes)))
+    with h5py.File(tmp_path.with_suffix(".h5"), "w") as file:
+        file.update(tables | {"class": classes})
+    np.savez(tmp_path.with_suffix(".npz"), **tables, labels=classes)
+    lists = [tmp_path.with_suffix(f".{name}.npy") for name in tables]
+    for source in (tmp_path, tmp_path.with_suffix(".h5"), tmp_path.with_suffix(".npz"), lists):
+        data = load(source)
+        for x, expected in zip(data.views, tables.values(), strict=True):
+            assert type(x) is np.ndarray and x.dtype == np.float64
+            np.testing.assert_array_equal(x, expected)
+        if source is not lists:
+            assert data.names == ["mirna", "rna"] and data.n_clusters == 3
+            np.testing.assert_array_equal(data.labels, classes)
+    data = load(str(tmp_path))
+    assert data.name == tmp_path.name and data.samples == [f"s{i}" for i in range(12)]
+    assert load(tmp_path, views_key="rna").names == ["rna"]
+    (tmp_path / "clinical.csv").write_text("\n".join(f"{y},x" for y in classes))
+    with pytest.warns(
+        UserWarning, match=r"clinical.csv was left out, since its name .* views_key="
+    ):
+        load(tmp_path)
+
+
+def test_load_reads_cells(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+    cells = anndata.AnnData(np.arange(12.0).reshape(6, 2))
+    cells.obs_names, cells.obs["kind"] = [f"c{i}" for i in range(6)], list("ababab")
+    cells.obsm["protein"] = np.ones((6, 3))
+    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
+        cells.write_h5ad(tmp_path / "cells.h5ad")
+    data = load(tmp_path / "cells.h5ad", labels_key="kind")
+    assert data.names == ["X", "protein"] and data.dims == (2, 3) and data.n_clusters == 2
+
+
 def test_load_errors(tmp_path):
     assert views.available() == ["mfeat", *REAL]
     with pytest.raises(ValueError, match="'mfeet'.*mfeat, PIE.*did you mean 'mfeat'"):
         load("mfeet")
     with pytest.raises(FileNotFoundError, match=r"gone\.mat"):
         load(tmp_path / "gone.mat")
+    with pytest.raises(FileNotFoundError, match="no file or folder .*gone"):
+        load([tmp_path / "gone"])
+    with pytest.raises(
+        ValueError, match="neither a known name .* nor the path of a file or folder"
+    ):
+        load(tmp_path / "gone")
     path = tmp_path / "bad.npz"
     np.savez(path, X1=np.array([[1.0, np.nan]]), Y=[0])
-    with pytest.raises(ValueError, match=r"bad\.npz: view 1 has 1 NaN"):
+    with pytest.raises(ValueError, match=r"bad\.npz: view 1 \(X1\) has 1 NaN"):
         load(path)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         levels as levels,
         linalg as linalg,
         matfiles as matfiles,
+        named_views as named_views,
         pipeline as pipeline,
         readers as readers,
         registry as registry,

@@ -6,6 +6,7 @@ Chapter 12 of the book shows what they say.
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from dmac._types import Array, Integers, Matrix, Views
+    from dmac._types import Array, Flags, Integers, Matrix, Views
 
 _NOTE = "(views are counted from 1, rows and columns from 0)"
+# Samples at a time that are compared.
+_ROWS = 64
 # Containers of annotated tables, by the name of their class; what a user does with one.
 _ANNOTATED = {
     "AnnData": "pass its table, adata.X or adata.to_df()",
@@ -194,6 +197,56 @@ def check_views(
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             _check_finite(x, f"view {a}")
     return checked
+
+
+def filled(x: Matrix) -> Flags:
+    """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
+    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
+
+
+def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
+    """Say how many samples of checked views are zero in every view, if there are some."""
+    n = views[0].shape[0]
+    zero = np.ones(n, bool)
+    for x in views:
+        blocks = x.blocks() if isinstance(x, StreamedArray) else [x]
+        zero &= ~np.concatenate([filled(block) for block in blocks])
+        if not zero.any():
+            return
+    warnings.warn(
+        f"{zero.sum()} of {n} samples are zero in every view (the first is row "
+        f"{zero.argmax()}), and a row of zeros says nothing: they come out as a cluster of their "
+        "own or as a part of any. Leave them out, or add a constant where 0 is a value",
+        stacklevel=3,
+    )
+
+
+def n_distinct(views: Sequence[Matrix], most: int) -> int:
+    """How many different samples checked views have, counted up to ``most``."""
+    found: set[bytes] = set()
+    parts: list[Any]
+    size = max(_ROWS, most)
+    for start in range(0, views[0].shape[0], size):
+        rows = slice(start, start + size)
+        parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
+        for row in zip(*map(_row_bytes, parts)):
+            found.add(b"".join(row))
+            if len(found) >= most:
+                return most
+    return len(found)
+
+
+def _row_bytes(x: Any) -> Iterator[bytes]:
+    """What tells the rows of a view apart; a sparse one stays sparse."""
+    if not scipy.sparse.issparse(x):
+        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
+        return
+    x = scipy.sparse.csr_array(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    for start, stop in zip(x.indptr, x.indptr[1:]):
+        columns, values = x.indices[start:stop], x.data[start:stop]
+        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
 def _is_no_whole_number(value: object) -> bool:

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmac.data.matfiles import LABEL_NAMES
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
     from dmac._types import Array
 
+#: Names under which labels are looked for, in any case.
+LABEL_NAMES = (
+    *("y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels"),
+    *("gtruth", "groundtruth", "ground_truth", "true_label", "true_labels"),
+)
 #: More names of tables and columns that hold classes, or what is known of the samples otherwise:
 #: lower case, without the signs between their words.
 MORE_NAMES = (
@@ -75,7 +78,7 @@ class Known:
 
 
 def first_choice(name: str) -> bool:
-    """Whether a name says "labels", or is one of ``LABEL_NAMES``; others are taken after those.
+    """Whether a name says "labels", or is one of `LABEL_NAMES`; others are taken after those.
 
     Parameters
     ----------

@@ -11,13 +11,14 @@ import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 
+from dmac.data.checks import filled
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from dmac._types import Array, Blocks, Flags, Floats, Matrix
+    from dmac._types import Array, Blocks, Floats, Matrix
     from dmac.data.disk import StreamedArray
 
 # Up to this many columns or rows the directions come from one product with all of them.
@@ -183,7 +184,7 @@ class LevelPipeline:
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
-        return self._fit(lambda: [rows], x.shape)
+        return self._fit(lambda: [rows], rows.shape)
 
     def fit_streamed(self, array: StreamedArray) -> Floats:
         """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
@@ -194,13 +195,14 @@ class LevelPipeline:
         """
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
-        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), array.shape)
+        shape = (array.shape[0], self.base_.n_features_out_)
+        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape)
 
     def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
-        n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]
+        n, d = sum(int(filled(x).sum()) for x in everything()), shape[1]
         blocks = everything
         if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            blocks = lambda: (x[_filled(x)] for x in everything())  # noqa: E731
+            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
         else:
             n = shape[0]
         sums = (np.asarray(x.sum(0)).ravel() for x in blocks())
@@ -274,14 +276,9 @@ class LevelPipeline:
         return pipeline
 
 
-def _filled(x: Matrix) -> Flags:
-    """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
-    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
-
-
 def _transform(head: Whitening | Projection, x: Matrix) -> Array:
     """A level of rows (n, d); a row of zeros stays one."""
-    return np.where(_filled(x)[:, None], head.transform(x), 0.0)
+    return np.where(filled(x)[:, None], head.transform(x), 0.0)
 
 
 def _pad(x: Array) -> Array:

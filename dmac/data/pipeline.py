@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse
 
-from dmac.data.whitening import RowNormalizer, Whitening
+from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 1e-6
 # One negative entry in so many, or one alone, looks like a mistake and not like a signed view.
 _FEW = 200
+# Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
+_NARROW = 5
 
 
 class ViewPipeline:
@@ -36,9 +38,11 @@ class ViewPipeline:
        a ``UserWarning`` says so where one entry alone or at most one in 200 is negative. Entries
        below 0 by at most a millionth of the typical magnitude (the geometric mean of those that
        are not 0) are rounding errors and count as 0.
-    2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). That would leave a view of
-       one column nothing but signs: its entries are divided by the largest magnitude instead, which
-       a ``UserWarning`` says.
+    2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). In a view of 2 to 5 columns
+       that would leave one to four angles: its columns are standardised, and a column of ones goes
+       beside them first (:class:`dmac.data.whitening.LiftedRows`). Of one column nothing but signs
+       would be left: its entries are divided by the largest magnitude, which a ``UserWarning``
+       says.
     3. With ``n_components``, the r leading principal directions, divided by
        :math:`\sqrt{\sigma_j^2 + \rho \bar{\sigma^2}}` (:eq:`eq:whitening` with a ridge,
        :class:`dmac.data.whitening.Whitening`), then rows to unit length again, or for r = 1
@@ -55,7 +59,8 @@ class ViewPipeline:
     Attributes
     ----------
     n_features_out_ : int
-        Width of the result: d_a or r, at least 1 (a column of zeros if all samples are equal).
+        Width of the result: d_a, one more of a narrow view, or r; at least 1 (a column of zeros if
+        all samples are equal).
     """
 
     def __init__(
@@ -70,7 +75,8 @@ class ViewPipeline:
 
         Returns
         -------
-        numpy.ndarray of shape (n, r), or (n, d_a) and CSR where a sparse view is not whitened
+        numpy.ndarray of shape (n, ``n_features_out_``), or CSR where a sparse view is not whitened
+        and not narrow
         """
         self._decide_on_root(lambda: [x], x.shape)
         x = self._take_root(x)
@@ -102,14 +108,15 @@ class ViewPipeline:
         self._decide_on_root(array.blocks, array.shape)
         self.rows_ = self._fit_rows((self._take_root(x) for x in array.blocks()), array.shape[1])
         self.whitening_ = self.whitened_rows_ = None
-        self.n_features_out_ = array.shape[1]
+        self.n_features_out_ = array.shape[1] + isinstance(self.rows_, LiftedRows)
         if self.n_components is None:
             return None
 
         def blocks() -> Iterable[Matrix]:
             return (self.rows_.transform(self._take_root(x)) for x in array.blocks())
 
-        self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, array.shape)
+        shape = (array.shape[0], self.n_features_out_)
+        self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, shape)
         x = self._pad(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
         self.n_features_out_ = x.shape[1]
         self.whitened_rows_ = row_normalizer([x], x.shape[1])
@@ -167,13 +174,15 @@ class ViewPipeline:
         return roots
 
     @staticmethod
-    def _fit_rows(blocks: Iterable[Matrix], width: int) -> RowNormalizer:
+    def _fit_rows(blocks: Iterable[Matrix], width: int) -> RowNormalizer | LiftedRows:
         if width == 1:
             warnings.warn(
                 "a view has one feature: its entries are divided by the largest magnitude, since "
                 "rows of unit length would keep nothing but their signs",
                 stacklevel=3,
             )
+        if 1 < width <= _NARROW:
+            return LiftedRows().fit_blocks(blocks)
         return row_normalizer(blocks, width)
 
     @staticmethod
@@ -188,9 +197,12 @@ class ViewPipeline:
             "negligible": self.negligible_,
             "n_components": self.n_components,
             "ridge": self.ridge,
-            "floor": self.rows_.floor_,
             "width": self.n_features_out_,
         }
+        if isinstance(self.rows_, LiftedRows):
+            numbers["lifted"] = {key: value.tolist() for key, value in vars(self.rows_).items()}
+        else:
+            numbers["floor"] = self.rows_.floor_
         arrays = {}
         if self.whitening_ is not None and self.whitened_rows_ is not None:
             numbers["whitened_floor"] = self.whitened_rows_.floor_
@@ -204,8 +216,11 @@ class ViewPipeline:
         pipeline = cls(numbers["root"], numbers["n_components"], numbers["ridge"])
         pipeline.root_, pipeline.n_features_out_ = numbers["rooted"], numbers["width"]
         pipeline.negligible_ = numbers.get("negligible", 0.0)  # older saves took no entry for 0
-        pipeline.rows_ = RowNormalizer()
-        pipeline.rows_.floor_ = numbers["floor"]
+        if "lifted" in numbers:
+            pipeline.rows_ = LiftedRows()
+            vars(pipeline.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
+        else:  # also the narrow views of older saves, whose rows had unit length
+            pipeline.rows_ = RowNormalizer.with_floor(numbers["floor"])
         pipeline.whitening_ = pipeline.whitened_rows_ = None
         if arrays:
             pipeline.whitening_ = Whitening(pipeline.n_components, pipeline.ridge)

@@ -6,9 +6,7 @@ never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 
 from __future__ import annotations
 
-import re
 import warnings
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +25,8 @@ from dmac.data.known_classes import (
     named_like_classes,
     no_view,
 )
-from dmac.data.matfiles import read_mat
+from dmac.data.matfiles import read_variables
+from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import open_hdf5
 from dmac.data.tables import read_table
 
@@ -37,51 +36,25 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Integers, Matrix, PathLike
 
+# What mudata says of itself with every file, and nobody who reads one can change.
+_LIBRARY_WARNINGS = (
+    (r"From 0\.4 \.update\(\) will not pull obs/var columns", FutureWarning),
+    (r"The inplace keyword in DataFrame\.(rename|drop) is deprecated", DeprecationWarning),
+)
 #: Endings that are read, and what they hold.
 ENDINGS = {
     ".mat": "MATLAB file: a cell of views, or X1, X2, ...",
     ".npz": "NumPy archive: X1, X2, ...",
     ".npy": "NumPy array: one view; it stays on disk",
     ".csv": "table: one view, one row per sample",
-    ".tsv": "the same with tabs",
+    ".tsv": "the same with tabs; either may be compressed: .csv.gz, .tsv.gz",
     ".h5": "HDF5: every table of numbers is a view; it stays on disk",
     ".hdf5": "the same",
     ".h5ad": "AnnData: X, and the tables of obsm that were not made from it",
-    ".h5mu": "MuData: one view per modality, of the cells that all have",
+    ".h5mu": "MuData: one view per modality; a cell may lack some",
 }
-_IN_FOLDERS = (".csv", ".tsv", ".npy")
-
-
-@dataclass(frozen=True, eq=False)
-class NamedViews:
-    """What was read.
-
-    Attributes
-    ----------
-    names : list of v str
-        What the views are called in their file, or their files.
-    views : list of v matrices of shape (n, d_a)
-        As :meth:`dmac.DMAC.fit` takes them; those of ``.npy`` and HDF5 files are still on disk.
-    labels : numpy.ndarray of shape (n,), int64, or None
-        Known classes, from 0.
-    samples : list of n str, or None
-        Names of the samples, where the files have them.
-    sources : list of v str
-        The files of the views.
-    known : str or None
-        The file or variable of the known classes.
-    left_out : dict of str to str
-        Files and variables that are neither, since their names are those of known classes; with the
-        reason.
-    """
-
-    names: list[str]
-    views: list[Matrix]
-    labels: Integers | None = None
-    samples: list[str] | None = None
-    sources: list[str] = field(default_factory=list)
-    known: str | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_IN_FOLDERS = (*_TEXT, ".npy")
 
 
 def read_views(
@@ -97,7 +70,8 @@ def read_views(
     ----------
     paths : list of str or path
         One file, or several; the endings are those of `ENDINGS`. A folder stands for its ``.csv``,
-        ``.tsv`` and ``.npy`` files in the order of their names (``view2`` before ``view10``).
+        ``.tsv`` and ``.npy`` files (also ``.csv.gz``, ``.tsv.gz``) in the order of their names
+        (``view2`` before ``view10``).
     views_key : sequence of str, optional
         The variables or data sets that are the views, in a ``.mat``, ``.npz`` or HDF5 file; in
         a ``.h5ad`` file ``X`` and names of ``obsm``, in a ``.h5mu`` file the modalities; among
@@ -126,7 +100,7 @@ def read_views(
     files = [file for path in paths for file in _files(Path(path).expanduser())]
     if not files:
         raise ValueError("no files: name at least one")
-    single = all(file.suffix.lower() in _IN_FOLDERS for file in files)  # one view each
+    single = all(_ending(file) in _IN_FOLDERS for file in files)  # one view each
     chosen = _chosen(files, views_key) if single and views_key else []
     key = labels_key if single or labels_key is False else None
     suspects = _suspects([file for file in files if file not in chosen], len(files), key)
@@ -142,7 +116,8 @@ def read_views(
     if not others:
         raise ValueError(f"there are no views beside {', '.join(told.values())}")
     parts = [_read(file, views_key, labels_key, transposed) for file in others]
-    _check_sizes(others, parts)
+    if not transposed:
+        _check_sizes(others, parts)
     samples = _one_order(others, parts)
     labels, source = _known_classes(known, samples), known.source
     for part in parts:
@@ -160,6 +135,22 @@ def read_views(
     )
 
 
+def _ending(file: Path) -> str:
+    """The ending of a file in lower case, with what stands before .gz."""
+    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
+    return "".join(endings).lower()
+
+
+def stem(file: Path) -> str:
+    """The name of a file without its ending, which may be ``.csv.gz``.
+
+    Parameters
+    ----------
+    file : path
+    """
+    return file.name[: len(file.name) - len(_ending(file))]
+
+
 def _told(files: list[Path]) -> dict[Path, str]:
     """What to call files: by their names, or by their paths where names are the same."""
     names = [file.name for file in files]
@@ -170,7 +161,7 @@ def _chosen(files: list[Path], names: Sequence[str]) -> list[Path]:
     """The files of these names, in their order."""
     found = []
     for name in names:
-        these = [file for file in files if name in (file.name, file.stem)]
+        these = [file for file in files if name in (file.name, stem(file))]
         if len(these) != 1:
             what = "several files have that name" if these else "there is no such file"
             listed = ", ".join(file.name for file in files)
@@ -183,10 +174,10 @@ def _suspects(files: list[Path], n_files: int, key: str | bool | None) -> dict[P
     """The files that may hold known classes: by their name and values, or since they are named."""
     found = {}
     for file in files:
-        named = key in (file.name, file.stem)
-        if not named and (n_files == 1 or not named_like_classes(file.stem)):
+        named = key in (file.name, stem(file))
+        if not named and (n_files == 1 or not named_like_classes(stem(file))):
             continue
-        if file.suffix.lower() not in _IN_FOLDERS:
+        if _ending(file) not in _IN_FOLDERS:
             continue
         one = _suspect(file)
         if named or no_view(one) is not None:
@@ -195,7 +186,7 @@ def _suspects(files: list[Path], n_files: int, key: str | bool | None) -> dict[P
 
 
 def _suspect(file: Path) -> Suspect:
-    if file.suffix.lower() == ".npy":
+    if _ending(file) == ".npy":
         x = _read_npy(file)
         return Suspect(list(x.reshape(len(x), -1).T) if x.ndim else [])
     table = read_table(file, classes=True)
@@ -239,19 +230,13 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}")
     if not path.is_dir():
-        if path.suffix.lower() not in ENDINGS:
+        if _ending(path) not in (*ENDINGS, *_TEXT):
             raise ValueError(f"{path} has none of the known endings: {', '.join(ENDINGS)}")
         return [path]
-    found = [file for file in path.iterdir() if file.suffix.lower() in _IN_FOLDERS]
+    found = [file for file in path.iterdir() if _ending(file) in _IN_FOLDERS]
     if not found:
         raise ValueError(f"the folder {path} has no file that ends in {', '.join(_IN_FOLDERS)}")
     return sorted(found, key=lambda file: natural(file.name))
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts names with numbers in them: view2 before view10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 def _read(
@@ -260,23 +245,17 @@ def _read(
     labels_key: str | Literal[False] | None,
     transposed: bool | None,
 ) -> NamedViews:
-    ending = file.suffix.lower()
+    ending = _ending(file)
     if ending in (".mat", ".npz"):
-        views, labels = read_mat(
-            file,
-            views_key=list(views_key) if views_key else None,
-            labels_key=labels_key,
-            transposed=transposed,
-        )
-        return NamedViews([f"{file.stem} {a}" for a in range(1, len(views) + 1)], views, labels)
-    if ending in (".csv", ".tsv"):
+        return read_variables(file, views_key, labels_key, transposed)
+    if ending in _TEXT:
         table = read_table(file, transposed=bool(transposed))
         x = table.numbers()
         _warn_of_classes(file, table.headers, x)
-        return NamedViews([file.stem], [x], None, table.samples)
+        return NamedViews([stem(file)], [x], None, table.samples)
     if ending == ".npy":
         x = _read_npy(file)
-        return NamedViews([file.stem], [x.T if transposed else x])
+        return NamedViews([stem(file)], [x.T if transposed else x])
     if ending in (".h5", ".hdf5"):
         return _read_hdf5(file, views_key, labels_key, bool(transposed))
     if transposed:
@@ -346,7 +325,9 @@ def _read_hdf5(
         if missing:
             raise ValueError(f"no table of numbers {', '.join(missing)}")
         if labels_key and labels_key not in tables:
-            raise ValueError(f"labels_key={labels_key!r}: there is no such data set")
+            raise ValueError(
+                f"labels_key={labels_key!r}: there is no such data set; labels_key=False reads none"
+            )
         suspects = {}
         for name, x in tables.items():
             if name == labels_key or (
@@ -399,28 +380,56 @@ def _read_cells(
             f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
+    left_out = {}
     try:
-        if package == "anndata":
-            found = anndata.read_h5ad(path)
-            tables = {"X": found.X} if found.X is not None else {}
-            tables |= {n: x for n, x in found.obsm.items() if views_key or not n.startswith("X_")}
-        else:
-            found = mudata.read_h5mu(path)
-            shared = found.obs_names
-            for part in found.mod.values():
-                shared = shared[shared.isin(part.obs_names)]
-            tables = {name: part[shared].X for name, part in found.mod.items()}
-            found = found[shared]
+        with warnings.catch_warnings():
+            for text, kind in _LIBRARY_WARNINGS:
+                warnings.filterwarnings("ignore", text, kind, r"mudata\.")
+            if package == "anndata":
+                found = anndata.read_h5ad(path)
+                tables = {"X": found.X, **found.obsm}
+                tables = {n: x for n, x in tables.items() if views_key or not n.startswith("X_")}
+            else:
+                found = mudata.read_h5mu(path)
+                tables = {n: _of_all(part, found.obs_names) for n, part in found.mod.items()}
+            left_out = {name: "it has no numbers" for name, x in tables.items() if x is None}
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error
+    tables = {name: x for name, x in tables.items() if x is not None}
     names = list(views_key or tables)
     missing = [name for name in names if name not in tables]
     if missing or not names:
         raise ValueError(f"{path} has no view {', '.join(missing)}; it has {', '.join(tables)}")
-    labels = None
+    samples = [str(name) for name in found.obs_names]
+    known = Known()
     if labels_key:
         if labels_key not in found.obs:
-            raise ValueError(f"{path}: obs has no column {labels_key}; {', '.join(found.obs)}")
-        labels = check_labels(found.obs[labels_key].astype(str).to_numpy(object))
+            listed = ", ".join(found.obs) or "none"
+            raise ValueError(
+                f"{path}: labels_key={labels_key!r} is no column of obs, which has {listed}; "
+                "labels_key=False reads none"
+            )
+        known = Known(f"obs, column {labels_key}", found.obs[labels_key].astype(str).to_numpy(str))
     views = [x.tocsr() if scipy.sparse.issparse(x) else x for x in (tables[n] for n in names)]
-    return NamedViews(names, views, labels, [str(name) for name in found.obs_names])
+    labels = _known_classes(known, samples)
+    return NamedViews(names, views, labels, samples, known=known.source, left_out=left_out)
+
+
+def _of_all(part: Any, names: Any) -> Matrix:
+    """The rows of a modality for the cells of all; rows of zeros for those that it lacks."""
+    if part.X is None:
+        return None
+    rows = names.get_indexer(part.obs_names)
+    return (
+        part.X if np.array_equal(rows, np.arange(len(names))) else _placed(part.X, rows, len(names))
+    )
+
+
+def _placed(x: Matrix, rows: Array, n: int) -> Matrix:
+    """Rows put to their places among n, and zeros for the others, which lack this view."""
+    if scipy.sparse.issparse(x):
+        ones = np.ones(len(rows), x.dtype)
+        return scipy.sparse.csr_matrix((ones, (rows, np.arange(len(rows)))), (n, len(rows))) @ x
+    out = np.zeros((n, x.shape[1]), x.dtype)
+    out[rows] = x
+    return out

@@ -6,7 +6,9 @@ The command line reads them, through :mod:`dmac.data.readers`.
 from __future__ import annotations
 
 import csv
+import gzip
 import re
+import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,16 +187,17 @@ def _has_header_of_classes(rows: list[list[str]], named: bool) -> bool:
 def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
     """The rows of a table of text, equally long, with their line numbers; without empty lines."""
     try:
-        with open(file, newline="", encoding="utf-8-sig") as lines:
+        opened = gzip.open if file.suffix.lower() == ".gz" else open
+        with opened(file, "rt", newline="", encoding="utf-8-sig") as lines:
             head = lines.readline()
             lines.seek(0)
-            if file.suffix.lower() == ".tsv":
+            if ".tsv" in file.name.lower()[-7:]:
                 delimiter = "\t"
             else:
                 delimiter = max(",;\t", key=head.count)
             reader = csv.reader(lines, delimiter=delimiter)
             found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} is not a table of text: {error}") from error
     found = [(line, row) for line, row in found if any(row)]
     if not found:

@@ -91,6 +91,57 @@ class RowNormalizer:
         return self.fit(x).transform(x)
 
 
+class LiftedRows:
+    r"""Rows of a narrow view to unit length, with a column of ones first, which keeps their length.
+
+    A unit row is an angle. Of two columns that is one number, and what lies on one ray from the
+    origin becomes one point. So the columns are standardised,
+    :math:`z_{ij} = (x_{ij} - \bar x_j) / s_j`, and
+
+    .. math:: x_i \leftarrow (z_i, 1) / \sqrt{\|z_i\|^2 + 1}
+
+    is a point of the sphere in one more dimension (:eq:`eq:lifted-rows`): no two rows become one,
+    and distances far from the middle shrink. A zero row stays zero and counts neither in
+    :math:`\bar x` nor in s; a constant column becomes 0.
+
+    Attributes
+    ----------
+    mean_, inverse_ : numpy.ndarray of shape (d,)
+        :math:`\bar x` and 1 / s, which is 0 of a constant column; of the columns divided by 2 to
+        the ``exponent_``.
+    exponent_ : numpy.ndarray of shape (d,), int
+        Brings the largest entry of each column to [1/2, 1).
+    """
+
+    def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
+        """Learn from the blocks of rows of a view, dense or CSR; they have few columns."""
+        x = np.concatenate([_as_dense(block) for block in blocks])
+        x = x[x.any(1)] if x.any() else x
+        self.exponent_ = np.frexp(np.abs(x).max(0))[1]
+        x = np.ldexp(x, -self.exponent_)
+        self.mean_, s = x.mean(0), x.std(0)
+        varies = s > 1e-14  # rounding errors of a constant are no values
+        self.inverse_ = np.divide(1, s, out=np.zeros_like(s), where=varies)
+        return self
+
+    def transform(self, x: Matrix) -> Floats:
+        """(n, d), dense or CSR -> an array of shape (n, d + 1)."""
+        if not hasattr(self, "mean_"):
+            raise NotFittedError("this LiftedRows is not fitted: call fit_blocks first")
+        x = _as_dense(x)
+        with np.errstate(over="ignore", invalid="ignore"):  # a new entry may be far beyond all
+            z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
+        z = np.where(self.inverse_ > 0, z, 0.0).clip(-1e100, 1e100)
+        z = np.column_stack([z, np.ones(len(z))])
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+        z[~np.any(x, axis=1)] = 0
+        return z
+
+
+def _as_dense(x: Matrix) -> Array:
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
 def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
     """Scale the rows of one view to unit length (:class:`RowNormalizer`).
 

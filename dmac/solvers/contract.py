@@ -120,6 +120,10 @@ class Solver(Protocol):
     """A way from views to labels; it is made of a recipe."""
 
     @property
+    def recipe(self) -> Any:
+        """What it was made of; after `check` what a fit of those sizes uses."""
+
+    @property
     def epochs(self) -> Mapping[str, int]:
         """Lengths of its phases, by the names of their records."""
 

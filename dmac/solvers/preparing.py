@@ -78,7 +78,7 @@ def _whole(
     whitened = pipeline.fit_streamed(x)
     if whitened is not None:
         return view_tensor(whitened[order[rows]], dtype, device)
-    out = torch.empty(rows.stop - rows.start, x.shape[1], dtype=dtype)
+    out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)
     place = np.full(x.shape[0], -1)
     place[order[rows]] = np.arange(len(out))
     for part in x.slices():
@@ -95,8 +95,9 @@ def _in_blocks(
     """A view in blocks in the order of the disk, as all are as soon as one is there."""
     if isinstance(x, StreamedArray):
         pipeline.fit_streamed(x)
+        shape = (x.shape[0], pipeline.n_features_out_)
         return StreamedView(
-            lambda rows: pipeline.transform(x.read(rows)), x.shape, order, dtype, device
+            lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device
         )
     x = pipeline.fit_transform(x)
     return StreamedView(lambda rows: x[rows], x.shape, order, dtype, device)

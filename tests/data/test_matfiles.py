@@ -221,7 +221,7 @@ def test_square_views_alone_are_ambiguous(save):
             {},
             "different labels",
         ),
-        ({"X": np.ones((N, 3))}, {"views_key": "Z"}, r"views_key='Z'.*no variable \['Z'\].*X: 12"),
+        ({"X": np.ones((N, 3))}, {"views_key": "Z"}, r"views_key='Z'.*no variable Z.*X: 12"),
         ({"X": np.ones((N, 3))}, {"labels_key": "Z"}, "labels_key='Z'.*no such variable"),
         ({"X": np.ones((N, 3)), "s": "text"}, {"views_key": "s"}, "does not hold numeric matrices"),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),

@@ -168,6 +168,41 @@ def test_view_of_one_column_keeps_its_order(kind, root, r, tmp_path):
     np.testing.assert_allclose(pipeline.transform(x), out, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "streamed"])
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("r", [None, 2, 9])
+@pytest.mark.parametrize("d", [2, 5])
+def test_narrow_view_is_lifted_after_the_root(kind, root, r, d, tmp_path):
+    x = counts(30, d) + 0.5
+    pipeline = ViewPipeline(root=root, n_components=r, ridge=0.03)
+    if kind == "streamed":
+        out = pipeline.fit_streamed(streamed(x, tmp_path))
+        out = pipeline.transform(x) if r is None else out
+    else:
+        out = pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
+    rooted = np.sqrt(x) if root else x
+    z = np.column_stack([(rooted - rooted.mean(0)) / rooted.std(0), np.ones(30)])
+    if r is None:
+        np.testing.assert_allclose(out, unit(z), atol=1e-12)
+    else:
+        assert_same_up_to_sign(out, by_svd(z, r, 0.03))
+    assert out.shape == (30, pipeline.n_features_out_) == (30, min(r or 9, d + 1))
+    again = ViewPipeline.restore(*json.loads(json.dumps([pipeline.state()[0], {}])))
+    again.whitening_, again.whitened_rows_ = pipeline.whitening_, pipeline.whitened_rows_
+    np.testing.assert_array_equal(again.transform(x[::-1]), pipeline.transform(x[::-1]))
+
+
+def test_six_columns_are_wide_enough_for_unit_rows():
+    np.testing.assert_allclose(ViewPipeline().fit_transform(signed(40, 6)), unit(signed(40, 6)))
+
+
+def test_narrow_view_of_an_older_save_keeps_its_unit_rows():
+    numbers = {"root": True, "rooted": False, "negligible": 0.0, "n_components": None, "ridge": 0.0}
+    pipeline = ViewPipeline.restore(numbers | {"floor": 1e-6, "width": 2}, {})
+    np.testing.assert_allclose(pipeline.transform(signed(40, 2)), unit(signed(40, 2)))
+    assert pipeline.state()[0]["floor"] == 1e-6
+
+
 def test_one_whitened_direction_keeps_its_order():
     x = np.linspace(1, 2, 30)[:, None] * [1.0, -2.0] + [0.0, 3.0]  # unit rows on an arc
     h = ViewPipeline(n_components=1).fit_transform(x)

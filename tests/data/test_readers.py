@@ -1,6 +1,9 @@
 """Files that people have: what is read from them, and what is said where that is not clear."""
 
+import gzip
 import re
+import sys
+import warnings
 
 import h5py
 import numpy as np
@@ -8,7 +11,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.readers import ENDINGS, natural, read_views
+from dmac.data.named_views import natural
+from dmac.data.readers import ENDINGS, read_views
 from dmac.data.tables import read_csv
 
 RNG = np.random.default_rng(0)
@@ -51,7 +55,12 @@ def write_h5(folder):
     return [folder / "all.h5"]
 
 
-WRITERS = [write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
+def write_named_npz(folder):
+    np.savez(folder / "all.npz", a10=VIEWS[1], a9=VIEWS[0], target=LABELS, about="text")
+    return [folder / "all.npz"]
+
+
+WRITERS = [write_named_npz, write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -64,6 +73,17 @@ def test_the_same_views_from_every_kind_of_file(write, tmp_path):
     np.testing.assert_array_equal(found.labels, LABELS)
     assert found.samples is None
     assert read_views(paths, labels_key=False).labels is None
+
+
+def test_views_are_called_as_their_file_calls_them(tmp_path):
+    assert read_views(write_mat(tmp_path)).names == ["X1", "X2"]
+    found = read_views(write_named_npz(tmp_path))
+    assert found.names == ["a9", "a10"] and found.known == "target"
+    cell = np.empty((1, 2), object)
+    cell[0, :] = VIEWS
+    scipy.io.savemat(tmp_path / "cell.mat", {"X": cell, "Y": LABELS})
+    assert read_views([tmp_path / "cell.mat"]).names == ["X 1", "X 2"]
+    assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
@@ -170,6 +190,27 @@ def test_columns_that_look_like_the_samples_are_told(tmp_path):
     assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
 
 
+def test_compressed_tables(tmp_path):
+    write_csv(tmp_path)
+    plain = read_views([tmp_path])
+    for file in sorted(tmp_path.iterdir()):
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    found = read_views([tmp_path])
+    assert found.names == plain.names and found.sources == ["view9.csv.gz", "view10.csv.gz"]
+    for x, expected in zip(found.views, plain.views):
+        np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(found.labels, plain.labels)
+    write_tsv(tmp_path)
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress((tmp_path / "view9.tsv").read_bytes()))
+    np.testing.assert_array_equal(read_csv(tmp_path / "a.tsv.gz")[0], VIEWS[0])
+    whole = (tmp_path / "a.tsv.gz").read_bytes()
+    for broken in (b"1,2\n", whole[:-20], whole[:20] + b"xxxx" + whole[24:]):
+        (tmp_path / "a.tsv.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match=r"a.tsv.gz is not a table of text"):
+            read_csv(tmp_path / "a.tsv.gz")
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe1,2\n")
     with pytest.raises(ValueError, match="x.csv is not a table of text"):
@@ -195,7 +236,7 @@ def test_what_is_not_clear_is_said(tmp_path):
 
     refused("no file or folder .*lost.csv", "lost.csv", error=FileNotFoundError)
     refused("no files", *())
-    refused("has no file that ends in .csv, .tsv, .npy", "")
+    refused("has no file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .npy", "")
     (tmp_path / "a.txt").touch()
     refused(f"none of the known endings: {', '.join(ENDINGS)}", "a.txt")
     for name in ("y", "labels"):
@@ -380,27 +421,58 @@ def test_views_of_cells(tmp_path):
         read_views([tmp_path / "cells.h5ad"], transposed=True)
     with pytest.raises(ValueError, match="has no view lost; it has X, "):
         read_views([tmp_path / "cells.h5ad"], views_key=["lost"])
-    with pytest.raises(ValueError, match="obs has no column lost"):
+    with pytest.raises(ValueError, match="labels_key='lost' is no column of obs, which has kind"):
         read_views([tmp_path / "cells.h5ad"], labels_key="lost")
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_cells_that_all_modalities_have(tmp_path):
+def write_mudata(path, sparse=False):
+    """Twelve cells, of which two lack the second modality; read as warnings of libraries permit."""
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
     mudata = pytest.importorskip("mudata", reason="needs the extra: pip install 'dmac[cells]'")
     parts = {}
     for name, x, rows in (("rna", VIEWS[0], range(12)), ("atac", VIEWS[1], range(11, 1, -1))):
-        part = anndata.AnnData(x[list(rows)])
+        part = anndata.AnnData(scipy.sparse.csr_matrix(x[list(rows)]) if sparse else x[list(rows)])
         part.obs_names = [f"cell {i}" for i in rows]
         part.var_names = [f"{name} {j}" for j in range(x.shape[1])]
         parts[name] = part
-    with anndata.settings.override(allow_write_nullable_strings=True):
-        mudata.MuData(parts).write(tmp_path / "cells.h5mu")
-    found = read_views([tmp_path / "cells.h5mu"])
-    assert found.names == ["rna", "atac"] and len(found.samples) == 10
-    rows = [int(name.split()[1]) for name in found.samples]
-    for x, expected in zip(found.views, VIEWS):
-        np.testing.assert_array_equal(x, expected[rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with anndata.settings.override(allow_write_nullable_strings=True):
+            cells = mudata.MuData(parts)
+            cells.obs["kind"] = [f"k{y}" for y in LABELS]
+            cells.write(path)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
+    write_mudata(tmp_path / "cells.h5mu", sparse)
+    found = read_views([tmp_path / "cells.h5mu"], labels_key="kind")
+    assert found.names == ["rna", "atac"]
+    assert found.samples == [f"cell {i}" for i in range(12)]
+    np.testing.assert_array_equal(found.labels, LABELS)
+    expected = VIEWS[1].copy()
+    expected[:2] = 0
+    assert scipy.sparse.issparse(found.views[1]) == sparse
+    for x, rows in zip(found.views, (VIEWS[0], expected)):
+        np.testing.assert_array_equal(x.toarray() if sparse else x, rows)
+
+
+def test_only_two_warnings_of_mudata_are_silenced(tmp_path, monkeypatch):
+    write_mudata(tmp_path / "cells.h5mu")
+    mudata = sys.modules["mudata"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_views([tmp_path / "cells.h5mu"])
+    assert [str(one.message) for one in caught] == []
+    read = mudata.read_h5mu
+
+    def warn(path):
+        warnings.warn("something else", FutureWarning, stacklevel=1)
+        return read(path)
+
+    monkeypatch.setattr(mudata, "read_h5mu", warn)
+    with pytest.warns(FutureWarning, match="something else"):
+        read_views([tmp_path / "cells.h5mu"])
 
 
 @pytest.mark.parametrize("ending, package", [(".h5ad", "anndata"), (".h5mu", "mudata")])

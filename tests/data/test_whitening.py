@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
+from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
 quick = settings(max_examples=60, deadline=None, derandomize=True)
@@ -151,8 +151,8 @@ def test_equal_rows_have_no_component():
 
 
 def test_errors_before_and_at_fit():
-    for unfitted in (RowNormalizer(), Whitening()):
-        with pytest.raises(NotFittedError, match="call fit first"):
+    for unfitted in (RowNormalizer(), Whitening(), LiftedRows()):
+        with pytest.raises(NotFittedError, match="call fit"):
             unfitted.transform(X)
     for bad in (0, -1, 2.5, "all"):
         with pytest.raises(ValueError, match="n_components must be"):
@@ -188,3 +188,49 @@ def test_whitening_from_a_product_is_that_of_the_view():
     repeated = np.hstack([x[:, :2], x[:, :2]])  # of rank two
     found = Whitening(4, 0.03).fit_gram(repeated.T @ repeated, repeated.mean(0), 80)
     assert len(found.components_) == 2
+
+
+def narrow(d=3):
+    return (
+        np.random.default_rng(5).normal(size=(40, d)) * [100.0, 0.1, 3.0][:d] + [7.0, -2.0, 0.0][:d]
+    )
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("factor", [1.0, 1e300, 1e-310])
+def test_lifted_rows_are_standardised_beside_ones_at_unit_length(kind, factor):
+    x = narrow()
+    z = (x - x.mean(0)) / x.std(0)
+    expected = normalize_rows(np.column_stack([z, np.ones(40)]))
+    rows = LiftedRows().fit_blocks([kind(factor * x[:25]), kind(factor * x[25:])])
+    # below the normal range the entries themselves have few digits
+    tolerance = 1e-12 if factor > 1e-300 else 1e-9
+    np.testing.assert_allclose(rows.transform(kind(factor * x)), expected, atol=tolerance)
+    np.testing.assert_allclose(rows.transform(factor * x[[3]]), expected[[3]], atol=tolerance)
+
+
+def test_lifted_rows_keep_what_unit_rows_lose():
+    ray = np.outer(np.arange(1.0, 9.0), [1.0, 2.0])
+    same = normalize_rows(ray)
+    np.testing.assert_allclose(same, np.tile(same[0], (8, 1)))
+    lifted = LiftedRows().fit_blocks([ray]).transform(ray)
+    apart = np.linalg.norm(lifted[:, None] - lifted[None], axis=2)
+    assert apart[~np.eye(8, dtype=bool)].min() > 0.05
+    assert (np.diff(apart[0]) > 0).all()  # and further away is further away
+
+
+def test_zero_rows_and_constant_columns_of_a_narrow_view():
+    x = narrow()
+    x[:, 1] = 0.1 * 3
+    rows = LiftedRows().fit_blocks([x])
+    with_zeros = np.vstack([np.zeros((5, 3)), x])
+    more = LiftedRows().fit_blocks([with_zeros])
+    np.testing.assert_allclose(more.mean_, rows.mean_, atol=1e-15)  # they teach nothing
+    out = more.transform(with_zeros)
+    assert not out[:5].any()
+    np.testing.assert_allclose(out[5:], rows.transform(x), atol=1e-14)
+    assert not rows.transform(x)[:, 1].any()
+    assert not rows.transform(1e300 * x)[:, 1].any()
+    assert np.isfinite(rows.transform(1e308 * np.ones((2, 3)))).all()
+    nothing = LiftedRows().fit_blocks([np.zeros((4, 2))])
+    np.testing.assert_array_equal(nothing.transform(np.zeros((4, 2))), np.zeros((4, 3)))

@@ -51,5 +51,26 @@ def test_anchors_that_do_not_fit_are_refused_with_advice(sizes, advice):
 def test_the_smallest_sizes_that_fit_are_taken():
     check_anchors(6, 6, 5)
     assert solver_of(CLOSED_FORM).check(12, 2) == 6
-    with pytest.raises(ValueError, match="5 anchors are too few"):
-        solver_of(CLOSED_FORM).check(11, 2)
+
+
+@pytest.mark.parametrize(
+    "n, c, m, k", [(12, 2, 6, 5), (11, 2, 6, 5), (6, 3, 6, 5), (5, 2, 5, 4), (4, 2, 4, 3)]
+)
+def test_of_few_samples_the_closed_form_chooses_anchors_and_neighbours(n, c, m, k):
+    solver = solver_of(CLOSED_FORM)
+    assert solver.check(n, c) == m and solver.recipe.n_neighbors == k
+    assert (solver.recipe is CLOSED_FORM) == (n >= 12)
+
+
+def test_fewer_than_two_samples_a_cluster_are_too_few():
+    solver = solver_of(CLOSED_FORM)
+    assert solver.check(19, 10) == 9  # of more samples it is no matter
+    with pytest.raises(ValueError, match="at least two a cluster, 6, or ask for at most 2 clus"):
+        solver.check(5, 3)
+    with pytest.raises(
+        ValueError, match="3 samples are too few for n_clusters = 2: .* a cluster, 4$"
+    ):
+        solver.check(3, 2)
+    fixed = solver_of(dataclasses.replace(CLOSED_FORM, n_anchors=5))
+    with pytest.raises(ValueError, match="5 anchors are too few for 5 neighbours"):
+        fixed.check(11, 2)

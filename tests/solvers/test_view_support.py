@@ -45,6 +45,7 @@ def test_closed_forms():
     np.testing.assert_allclose(support(labels, one), 0, atol=1e-12)
     assert np.isnan(support(labels, same, across, joint=[1])).tolist() == [False, True]
     assert np.isnan(support(labels, factor(0, 1, 2, 3))).all()  # no step leaves a sample
+    assert np.isnan(support(labels, factor(0, 0, 0, 0))).all()  # all are alike
     assert np.isnan(support([0, 0, 0, 0], same)).all()
 
 
@@ -110,6 +111,19 @@ def test_order_of_views():
     with pytest.warns(UserWarning, match="view 1 decides"):
         second = fit(views[::-1]).view_support_
     np.testing.assert_allclose(second[::-1], first, atol=0.03)  # anchors are drawn anew
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_view_that_says_nothing_is_not_asked(value):
+    views, _, _ = with_categories()
+    model = fit([*views, np.full((150, 4), value)])  # and without a warning
+    assert np.isnan(model.network_.support).tolist() == [False, False, True]
+    assert model.view_support_[0] == pytest.approx(model.network_.support[1])
+    assert model.view_support_[2] == pytest.approx(model.network_.support[:2].mean())
+    assert np.isnan(fit([views[0], np.full((150, 4), value)]).view_support_).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
