@@ -16,7 +16,7 @@ from dmac.data.disk import StreamedArray, is_streamed
 from dmac.data.sample_names import lined_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import numpy.typing as npt
