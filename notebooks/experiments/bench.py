@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 import torch
-from scipy import optimize, stats
+from scipy import optimize
 from threadpoolctl import threadpool_limits
 
 import dmac
@@ -113,15 +113,6 @@ def matrix_rate(size=2048, repeats=7):
         x @ x
         seconds.append(time.perf_counter() - start)
     return 2 * size**3 / min(seconds)
-
-
-def growth_exponent(sizes, seconds):
-    """The exponent of n in the seconds, and the half width of its 95 % interval.
-
-    The slope of their logarithms by least squares, from at least three points.
-    """
-    fit = stats.linregress(np.log(sizes), np.log(seconds))
-    return fit.slope, stats.t.ppf(0.975, len(sizes) - 2) * fit.stderr
 
 
 def _keep(path, stored, where, record):

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments import paper, studies
-from experiments.compare import interval, list_datasets, over_datasets
+from experiments.compare import interval, list_datasets, mean_and_sd, over_datasets
 from experiments.records import curves
 from experiments.tables import typeset
 
@@ -112,10 +112,9 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
 
 
 def _draw_spread(axis, values, place, **style):
-    values = values.dropna()
-    if len(values):
-        sd = values.std() if len(values) > 1 else 0
-        axis.errorbar(values.mean(), place, xerr=sd, markersize=5, **style)
+    mean, sd = mean_and_sd(values)
+    if not np.isnan(mean):
+        axis.errorbar(mean, place, xerr=sd, markersize=5, **style)
 
 
 def plot_beside(means, spread, other, baselines, line):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dmac.recipes import RELEASED
-from experiments import generalise_tables, paper, records
+from experiments import evidence, paper, records
 from experiments.run import settings_of
 from experiments.studies import CONFIRMED
 
@@ -36,7 +36,7 @@ def headline_scores(runs=None, results=records.RESULTS):
     Parameters
     ----------
     runs : dict of str to pandas.DataFrame, optional
-        Of :func:`experiments.generalise_tables.read_runs`; without it they are read.
+        Of :func:`experiments.evidence.read_runs`; without it they are read.
     results : str or path
         Folder of the store.
 
@@ -47,9 +47,9 @@ def headline_scores(runs=None, results=records.RESULTS):
         :data:`experiments.studies.CONFIRMED`; NaN where the paper has no such data or
         nothing is stored.
     """
-    runs = generalise_tables.read_runs(results) if runs is None else runs
+    runs = evidence.read_runs(results) if runs is None else runs
     columns = ["PIE", *CONFIRMED]
-    scores = generalise_tables.beside(runs).xs("acc", axis=1, level=1).T[columns]
+    scores = evidence.beside(runs).xs("acc", axis=1, level=1).T[columns]
     released = released_runs(columns, results).groupby("dataset", observed=True)
     scores.loc["RELEASED"] = released.acc.mean()
     scores.loc["pre-trained"] = released.start_acc.mean()

@@ -165,15 +165,8 @@ _COLUMNS = (
 def titles(datasets):
     """What tables and figures call some data sets, by the names under which their runs are stored.
 
-    Parameters
-    ----------
-    datasets : iterable of str
-
-    Returns
-    -------
-    dict of str to str
-        :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
-        copies of a set are asked for, each keeps its own name: their runs must not be mixed.
+    It is :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
+    copies of a set are asked for, each keeps its own name: their runs must not be mixed.
     """
     shown = {name: title_of(name) for name in datasets}
     counts = Counter(shown.values())

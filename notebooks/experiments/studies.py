@@ -432,15 +432,6 @@ def grid(c):
     demonstration, whose values of beta go with features that are not scaled; with unit rows beta
     is n / c. Of UDBGL only one point is published; here are powers of ten around it. GMC has
     nothing to choose.
-
-    Parameters
-    ----------
-    c : int
-
-    Returns
-    -------
-    dict of str to (str, dict)
-        Name to method and settings.
     """
     points = {
         "LMVSC": [

@@ -56,6 +56,8 @@ def test_spans_are_repeated_so_that_every_line_can_be_read_by_itself():
 def test_styles_around_a_table_are_no_cells():
     table = pd.DataFrame({"a": [1]})
     assert export.parse_table(table._repr_html_()).to_numpy().tolist() == [["", "a"], ["0", "1"]]
+    assert export.parse_table(pd.DataFrame()._repr_html_()).empty
+    assert rows_of(pd.DataFrame(columns=["a", "b"])) == [["", "a", "b"]]
     with pytest.raises(ValueError, match="No tables"):
         export.parse_table("<p>nothing</p>")
 
