@@ -148,7 +148,7 @@ def _corrected(
 def _orthogonal(w: Array, known: Array, basis: Array) -> tuple[Array, Array]:
     """An orthonormal block for the part of w (M, b) that is orthogonal to both, and its factor."""
     factor = np.eye(w.shape[1])
-    for _ in range(3):
+    for _ in range(2):
         w = w - known @ (known.T @ w)
         w = w - basis @ (basis.T @ w)
         w, r = np.linalg.qr(w)
