@@ -22,8 +22,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
 from dmac.compute.factors import Products, side_by_side_factors
+from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.krylov import largest_eigenpairs
-from dmac.compute.kmeans import first_anchors, improved_anchors
 from dmac.compute.threads import blas_alone, side_by_side
 from dmac.scaling import assign
 
@@ -213,12 +213,12 @@ def set_draws(
     if whole is not None:
         n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
 
-    def of_set(start: Tensor) -> DrawnSet:
-        u = improved_anchors(x, start, iterations, whole)
+    def of_set(order: Tensor) -> DrawnSet:
+        u = improved_anchors(x, order, n_anchors, iterations, whole)
         return u, graph_on(x, u, n_neighbors, widths)
 
-    starts = [first_anchors(x, n_anchors, generator, whole) for _ in range(n_sets)]
-    return [functools.partial(of_set, start) for start in starts], widths
+    orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
+    return [functools.partial(of_set, order) for order in orders], widths
 
 
 def whole_samples(
@@ -494,7 +494,6 @@ class AveragedGraph:
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[mine][:, keep]) / values[keep]
         return values.clip(0, 1), lift
-
 
     def _eigenpairs_of_many(self, count: int) -> tuple[Array, Array]:
         r"""`eigenpairs` by way of the anchors: those of :math:`C = B^T R^{-1} B`, (M, M).
