@@ -517,6 +517,7 @@ class AveragedGraph:
         if more:
             with blas_alone():
                 found, others = largest_eigenpairs(product, known, more)
+            self._products = Products(self.rows)  # without what it kept by columns
             values, v = np.concatenate([values, found]), np.column_stack([v, others])
         v = v * np.sign(np.take_along_axis(v, np.abs(v).argmax(0)[None], 0))
         lift, keep = np.zeros((m, count)), values > SMALLEST

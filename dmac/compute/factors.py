@@ -80,8 +80,9 @@ def row_block(matrix: Matrix, rows: slice) -> Matrix:
 class Products:
     """Products with a CSR factor B (n, M) and with its transpose, by all threads.
 
-    A factor of many rows or entries is walked through block by block, with no copy of it: in single
-    precision where both the factor and what it is multiplied with are float32.
+    A factor of many rows or entries is walked through block by block: in single precision where
+    both the factor and what it is multiplied with are float32. Then a copy by columns is kept, too,
+    if it is not large.
     """
 
     def __init__(self, matrix: Matrix) -> None:
@@ -94,26 +95,22 @@ class Products:
             [slice(start, min(start + _ROWS, last)) for start in range(first, last, _ROWS)]
             for first, last in zip(cuts[:-1], cuts[1:])
         ]
+        self._turns = matrix.dtype == np.float32 and matrix.nnz <= TURNED
         self._turned: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-        if not self._whole and matrix.dtype == np.float32 and matrix.nnz <= TURNED:
-            side_by_side([functools.partial(self._turn, part) for part in self._parts])
-
-    def _turn(self, part: list[slice]) -> None:
-        """Keep blocks of rows by their columns: numbers of rows, weights, and where columns begin."""
-        for rows in part:
-            turned = row_block(self._matrix, rows).tocsc()
-            arrays = turned.indices, turned.data, turned.indptr[:-1]
-            self._turned[rows.start] = tuple(torch.as_tensor(x) for x in arrays)
 
     def _back(self, rows: slice, x: Array) -> Array:
-        """What a block of rows adds to B^T x: its own x (b, d) -> (M, d)."""
-        if x.dtype == np.float32 and x.shape[1] > 1 and rows.start in self._turned:
-            numbers, weights, start = self._turned[rows.start]
-            table = torch.as_tensor(x)
-            return F.embedding_bag(
-                numbers, table, start, per_sample_weights=weights, mode="sum"
-            ).numpy()
-        return row_block(self._matrix, rows).T @ x
+        """What a block of rows adds to B^T x, from its own x: (b, d) -> (M, d)."""
+        block = row_block(self._matrix, rows)
+        if not self._turns or x.dtype != np.float32 or x.shape[1] == 1:
+            return block.T @ x
+        if rows.start not in self._turned:
+            turned = block.tocsc()  # kept: it is wanted again and again
+            numbers, weights = torch.as_tensor(turned.indices), torch.as_tensor(turned.data)
+            self._turned[rows.start] = numbers, weights, torch.as_tensor(turned.indptr[:-1])
+        numbers, weights, starts = self._turned[rows.start]
+        table = torch.as_tensor(x)
+        found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
+        return found.numpy()
 
     def forward(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""

@@ -112,7 +112,7 @@ def _rough(product: Callable[[Array], Array], known: Array, count: int, most: in
 def _corrected(
     product: Callable[[Array], Array], known: Array, vectors: Array, count: int, tolerance: float
 ) -> tuple[Array, Array]:
-    """``count`` eigenpairs to double precision, from those and more (M, q) that are nearly right."""
+    """``count`` eigenpairs to double precision, from those and more that are nearly right."""
     v, guards = vectors[:, :count].astype(float), vectors[:, count:]
     v, _ = _orthogonal(v, known, known[:, :0])
     values, image = np.empty(0), None
