@@ -207,7 +207,7 @@ def suggest_n_clusters(
         spectra = []
         for graph in graphs:
             values, lift = graph.eigenpairs(count)
-            spectra.append((values, graph.rows @ lift))
+            spectra.append((values, graph.to_samples(lift)))
         labels = [
             [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=1).labels_ for c in candidates]
             for _, u in spectra

@@ -128,7 +128,7 @@ class SpectralSolver:
         graph = first = AveragedGraph(factors, weights)
         announce("eigenvectors")
         values, lift = graph.eigenpairs(count)
-        u = graph.rows @ lift
+        u = graph.to_samples(lift)
         stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
         agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
         columns = [factor.shape[1] for factor in factors]
@@ -148,7 +148,7 @@ class SpectralSolver:
                 del votes  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
             values, lift = graph.eigenpairs(count)
-            u = graph.rows @ lift
+            u = graph.to_samples(lift)
             stages.append(Stage(None, ballots, values, lift))
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
