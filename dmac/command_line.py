@@ -41,8 +41,9 @@ _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
 DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
 
-Row i must be the same sample in every view. In a folder, a file called labels holds known classes:
-they are never used for clustering, only to score it.
+Row i must be the same sample in every view; one of nothing but NaN is a sample that lacks the view,
+which closed_form takes. In a folder, a file called labels holds known classes: they are never used
+for clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
@@ -174,10 +175,14 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
         return
+    from dmac.data.checks import count_missing
+
     found = _read(data, reading)
     click.echo(f"{found.views[0].shape[0]} samples, {len(found.views)} views")
     for a, (name, x) in enumerate(zip(found.names, found.views), 1):
-        click.echo(f"  view {a}: {x.shape[1]} columns ({name})")
+        missing = count_missing(x)
+        text = f", {missing} samples lack it" if missing else ""
+        click.echo(f"  view {a}: {x.shape[1]} columns ({name}){text}")
     if found.labels is not None:
         click.echo(f"{found.labels.max() + 1} known classes (never used for clustering)")
 
@@ -199,6 +204,8 @@ def _describe_model(path: str) -> None:
         text = ""
         if model.view_agreement_ is not None:
             text = f", supports the groups by {model.view_agreement_[a - 1]:.2f}"
+        if model.n_missing_ is not None and model.n_missing_[a - 1]:
+            text += f", {model.n_missing_[a - 1]} samples lack it"
         click.echo(f"  view {a}: {width} columns{text}")
 
 
@@ -206,7 +213,7 @@ def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
     from dmac.data.checks import check_views
 
     found = read_views(paths, **(reading | {"views_key": list(reading["views_key"]) or None}))
-    views = check_views(found.views, streamed=True)
+    views = check_views(found.views, streamed=True, incomplete=True)
     n = views[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
         raise ValueError(f"there are {len(found.labels)} known classes for {n} samples")

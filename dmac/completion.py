@@ -76,6 +76,11 @@ def is_needed(present: Flags) -> bool:
     return 2 * parallel.count(int(present.all(1).sum())) < parallel.count(len(present))
 
 
+def with_graphs(present: Flags, n_neighbors: int) -> Flags:
+    """The views that enough samples have for a graph of their own: (n, v) -> (v,), bool."""
+    return _total(present.sum(0)) >= 2 * (n_neighbors + 1)
+
+
 @dataclass(frozen=True)
 class Directions:
     """Leading directions of views side by side, found from the rows that are there.
@@ -324,7 +329,7 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
         If fewer than 2 (k + 1) samples have all views; a view has fewer than c samples; or the
         pattern of what is missing predicts the clusters.
     """
-    if present.all():
+    if present.all() or present.shape[1] == 1:
         return
     whole, few = int(present.all(1).sum()), 2 * (n_neighbors + 1)
     if whole < few:
@@ -337,8 +342,8 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
     for a, count in enumerate(present.sum(0), 1):
         if count < n_clusters:
             warnings.warn(
-                f"view {a} has {count} samples, fewer than the {n_clusters} clusters: it can hardly "
-                "tell them apart. Leave it out",
+                f"view {a} has {count} samples, fewer than the {n_clusters} clusters: it can "
+                "hardly tell them apart. Leave it out",
                 stacklevel=2,
             )
     pattern = np.unique(present, axis=0, return_inverse=True)[1].ravel()

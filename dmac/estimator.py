@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
 
-    from dmac._types import Array, Floats, Integers, PathLike, Views
+    import numpy.typing as npt
+
+    from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
     from dmac.compute.progress_bar import ProgressBar
     from dmac.recipes import BaseRecipe
-    from dmac.solvers.contract import Callback
+    from dmac.solvers.contract import Callback, Solver
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -100,7 +102,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
         (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
-        else.
+        else. A view answers for the samples that have it.
+    n_missing_ : numpy.ndarray of shape (v,), int64, or None
+        Of "closed_form": how many of the samples lack each view.
 
     Notes
     -----
@@ -161,6 +165,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views: Views,
         y: object = None,
         *,
+        present: npt.ArrayLike | None = None,
         callback: Callback | None = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: int = 10,
@@ -174,7 +179,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Parameters
         ----------
         views : list of v array_likes of shape (n, d_a)
+            A row of NaN, or of zeros, is a view that the sample lacks; None where a view is a
+            nested list. Only "closed_form" takes those (:mod:`dmac.completion`).
         y : ignored
+        present : array_like of shape (n, v), bool, optional
+            Which views each sample has. What stands in the others is not looked at.
         callback : callable, optional
             Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
             ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.
@@ -195,7 +204,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ------
         ValueError
             If the views are not usable (:func:`dmac.data.checks.check_views`), c, k and m do
-            not fit the number of samples, or the checkpoint is damaged or of another fit.
+            not fit the number of samples, or the checkpoint is damaged or of another fit. If only
+            some entries of a row are NaN, a sample lacks all views, or the recipe trains a network
+            and samples lack views.
         FloatingPointError
             If a loss stops being finite.
         OSError
@@ -213,7 +224,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
         names = feature_names(views)
-        views = check_views(views, streamed=True)
+        views = self._checked(views, solver, present)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         m = solver.check(n, c)
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
@@ -245,30 +256,42 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return self
 
     def fit_predict(
-        self, views: Views, y: object = None, *, callback: Callback | None = None
+        self,
+        views: Views,
+        y: object = None,
+        *,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
     ) -> Integers:
         """Fit, and return the labels of the samples: (n,), int64.
 
         Parameters and errors are those of `fit`.
         """
-        return self.fit(views, y, callback=callback).labels_
+        return self.fit(views, y, present=present, callback=callback).labels_
 
     def fit_transform(
-        self, views: Views, y: object = None, *, callback: Callback | None = None
+        self,
+        views: Views,
+        y: object = None,
+        *,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
     ) -> Floats:
         """Fit, and return the fused embedding of the samples: (n, d).
 
         Parameters and errors are those of `fit`.
         """
-        return self.fit(views, y, callback=callback).embedding_
+        return self.fit(views, y, present=present, callback=callback).embedding_
 
-    def transform(self, views: Views) -> Floats:
+    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
         """Embed samples, the fitted ones or new ones.
 
         Parameters
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             The views of the fit, with the same widths.
+        present : array_like of shape (n_new, v), bool, optional
+            As for `fit`. A new sample may lack views that no fitted one does.
 
         Returns
         -------
@@ -282,10 +305,10 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "feature_names_in_", None), self.n_features_)
-        views = check_views(views, n_features=self.n_features_, streamed=True)
-        like = self.network_
+        solver, like = solver_of(self.recipe_), self.network_
+        views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        work = solver_of(self.recipe_).work(n, self.n_features_, self.n_anchors_, c)
+        work = solver.work(n, self.n_features_, self.n_anchors_, c)
         parts = []
         with torch.no_grad(), threads_for(work):
             for rows in block_slices(views):
@@ -296,7 +319,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
         return np.concatenate(parts)
 
-    def score(self, views: Views, y: object = None) -> float:
+    def score(
+        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
+    ) -> float:
         r"""How well the predicted labels fit the samples' own graph, without classes.
 
         It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
@@ -312,6 +337,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views : list of v array_likes of shape (n, d_a)
             As for `transform`, with the same errors; enough samples for a graph.
         y : ignored
+        present : array_like of shape (n, v), bool, optional
 
         Returns
         -------
@@ -324,13 +350,24 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable, or too few for c clusters and their anchors.
         """
-        labels = self.predict(views)
-        views, c = check_views(views, streamed=True), len(self.cluster_centers_)
-        solver = solver_of(CLOSED_FORM)
+        labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
+        views, c = self._checked(views, solver, present), len(self.cluster_centers_)
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
+
+    @staticmethod
+    def _checked(
+        views: Views,
+        solver: Solver,
+        present: npt.ArrayLike | None,
+        n_features: tuple[int, ...] | None = None,
+    ) -> list[Matrix]:
+        incomplete = solver.takes_incomplete
+        return check_views(
+            views, n_features=n_features, streamed=True, incomplete=incomplete, present=present
+        )
 
     @property
     def n_features_in_(self) -> int:
@@ -351,7 +388,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         return getattr(self.network_, "agreement", None)
 
-    def predict(self, views: Views) -> Integers:
+    def predict(self, views: Views, *, present: npt.ArrayLike | None = None) -> Integers:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -361,15 +398,21 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
 
         Returns
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(final_rows(self.transform(views), self.recipe_))
+        z = torch.as_tensor(final_rows(self.transform(views, present=present), self.recipe_))
         centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
         nearest = squared_distances(z, centers).argmin(1).numpy()
         return representative_centers(self.cluster_centers_, self.labels_)[nearest]
+
+    @property
+    def n_missing_(self) -> Integers | None:
+        check_is_fitted(self, "network_")
+        return getattr(self.network_, "missing", None)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted estimator into the folder ``path`` (made if missing).

@@ -11,13 +11,14 @@ import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 
+from dmac.data.checks import filled_rows
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from dmac._types import Array, Blocks, Flags, Floats, Matrix
+    from dmac._types import Array, Blocks, Floats, Matrix
     from dmac.data.disk import StreamedArray
 
 # Up to this many columns or rows the directions come from one product with all of them.
@@ -197,10 +198,10 @@ class LevelPipeline:
         return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), array.shape)
 
     def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
-        n, d = sum(int(_filled(x).sum()) for x in everything()), shape[1]
+        n, d = sum(int(filled_rows(x).sum()) for x in everything()), shape[1]
         blocks = everything
         if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            blocks = lambda: (x[_filled(x)] for x in everything())  # noqa: E731
+            blocks = lambda: (x[filled_rows(x)] for x in everything())  # noqa: E731
         else:
             n = shape[0]
         sums = (np.asarray(x.sum(0)).ravel() for x in blocks())
@@ -274,14 +275,9 @@ class LevelPipeline:
         return pipeline
 
 
-def _filled(x: Matrix) -> Flags:
-    """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
-    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
-
-
 def _transform(head: Whitening | Projection, x: Matrix) -> Array:
     """A level of rows (n, d); a row of zeros stays one."""
-    return np.where(_filled(x)[:, None], head.transform(x), 0.0)
+    return np.where(filled_rows(x)[:, None], head.transform(x), 0.0)
 
 
 def _pad(x: Array) -> Array:

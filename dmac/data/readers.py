@@ -39,6 +39,7 @@ ENDINGS = {
     ".h5mu": "MuData: one view per modality, of the cells that all have",
 }
 _NAMES_SAMPLES = ("", "id", "name", "sample", "samples", "index")  # headers of such a column
+_MISSING = ("", "nan")  # cells of a row that is missing
 _IN_FOLDERS = (".csv", ".tsv", ".npy")
 
 
@@ -234,7 +235,8 @@ def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
     first = [cell.strip() for cell in rows[0][1]]
     is_name = [_number(cell) is None for cell in first]
     named = first[0].lower() in _NAMES_SAMPLES
-    header = named or any(is_name[1:]) or (len(rows) > 1 and is_name[0] and len(first) == 1)
+    text = [cell != "" and name for cell, name in zip(first, is_name)]
+    header = named or any(text[1:]) or (len(rows) > 1 and is_name[0] and len(first) == 1)
     rows = rows[1:] if header else rows
     if not rows:
         raise ValueError(f"{file} has a header and no samples")
@@ -249,12 +251,16 @@ def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
             raise ValueError(
                 f"{file}, line {line} has {len(row)} cells, the lines before it have {width}"
             )
+        if all(cell.strip().lower() in _MISSING for cell in row[skip:]):
+            x[i] = np.nan
+            continue
         for j, cell in enumerate(row[skip:], skip):
             value = _number(cell)
             if value is None or not np.isfinite(value):
                 what = "is empty" if not cell.strip() else f"holds {cell.strip()!r}, not a number"
                 raise ValueError(
-                    f"{file}, line {line}, column {j + 1} {what}; fill it or drop the sample"
+                    f"{file}, line {line}, column {j + 1} {what}; fill it or drop the sample, or "
+                    "write NaN in the whole row if the sample lacks this view"
                 )
             x[i, j - skip] = value
     return x, names if named else None

@@ -119,6 +119,9 @@ class Model(Protocol):
 class Solver(Protocol):
     """A way from views to labels; it is made of a recipe."""
 
+    #: Whether samples may lack views, which are rows of zeros then.
+    takes_incomplete: bool
+
     @property
     def epochs(self) -> Mapping[str, int]:
         """Lengths of its phases, by the names of their records."""

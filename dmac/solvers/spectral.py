@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs
+from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs, own_blocks
 from dmac.completion import (
     Completion,
     fit_completion,
@@ -19,13 +19,14 @@ from dmac.completion import (
     present_views,
     silent_views,
     warn_of_patterns,
+    with_graphs,
 )
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
 from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
-from dmac.solvers.spectral_model import Features, SpectralModel, Stage, own_blocks, with_ballot
+from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
 from dmac.votes import ballot, filtered, learned_map, markov_stability, n_columns, voters
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class SpectralSolver:
     """
 
     epochs: dict[str, int] = {"PretrainRecord": 0, "EpochRecord": 0}  # noqa: RUF012
+    takes_incomplete = True
 
     def __init__(self, recipe: SpectralRecipe) -> None:
         self.recipe = recipe
@@ -159,13 +161,8 @@ class SpectralSolver:
 
         ``blocks="joint"`` and ``"views"`` are ablations, and take the samples as they are.
         """
-        joint = {block.joint for block in blocks}
-        return len(joint) == 2 and is_needed(present) and bool(self.own_views(present).any())
-
-    def own_views(self, present: Flags) -> Flags:
-        """The views that enough samples have for a graph: (v,), bool."""
-        counts = parallel.total(torch.as_tensor(present.sum(0))).numpy()
-        return counts >= 2 * (self.recipe.n_neighbors + 1)
+        both, own = {block.joint for block in blocks}, with_graphs(present, self.recipe.n_neighbors)
+        return len(both) == 2 and is_needed(present) and bool(own.any())
 
     def complete(
         self,
@@ -182,7 +179,8 @@ class SpectralSolver:
         sets and factors of these.
         """
         recipe, views, c = self.recipe, prepared.views, n_clusters
-        own, v = own_blocks(blocks, self.own_views(present)), len(views)
+        enough, v = with_graphs(present, recipe.n_neighbors), len(views)
+        own = own_blocks(blocks, enough)
         sets, factors = draw_graphs(own, v, recipe, n_anchors, generator)
         graph = AveragedGraph(factors, [block.weight for block in own])
         values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
@@ -190,9 +188,7 @@ class SpectralSolver:
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
-        found = Completion(
-            values, lift, directions, maps, self.own_views(present), silent_views(views)
-        )
+        found = Completion(values, lift, directions, maps, enough, silent_views(views))
         views = found.filled(views, phi)
         joint = [block for block in blocks_of(views, widths, spreads, recipe) if block.joint]
         more, of_all = draw_graphs(joint, v, recipe, n_anchors, generator)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, average, blocks_of, rows_on
+from dmac.averaged_graph import AnchorSets, average, blocks_of, own_blocks, rows_on
 from dmac.completion import Completion, Directions
 from dmac.votes import ballot, beside, filtered, voters
 
@@ -224,11 +224,6 @@ def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralR
         (rows_on(s, block.x, recipe.n_neighbors), block.weight) for s, block in zip(sets, blocks)
     ]
     return average(*zip(*pairs))
-
-
-def own_blocks(blocks: Iterable[Block], own: Array) -> list[Block]:
-    """The blocks of single views, of those (v,) that have graphs of their own."""
-    return [block for block in blocks if not block.joint and own[int(block.name.split()[1])]]
 
 
 def _completion_state(found: Completion) -> dict[str, Any]:
