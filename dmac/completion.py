@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ROWS = 2**14
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.
-_ROUNDS = 20
+_ROUNDS = 5
 _MOST_KEPT = 0.999
 # The ridge of the maps, in units of the mean of the diagonal.
 _RIDGE = 0.1

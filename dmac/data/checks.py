@@ -28,8 +28,8 @@ _ADVICE = (
     "whole view, make the whole row NaN"
 )
 _ROWS_ARE_FOR = (
-    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; everything else would "
-    "take what stands there for values"
+    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; everything else "
+    "would take what stands there for values"
 )
 
 

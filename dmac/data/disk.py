@@ -72,7 +72,7 @@ class StreamedArray:
         """The rows of a slice: (b, d), float64."""
         x = np.asarray(self.source[rows], dtype=np.float64)
         if self.incomplete:
-            missing = np.isnan(x).all(1)
+            missing = np.asarray(np.isnan(x).all(1))
             if self.missing is not None:
                 missing |= self.missing[rows]
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
