@@ -102,7 +102,7 @@ class Directions:
     widths: tuple[int, ...]
 
     def scores(self, views: Sequence[Tensor], present: Flags) -> Floats:
-        r"""Coordinates of samples by the views that they have: (n, q).
+        r"""Coordinates of samples by the views that they have, :eq:`eq:fill-scores`: (n, q).
 
         What is missing is filled in by the directions themselves. That has a fixed point: with
         :math:`A_o = V_o^T V_o` over the columns o that are there and :math:`D` the diagonal of
@@ -203,7 +203,7 @@ def shrunken_svd(
 
 
 def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Floats:
-    r"""The map from what is known of samples to a view, from those that have it: (q, r_a).
+    r"""The map from what is known of samples to a view, :eq:`eq:fill-map`: (q, r_a).
 
     .. math:: (F^T P F + \rho \bar\mu I)^{-1} F^T P X,
 
