@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         averaged_graph as averaged_graph,
         baselines as baselines,
         command_line as command_line,
+        completion as completion,
         compute as compute,
         consistency as consistency,
         convolution as convolution,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from dmac._types import Array, Matrix
+    from dmac._types import Array, Flags, Matrix
     from dmac.recipes import SpectralRecipe
 
     #: The anchors and the graph of a set.
@@ -125,6 +125,11 @@ def blocks_of(
                 for a, (part, share) in enumerate(zip(parts, shares))
             ]
     return blocks
+
+
+def own_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
+    """The blocks of single views, of those that a mask (v,) picks."""
+    return [block for block in blocks if not block.joint and views[int(block.name.split()[1])]]
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,9 @@ _EPILOG = f"""\b
 DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
 
 Row i must be the same sample in every view. Tables that name their samples are matched by the
-names, and may lack some of them. A row that is empty, or zeros, is that of a sample that lacks the
-view. A file called labels, class, subtype or the like holds known classes: they are never used for
-clustering, only to score it.
+names, and may lack some of them. A row that is empty, NaN or zeros is that of a sample that lacks
+the view, which closed_form takes. A file called labels, class, subtype or the like holds known
+classes: they are never used for clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
@@ -260,6 +260,8 @@ def _describe_model(path: str) -> None:
         text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
         if support is not None and support[a] == support[a]:  # nan where there are no others
             text += f", the other views by {max(support[a], 0):.2f}"
+        if model.n_missing_ is not None and model.n_missing_[a]:
+            text += f", {model.n_missing_[a]} samples lack it"
         called = f" ({names[a]})" if names else ""
         click.echo(f"  view {a + 1}: {width} columns{called}{text}")
 
@@ -323,7 +325,7 @@ def _read(
     )
     found = _in_order(found, names or [])
     with _naming(found.names):
-        n = check_views(found.views, streamed=True)[0].shape[0]
+        n = check_views(found.views, streamed=True, incomplete=True)[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
         raise ValueError(
             f"there are {len(found.labels)} known classes for {n} samples, in {found.known}"

@@ -91,10 +91,9 @@ def fit_sharded(model: DMAC, views: Views, **options: Any) -> DMAC:
     RuntimeError
         If a process is lost, or the group cannot add up tensors on the processor.
     """
-    views = check_views(views, streamed=True)
-    with parallel.sharded(views[0].shape[0]):
-        # An array on disk goes on as it came, to be opened by the fit.
-        return model.fit([getattr(x, "source", x) for x in views], **options)
+    checked = check_views(views, streamed=True, incomplete=True, present=options.get("present"))
+    with parallel.sharded(checked[0].shape[0]):
+        return model.fit(views, **options)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
 
-    from dmac._types import Array, Floats, Integers, PathLike, Views
+    import numpy.typing as npt
+
+    from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
     from dmac.compute.progress_bar import ProgressBar
     from dmac.recipes import BaseRecipe
-    from dmac.solvers.contract import Callback
+    from dmac.solvers.contract import Callback, Solver
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -106,13 +108,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
         (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
-        else. It is high for a view that decides alone, too; the next attribute tells.
+        else. It is high for a view that decides alone, too; the next attribute tells. A view
+        answers for the samples that have it.
     view_support_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far the graphs of the *other* views support the clusters, the mean of
         these views' support: 1 fully, 0 no more than by chance, so it may be just below 0
         (:func:`dmac.solvers.spectral.own_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view, for
         ``blocks="joint"`` and for models that were saved without it.
+    n_missing_ : numpy.ndarray of shape (v,), int64, or None
+        Of "closed_form": how many of the samples lack each view.
 
     Notes
     -----
@@ -174,6 +179,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views: Views,
         y: object = None,
         *,
+        present: npt.ArrayLike | None = None,
         callback: Callback | None = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: int = 10,
@@ -187,7 +193,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Parameters
         ----------
         views : list of v array_likes of shape (n, d_a)
+            A row of NaN, or of zeros, is a view that the sample lacks; None where a view is a
+            nested list. Only "closed_form" takes those (:mod:`dmac.completion`).
         y : ignored
+        present : array_like of shape (n, v), bool, optional
+            Which views each sample has. What stands in the others is not looked at.
         callback : callable, optional
             Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
             ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.
@@ -208,7 +218,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ------
         ValueError
             If the views are not usable (:func:`dmac.data.checks.check_views`), c, k and m do
-            not fit the number of samples, or the checkpoint is damaged or of another fit.
+            not fit the number of samples, or the checkpoint is damaged or of another fit. If only
+            some entries of a row are NaN, a sample lacks all views, or the recipe trains a network
+            and samples lack views.
         FloatingPointError
             If a loss stops being finite.
         OSError
@@ -226,7 +238,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
         names = feature_names(views)
-        views = check_views(views, streamed=True)
+        views = self._checked(views, solver, present)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         m = solver.check(n, c)
         recipe = solver.recipe  # of few samples another
@@ -276,30 +288,42 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
 
     def fit_predict(
-        self, views: Views, y: object = None, *, callback: Callback | None = None
+        self,
+        views: Views,
+        y: object = None,
+        *,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
     ) -> Integers:
         """Fit, and return the labels of the samples: (n,), int64.
 
         Parameters and errors are those of `fit`.
         """
-        return self.fit(views, y, callback=callback).labels_
+        return self.fit(views, y, present=present, callback=callback).labels_
 
     def fit_transform(
-        self, views: Views, y: object = None, *, callback: Callback | None = None
+        self,
+        views: Views,
+        y: object = None,
+        *,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
     ) -> Floats:
         """Fit, and return the fused embedding of the samples: (n, d).
 
         Parameters and errors are those of `fit`.
         """
-        return self._named(self.fit(views, y, callback=callback).embedding_, views)
+        return self._named(self.fit(views, y, present=present, callback=callback).embedding_, views)
 
-    def transform(self, views: Views) -> Floats:
+    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
         """Embed samples, the fitted ones or new ones.
 
         Parameters
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             The views of the fit, with the same widths.
+        present : array_like of shape (n_new, v), bool, optional
+            As for `fit`. A new sample may lack views that no fitted one does.
 
         Returns
         -------
@@ -311,16 +335,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._embed(views), views)
+        return self._named(self._embed(views, present), views)
 
-    def _embed(self, views: Views) -> Array:
+    def _embed(self, views: Views, present: npt.ArrayLike | None = None) -> Array:
         """`transform`, as an array whatever `set_output` says."""
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "feature_names_in_", None), self.n_features_)
-        views = check_views(views, n_features=self.n_features_, streamed=True)
-        like = self.network_
+        solver, like = solver_of(self.recipe_), self.network_
+        views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        work = solver_of(self.recipe_).work(n, self.n_features_, self.n_anchors_, c)
+        work = solver.work(n, self.n_features_, self.n_anchors_, c)
         parts = []
         with torch.no_grad(), threads_for(work):
             for rows in block_slices(views):
@@ -339,7 +363,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         # scikit-learn finds no index in a list, and keeps that of a frame.
         return z if frame is None else type(frame)(z, index=frame.index)
 
-    def score(self, views: Views, y: object = None) -> float:
+    def score(
+        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
+    ) -> float:
         r"""How well the predicted labels fit the samples' own graph, without classes.
 
         It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
@@ -355,6 +381,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views : list of v array_likes of shape (n, d_a)
             As for `transform`, with the same errors; enough samples for a graph.
         y : ignored
+        present : array_like of shape (n, v), bool, optional
 
         Returns
         -------
@@ -367,13 +394,24 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable, or too few for c clusters and their anchors.
         """
-        labels = self.predict(views)
-        views, c = check_views(views, streamed=True), len(self.cluster_centers_)
-        solver = solver_of(CLOSED_FORM)
+        labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
+        views, c = self._checked(views, solver, present), len(self.cluster_centers_)
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
+
+    @staticmethod
+    def _checked(
+        views: Views,
+        solver: Solver,
+        present: npt.ArrayLike | None,
+        n_features: tuple[int, ...] | None = None,
+    ) -> list[Matrix]:
+        incomplete = solver.takes_incomplete
+        return check_views(
+            views, n_features=n_features, streamed=True, incomplete=incomplete, present=present
+        )
 
     @property
     def n_features_in_(self) -> int:
@@ -399,7 +437,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         return getattr(self.network_, "support_of_others", None)
 
-    def predict(self, views: Views) -> Integers:
+    def predict(self, views: Views, *, present: npt.ArrayLike | None = None) -> Integers:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -409,15 +447,21 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
 
         Returns
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(final_rows(self._embed(views), self.recipe_))
+        z = torch.as_tensor(final_rows(self._embed(views, present), self.recipe_))
         centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
         nearest = squared_distances(z, centers).argmin(1).numpy()
         return representative_centers(self.cluster_centers_, self.labels_)[nearest]
+
+    @property
+    def n_missing_(self) -> Integers | None:
+        check_is_fitted(self, "network_")
+        return getattr(self.network_, "missing", None)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted estimator into the folder ``path`` (made if missing).

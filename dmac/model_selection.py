@@ -17,7 +17,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs
+from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs, own_blocks
+from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
@@ -72,13 +73,21 @@ def averaged_graph(
 
 
 def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
-    """The blocks of checked views, in the order of the samples."""
+    """The blocks of checked views, in the order of the samples.
+
+    Where few samples have all views, those of the single views: each compares the samples it has.
+    """
     pipelines = solver_of(CLOSED_FORM).pipelines(len(views), n_clusters)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     widths = [pipeline.widths_ for pipeline in pipelines]
     spreads = [pipeline.spread_ for pipeline in pipelines]
     blocks = blocks_of(prepared.views, widths, spreads, CLOSED_FORM)
+    present = present_views(prepared.views)
+    if is_needed(present) and len(
+        own := own_blocks(blocks, with_graphs(present, CLOSED_FORM.n_neighbors))
+    ):
+        return own
     return [dataclasses.replace(block, widths=()) for block in blocks]  # zeros count as values
 
 
@@ -162,7 +171,7 @@ def suggest_n_clusters(
     Parameters
     ----------
     views : list of v array_likes of shape (n, d_a)
-        Of more than 1000 samples so many are drawn.
+        Of more than 1000 samples so many are drawn. A row of NaN is a view that a sample lacks.
     candidates : iterable of int
         Numbers to choose from, at least two.
     criterion : str
@@ -184,7 +193,7 @@ def suggest_n_clusters(
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}, it must be one of {CRITERIA}")
-    views = check_views(views)
+    views = check_views(views, incomplete=True)
     n = views[0].shape[0]
     candidates = _checked(candidates, n)
     rng = check_random_state(random_state)

@@ -82,6 +82,30 @@ def test_fit_says_what_sets_the_clusters_apart(call):
     assert code == 0 and out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
 
 
+def test_samples_that_lack_views(call):
+    views = [x.copy() for x in VIEWS]
+    views[0][:20], views[1][25:40] = np.nan, np.nan  # fewer than half are whole
+    for a, x in enumerate(views):
+        lines = ["id," + ",".join("abcdef"[: x.shape[1]])]
+        for i, row in enumerate(x):
+            empty = i % 2 and np.isnan(row).all()  # empty cells behind a name mean the same
+            lines.append(f"s{i}," + ",".join("" if empty else str(cell) for cell in row))
+        Path(f"{a}.csv").write_text("\n".join(lines) + "\n")
+    code, out, _ = call("info", "0.csv", "1.csv")
+    assert code == 0 and "view 1: 6 columns (0, from 0.csv; 20 of" in out
+    assert "view 2: 4 columns (1, from 1.csv; 15 of" in out
+    places = ["--out", "labels.csv", "--model", "kept"]
+    code, _, said = call("fit", "0.csv", "1.csv", "--clusters", 3, *places)
+    assert code == 0, said
+    names, labels = table("labels.csv")
+    assert names[0] == "s0" and dmac.scores(CLASSES, labels)["acc"] > 0.9
+    assert labels == dmac.DMAC(3, random_state=0).fit_predict(views).tolist()
+    code, out, _ = call("predict", "kept", "0.csv", "1.csv", "--out", "more.csv")
+    assert code == 0 and table("more.csv") == (names, labels)
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "20 samples lack it" in out and "15 samples lack it" in out
+
+
 def test_options_reach_the_estimator(call):
     arguments = ["--recipe", "revised", "--seed", 3, "--device", "cpu", "--checkpoint", "state"]
     code, _, _ = call("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)

@@ -156,8 +156,11 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
     assert np.abs(first["embedding"] - other.embedding_).max() > 1e-3
 
 
-@pytest.mark.parametrize("n, many", [(2, False), (3, False), (2, True)])
-def test_shards_give_the_spectral_fit_of_one_process(n, many, folder, monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "many", "lacking"),
+    [(2, False, False), (3, False, False), (2, True, False), (3, False, True)],
+)
+def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, monkeypatch):
     if many:  # in the ways of many samples, with Lloyd's steps on a part of these
         (folder / "worker.py").write_text(
             "import dmac.compute.kmeans, dmac.compute.parallel\n"
@@ -166,11 +169,16 @@ def test_shards_give_the_spectral_fit_of_one_process(n, many, folder, monkeypatc
         monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", 2)
         monkeypatch.setattr(parallel, "MANY", 0)
     recipe = dict(base="closed_form", anchor_sets=2, guard=0.5)
+    for a in range(2 * lacking):  # a fifth of the samples has both views
+        x = np.load(folder / f"{a}.npy")
+        x[np.isin(np.arange(N) % 5, [2 * a, 2 * a + 1])] = np.nan
+        np.save(folder / f"{a}.npy", x)
     process = start(folder, n, recipe)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors[-3000:]
     found, expected = np.load(folder / "out.npz"), alone(folder, recipe)
     assert len(expected.network_.stages) == 2  # with votes
+    assert (expected.network_.completion is not None) == lacking
     np.testing.assert_array_equal(found["labels"], expected.labels_)
     np.testing.assert_allclose(found["support"], expected.view_support_, rtol=1e-6)
     np.testing.assert_allclose(

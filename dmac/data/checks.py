@@ -40,6 +40,17 @@ def _refuse_annotated(x: Any, where: str) -> None:
             raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
 
 
+#: What to do about some entries that are missing in a row.
+_ADVICE = (
+    "fill them in, as with sklearn.impute.SimpleImputer, or drop the sample; where it lacks the "
+    "whole view, make the whole row NaN"
+)
+_ROWS_ARE_FOR = (
+    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; everything else "
+    "would take what stands there for values"
+)
+
+
 def _not_a_number(x: Array, where: str) -> ValueError | None:
     """The error for an array that holds something else than real numbers, or None."""
     if x.dtype.kind in "biuf":
@@ -103,11 +114,74 @@ def _as_matrix(x: Any, where: str) -> Matrix:
     return matrix
 
 
-def _check_finite(x: Matrix, where: str) -> None:
-    """Refuse NaN and infinity, and say where the first is."""
+def count_missing(x: Any) -> int:
+    """How many samples lack a view, as it came: rows of NaN and of zeros."""
+    if is_streamed(x):
+        parts = StreamedArray(x, "the view", True).blocks()
+        return sum(int((~filled(part)).sum()) for part in parts)
+    x = _as_matrix(x, "the view")
+    return int((rows_of_nan(x) | ~filled(x)).sum())
+
+
+def _without_missing(x: Matrix, missing: Flags) -> Matrix:
+    """A matrix whose missing rows are zeros, whatever stands there; a copy where there are some."""
+    if not missing.any():
+        return x
+    if scipy.sparse.issparse(x):
+        x = x.copy()
+        x.data[np.repeat(missing, np.diff(x.indptr))] = 0
+        x.eliminate_zeros()
+        return x
+    return np.where(missing[:, None], 0.0, x)
+
+
+def rows_of_nan(x: Matrix) -> Flags:
+    """The rows in which every entry is NaN: (n, d), an array or CSR -> (n,), bool."""
+    missing = np.isnan(x.data if scipy.sparse.issparse(x) else x)
+    if not missing.any():
+        return np.zeros(x.shape[0], bool)
+    if not scipy.sparse.issparse(x):
+        return missing.all(1)
+    counts = np.diff(np.r_[0, np.cumsum(missing)][x.indptr])
+    return counts == x.shape[1]
+
+
+def _rows_or_nan(x: Any) -> Any:
+    """A list of rows with NaN in place of rows that are None; anything else as it is."""
+    if not isinstance(x, (list, tuple)) or not any(row is None for row in x):
+        return x
+    widths = [len(row) for row in x if row is not None and hasattr(row, "__len__")]
+    return [[np.nan] * max(widths, default=0) if row is None else row for row in x]
+
+
+def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
+    """The mask of a user, (n, v), checked; all True without one."""
+    if present is None:
+        return np.ones(shape, bool)
+    if hasattr(present, "detach"):
+        present = present.detach().cpu()
+    found = np.asarray(present)
+    if found.dtype != bool and not (found.dtype.kind in "iuf" and np.isin(found, (0, 1)).all()):
+        raise ValueError("present must hold True where a sample has a view, and False elsewhere")
+    if found.shape != shape:
+        raise ValueError(
+            f"present has the shape {found.shape}, and there are {shape[0]} samples of {shape[1]} "
+            f"view(s): it must be {shape}"
+        )
+    return found.astype(bool)
+
+
+def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
+    """Refuse NaN and infinity, and say where the first is and what to do.
+
+    ``incomplete`` says that rows of NaN have been taken out before.
+    """
     values = x.data if scipy.sparse.issparse(x) else x
     if np.isfinite(values).all():
         return
+    advice = _ADVICE if incomplete else "replace them or drop the samples"
+    if not incomplete and (whole := int(rows_of_nan(x).sum())):
+        advice += f". {whole} whole row(s) are NaN, and {_ROWS_ARE_FOR}"
     bad = np.argwhere(~np.isfinite(values))
     value = values[tuple(bad[0])]
     if scipy.sparse.issparse(x):
@@ -117,13 +191,17 @@ def _check_finite(x: Matrix, where: str) -> None:
         row, column = bad[0]
     raise ValueError(
         f"{where} has {len(bad)} NaN or infinite (or missing) entries, the first ({value}) at row "
-        f"{row}, column {column} {_NOTE}; fill them in, or where a sample lacks this view make its "
-        "whole row zeros"
+        f"{row}, column {column} {_NOTE}; {advice}"
     )
 
 
 def check_views(
-    views: Views, *, n_features: Sequence[int] | None = None, streamed: bool = False
+    views: Views,
+    *,
+    n_features: Sequence[int] | None = None,
+    streamed: bool = False,
+    incomplete: bool = False,
+    present: npt.ArrayLike | None = None,
 ) -> list[Matrix]:
     """Turn what a user passes as views into matrices that can be computed with.
 
@@ -139,6 +217,11 @@ def check_views(
     streamed : bool
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
         a :class:`dmac.data.disk.StreamedArray`, whose blocks are checked as they are read.
+    incomplete : bool
+        Let samples lack views: a row of NaN, or None for a row of a nested list, becomes a row of
+        zeros.
+    present : array_like of shape (n, v), bool, optional
+        With ``incomplete``, which views each sample has; what stands elsewhere is not looked at.
 
     Returns
     -------
@@ -152,7 +235,8 @@ def check_views(
         If there is no view; a view is not two-dimensional, has no samples or features, or holds
         complex values, text, other objects, NaN or infinity; views differ in their number of
         samples; data frames have other names of samples, or the same one twice; or the views do
-        not match ``n_features``.
+        not match ``n_features``. With ``incomplete``, if some entries of a row are NaN and others
+        not, a sample lacks all views, or ``present`` has another shape.
     """
     if not isinstance(views, (list, tuple)):
         _refuse_annotated(views, "views")
@@ -180,7 +264,9 @@ def check_views(
         raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
     views = lined_up(views)
     checked = [
-        StreamedArray(x, f"view {a}") if streamed and is_streamed(x) else _as_matrix(x, f"view {a}")
+        StreamedArray(x, f"view {a}", incomplete)
+        if streamed and is_streamed(x)
+        else _as_matrix(_rows_or_nan(x) if incomplete else x, f"view {a}")
         for a, x in enumerate(views, 1)
     ]
     n = checked[0].shape[0]
@@ -195,8 +281,13 @@ def check_views(
                 f"view {a} has {x.shape[1]} features, but the model was fitted on "
                 f"{n_features[a - 1]} there"
             )
+    if incomplete:
+        checked = _complete_with_zeros(checked, _present(present, (n, len(checked))))
+    elif present is not None and not _present(present, (n, len(checked))).all():
+        raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
+    for a, x in enumerate(checked, 1):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            _check_finite(x, f"view {a}")
+            _check_finite(x, f"view {a}", incomplete)
     return checked
 
 
@@ -248,6 +339,35 @@ def _row_bytes(x: Any) -> Iterator[bytes]:
     for start, stop in zip(x.indptr, x.indptr[1:]):
         columns, values = x.indices[start:stop], x.data[start:stop]
         yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
+
+
+def _complete_with_zeros(views: list[Matrix], present: Flags) -> list[Matrix]:
+    """Views whose missing rows are zeros; a sample that lacks all views is refused.
+
+    Of an array on disk the rows of NaN are seen only when its blocks are read.
+    """
+    declared = ~present
+    for a, x in enumerate(views):
+        if not isinstance(x, StreamedArray):
+            declared[:, a] |= rows_of_nan(x)
+    if not declared.any():
+        return views
+    out, nothing = [], declared.any(1)  # of a sample without values nothing was declared
+    for a, x in enumerate(views):
+        if isinstance(x, StreamedArray):
+            out.append(x.with_missing(declared[:, a]) if declared[:, a].any() else x)
+            nothing &= declared[:, a]
+        else:
+            out.append(_without_missing(x, declared[:, a]))
+            nothing &= ~filled(out[-1])
+    if nothing.any():
+        first, more = np.flatnonzero(nothing)[0], int(nothing.sum()) - 1
+        others = f", and so do {more} others" * (more > 0)
+        raise ValueError(
+            f"sample {first} lacks all views (samples are counted from 0){others}: drop it, there "
+            "is nothing to group it by"
+        )
+    return out
 
 
 def _is_no_whole_number(value: object) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dmac._types import Floats
+    from dmac._types import Flags, Floats
 
 # Numbers in one block of a view on disk.
 _NUMBERS = 2**22
@@ -37,11 +37,14 @@ class StreamedArray:
     """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
     It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
-    features; when read, if an entry is NaN or infinite. ``where`` is what it is called then.
+    features; when read, if an entry is NaN or infinite. ``where`` is what it is called then. With
+    ``incomplete`` a row of NaN is read as zeros.
     """
 
-    def __init__(self, source: Any, where: str = "view") -> None:
+    def __init__(self, source: Any, where: str = "view", incomplete: bool = False) -> None:
         self.source, self.where, self.shape = source, where, tuple(source.shape)
+        self.incomplete = incomplete
+        self.missing: Flags | None = None
         if len(self.shape) != 2:
             raise ValueError(
                 f"{where} has {len(self.shape)} dimension(s), shape {self.shape}; "
@@ -53,6 +56,12 @@ class StreamedArray:
         if np.dtype(source.dtype).kind not in "biuf":
             raise ValueError(f"{where} holds {source.dtype} values on disk, not real numbers")
 
+    def with_missing(self, missing: Flags) -> StreamedArray:
+        """The same array, of which the rows of a mask (n,) are read as zeros, whatever is there."""
+        found = StreamedArray(self.source, self.where, self.incomplete)
+        found.missing = missing
+        return found
+
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
         n, d = self.shape
@@ -62,6 +71,11 @@ class StreamedArray:
     def read(self, rows: slice) -> Floats:
         """The rows of a slice: (b, d), float64."""
         x = np.asarray(self.source[rows], dtype=np.float64)
+        if self.incomplete:
+            missing = np.asarray(np.isnan(x).all(1))
+            if self.missing is not None:
+                missing |= self.missing[rows]
+            x = np.where(missing[:, None], 0.0, x) if missing.any() else x
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
             raise ValueError(

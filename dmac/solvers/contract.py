@@ -119,6 +119,9 @@ class Model(Protocol):
 class Solver(Protocol):
     """A way from views to labels; it is made of a recipe."""
 
+    #: Whether samples may lack views, which are rows of zeros then.
+    takes_incomplete: bool
+
     @property
     def recipe(self) -> Any:
         """What it was made of; after `check` what a fit of those sizes uses."""

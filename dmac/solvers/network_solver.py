@@ -61,6 +61,8 @@ class NetworkSolver:
         return {"PretrainRecord": self.recipe.pretrain_epochs, "EpochRecord": self.recipe.epochs}
 
     stages = 0
+    # The fusion is the mean over all views, and an encoder takes zeros for values.
+    takes_incomplete = False
 
     def check(self, n_samples: int, n_clusters: int) -> int:
         """Check c, d, m and k against n samples; return m."""

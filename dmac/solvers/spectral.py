@@ -13,7 +13,16 @@ import numpy as np
 import torch
 
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs
+from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs, own_blocks
+from dmac.completion import (
+    Completion,
+    fit_completion,
+    is_needed,
+    present_views,
+    silent_views,
+    warn_of_patterns,
+    with_graphs,
+)
 from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
@@ -29,8 +38,8 @@ if TYPE_CHECKING:
     from sklearn.cluster import KMeans
     from torch import Tensor
 
-    from dmac._types import Array, Matrix
-    from dmac.averaged_graph import Block
+    from dmac._types import Array, Flags, Matrix
+    from dmac.averaged_graph import AnchorSets, Block
     from dmac.recipes import SpectralRecipe
     from dmac.solvers.contract import Prepared, Watch
 
@@ -49,6 +58,7 @@ class SpectralSolver:
     """
 
     epochs: dict[str, int] = {"PretrainRecord": 0, "EpochRecord": 0}  # noqa: RUF012
+    takes_incomplete = True
 
     def __init__(self, recipe: SpectralRecipe) -> None:
         self.recipe = recipe
@@ -120,11 +130,17 @@ class SpectralSolver:
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
-        weights = [block.weight for block in blocks]
         count = n_columns(parallel.count(len(views[0])), c, recipe)
+        present, completion = present_views(views), None
 
         announce("graphs")
-        sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
+        if self.completes(blocks, present):
+            completion, views, blocks, sets, factors = self.complete(
+                blocks, present, prepared, c, n_anchors, generator
+            )
+        else:
+            sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
+        weights = [block.weight for block in blocks]
         graph = first = AveragedGraph(factors, weights)
         announce("eigenvectors")
         values, lift = graph.eigenpairs(count)
@@ -155,6 +171,8 @@ class SpectralSolver:
         taken, stabilities = self.guard(first, found)
         support = own_support(found[taken][1].labels_, first, columns, blocks, v)
         warn_of_one_view(support)
+        everyone = parallel.gather(torch.as_tensor(present)).numpy()
+        warn_of_patterns(everyone, found[taken][1].labels_, c, recipe.n_neighbors)
         model = SpectralModel(
             recipe,
             c,
@@ -164,8 +182,48 @@ class SpectralSolver:
             stabilities,
             agreement,
             support=support,
+            missing=(~everyone).sum(0),
+            completion=completion,
         )
         return self.outcome(model, first, found[taken], prepared)
+
+    def completes(self, blocks: Sequence[Block], present: Flags) -> bool:
+        """Whether what is missing is filled in: too few samples are whole, and a view has enough.
+
+        ``blocks="joint"`` and ``"views"`` are ablations, and take the samples as they are.
+        """
+        both, own = {block.joint for block in blocks}, with_graphs(present, self.recipe.n_neighbors)
+        return len(both) == 2 and is_needed(present) and bool(own.any())
+
+    def complete(
+        self,
+        blocks: Sequence[Block],
+        present: Flags,
+        prepared: Prepared,
+        n_clusters: int,
+        n_anchors: int,
+        generator: torch.Generator,
+    ) -> tuple[Completion, list[Tensor], list[Block], list[AnchorSets], list[Matrix]]:
+        """Fill in what is missing by the graphs of the single views, and draw those of all views.
+
+        Returns what fills in, the views, their blocks (those of all views first), and the anchor
+        sets and factors of these.
+        """
+        recipe, views, c = self.recipe, prepared.views, n_clusters
+        enough, v = with_graphs(present, recipe.n_neighbors), len(views)
+        own = own_blocks(blocks, enough)
+        sets, factors = draw_graphs(own, v, recipe, n_anchors, generator)
+        graph = AveragedGraph(factors, [block.weight for block in own])
+        values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
+        phi = filtered(graph.rows @ lift, values, c, recipe)
+        widths = [pipeline.widths_ for pipeline in prepared.pipelines]
+        spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
+        directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
+        found = Completion(values, lift, directions, maps, enough, silent_views(views))
+        views = found.filled(views, phi)
+        joint = [block for block in blocks_of(views, widths, spreads, recipe) if block.joint]
+        more, of_all = draw_graphs(joint, v, recipe, n_anchors, generator)
+        return found, views, joint + own, more + sets, of_all + factors
 
     def cluster(
         self, u: Array, values: Array, n_clusters: int, generator: torch.Generator

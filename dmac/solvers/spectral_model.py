@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, average, blocks_of, rows_on
+from dmac.averaged_graph import AnchorSets, average, blocks_of, own_blocks, rows_on
+from dmac.completion import Completion, Directions
 from dmac.votes import ballot, beside, filtered, voters
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from dmac._types import Array, Matrix
     from dmac.averaged_graph import Block
     from dmac.recipes import SpectralRecipe
+
+# Fields of a completion that are stored under their names.
+_FILLING = ("values", "lift", "own", "silent")
+_DIRECTIONS = ("mean", "components", "kept")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,10 @@ class SpectralModel:
         See :func:`dmac.solvers.spectral.view_agreement`. Kept as an array.
     support : array_like of shape (v,), optional
         See :func:`dmac.solvers.spectral.own_support`. Kept as an array; nan where it is not given.
+    missing : array_like of shape (v,), optional
+        How many fitted samples lack each view. Kept as an array.
+    completion : dmac.completion.Completion, optional
+        What fills in missing views for the graphs of all views.
     """
 
     def __init__(
@@ -83,6 +92,8 @@ class SpectralModel:
         agreement: npt.ArrayLike,
         *,
         support: npt.ArrayLike | None = None,
+        missing: npt.ArrayLike | None = None,
+        completion: Completion | None = None,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
@@ -90,6 +101,8 @@ class SpectralModel:
         self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
         unknown = np.full(len(widths), np.nan)
         self.support = np.asarray(unknown if support is None else support, float)
+        self.missing = np.asarray(np.zeros(len(widths)) if missing is None else missing, np.int64)
+        self.completion = completion
 
     @property
     def device(self) -> torch.device:
@@ -112,8 +125,8 @@ class SpectralModel:
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
+        blocks, views = self._blocks(views)
         features = Features(views)
-        blocks = blocks_of(views, self.widths, self.spreads, recipe)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
         values: Any = None
@@ -127,9 +140,24 @@ class SpectralModel:
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         return torch.as_tensor(filtered(u, values, c, recipe))
 
+    def _blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
+        """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
+        known, fill = (self.widths, self.spreads, self.recipe), self.completion
+        blocks = blocks_of(views, *known)
+        if fill is None:
+            return blocks, views
+        own = own_blocks(blocks, fill.own)
+        sets = (self.stages[0].base or [])[-len(own) :]
+        u = _rows(own, sets, self.recipe) @ fill.lift
+        views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
+        return [block for block in blocks_of(views, *known) if block.joint] + own, views
+
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
         out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
+        out["missing"] = self.missing
+        if self.completion is not None:
+            out |= _completion_state(self.completion)
         out["stabilities"] = np.asarray(self.stabilities)
         for i, stage in enumerate(self.stages):
             out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
@@ -176,7 +204,12 @@ class SpectralModel:
             stages.append(Stage(list(sets(f"{i}.base")) or None, ballots, values, lift))
         stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
         about = recipe, n_clusters, widths, spreads, stages, stabilities, agreement
-        return cls(*about, support=state.get("support"))
+        return cls(
+            *about,
+            support=state.get("support"),
+            missing=state["missing"].numpy() if "missing" in state else None,
+            completion=_completion_of(state, [pair[0] for pair in widths]),
+        )
 
 
 class Features:
@@ -210,6 +243,24 @@ def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralR
         (rows_on(s, block.x, recipe.n_neighbors), block.weight) for s, block in zip(sets, blocks)
     ]
     return average(*zip(*pairs))
+
+
+def _completion_state(found: Completion) -> dict[str, Any]:
+    """By name what `_completion_of` needs."""
+    out = {name: getattr(found, name) for name in _FILLING}
+    out |= {name: getattr(found.directions, name) for name in _DIRECTIONS}
+    out |= {f"map.{a}": weight for a, weight in enumerate(found.maps)}
+    return {f"completion.{name}": value for name, value in out.items()}
+
+
+def _completion_of(state: dict[str, Tensor], widths: Sequence[int]) -> Completion | None:
+    start = "completion."
+    parts = {k.removeprefix(start): x.numpy() for k, x in state.items() if k.startswith(start)}
+    if not parts:
+        return None
+    directions = Directions(**{name: parts[name] for name in _DIRECTIONS}, widths=tuple(widths))
+    maps = [parts[f"map.{a}"] for a in range(len(widths))]
+    return Completion(**{name: parts[name] for name in _FILLING}, directions=directions, maps=maps)
 
 
 def _sets_state(name: str, sets: Sequence[AnchorSets]) -> dict[str, Any]:

@@ -1,0 +1,377 @@
+r"""What a sample lacks, filled in from what the others have: for the graphs of all views together.
+
+The graph of one view needs nothing that is missing: a sample without the view has no edges there.
+The graph of all views side by side compares whole rows. Where few samples are whole, a row of zeros
+must not stand for a view that is missing, or samples are alike because they lack the same. So the
+missing rows are filled in, in closed form, by what is known of a sample: filtered eigenvectors of
+the average of the single views' graphs, and scores of a shrunken singular value decomposition that
+knows what is missing. A row that little is known of is short: nearer to the centre, less to say.
+
+Chapter 11 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from scipy.linalg import eigh
+from sklearn.metrics import normalized_mutual_info_score
+
+from dmac.compute import parallel
+from dmac.data.whitening import RowNormalizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from torch import Tensor
+
+    from dmac._types import Array, Flags, Floats
+
+# Samples at a time whose rows are there in float64.
+_ROWS = 2**14
+# Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
+# left over, a view that is missing would have no bound.
+_ROUNDS = 5
+_MOST_KEPT = 0.999
+# The ridge of the maps, in units of the mean of the diagonal.
+_RIDGE = 0.1
+# Permutations of the pattern, and by how much its mutual information must exceed all of theirs.
+_PERMUTATIONS = 20
+_TOO_MUCH = 0.05
+
+
+def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags:
+    """Which views each sample has: (n, v), bool. A row of zeros is none.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, r_a)
+        Prepared, this process's samples.
+    silent : numpy.ndarray of shape (v,), bool, optional
+        Views that count as present since they say nothing of any sample; of these samples if it
+        is None.
+    """
+    return _filled(views) | (silent_views(views) if silent is None else silent)
+
+
+def silent_views(views: Sequence[Tensor]) -> Flags:
+    """The views in which all rows are zeros, as those of a constant view may be: (v,), bool."""
+    return _total(_filled(views).sum(0)) == 0
+
+
+def _filled(views: Sequence[Tensor]) -> Flags:
+    return torch.stack([(x != 0).any(1) for x in views], 1).cpu().numpy()
+
+
+def is_needed(present: Flags) -> bool:
+    """Whether fewer than half of the samples have all views.
+
+    With more, the anchors of the joint graphs come from whole samples, and the others are compared
+    in what they have (:func:`dmac.averaged_graph.draw_sets`).
+    """
+    return 2 * parallel.count(int(present.all(1).sum())) < parallel.count(len(present))
+
+
+def with_graphs(present: Flags, n_neighbors: int) -> Flags:
+    """The views that enough samples have for a graph of their own: (n, v) -> (v,), bool."""
+    return _total(present.sum(0)) >= 2 * (n_neighbors + 1)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Leading directions of views side by side, found from the rows that are there.
+
+    Attributes
+    ----------
+    mean : numpy.ndarray of shape (r,)
+    components : numpy.ndarray of shape (r, q)
+        Orthonormal columns.
+    kept : numpy.ndarray of shape (q,)
+        What a filled row keeps of each direction, from 0 to 1.
+    widths : tuple of v int
+        Columns of each view.
+    """
+
+    mean: Floats
+    components: Floats
+    kept: Floats
+    widths: tuple[int, ...]
+
+    def scores(self, views: Sequence[Tensor], present: Flags) -> Floats:
+        r"""Coordinates of samples by the views that they have, :eq:`eq:fill-scores`: (n, q).
+
+        What is missing is filled in by the directions themselves. That has a fixed point: with
+        :math:`A_o = V_o^T V_o` over the columns o that are there and :math:`D` the diagonal of
+        ``kept``,
+
+        .. math:: t = (I - D + A_o D)^{-1} V_o^T (x_o - \mu_o),
+
+        which is :math:`V^T (x - \mu)` for a whole sample.
+
+        Parameters
+        ----------
+        views : list of v tensors of shape (n, r_a)
+        present : numpy.ndarray of shape (n, v), bool
+        """
+        v = self.components
+        t = np.empty((len(present), v.shape[1]))
+        for rows in _row_blocks(len(t)):
+            x = _side_by_side(views, rows) - self.mean
+            t[rows] = (x * self._columns(present[rows])) @ v
+        patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
+        order = np.argsort(of_sample.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(of_sample.ravel(), minlength=len(patterns)))
+        for pattern, end, start in zip(patterns, ends, np.r_[0, ends]):
+            if not pattern.all():
+                there = v[self._columns(pattern)]
+                system = np.eye(len(self.kept)) + (there.T @ there - np.eye(len(self.kept))) * (
+                    self.kept
+                )
+                rows = order[start:end]
+                t[rows] = np.linalg.solve(system, t[rows].T).T
+        return t
+
+    def filled(self, views: Sequence[Tensor], present: Flags, t: Array, rows: slice) -> Floats:
+        """Some rows of the views side by side, what is missing filled in: (b, r)."""
+        guess = self.mean + (t[rows] * self.kept) @ self.components.T
+        return np.where(self._columns(present[rows]), _side_by_side(views, rows), guess)
+
+    def _columns(self, present: Flags) -> Flags:
+        """From views to their columns: (..., v) -> (..., r)."""
+        return np.repeat(present, self.widths, axis=-1)
+
+
+def shrunken_svd(
+    views: Sequence[Tensor], present: Flags, rank: int, rounds: int = _ROUNDS
+) -> Directions:
+    r"""Leading directions of views side by side, of which some rows are missing.
+
+    A round fills in what is missing, :math:`\mu + V D t` with the scores t of a sample, and takes
+    the mean and the leading directions V anew, with :math:`D_j = \max(1 - s_{q+1}^2 / s_j^2, 0)`:
+    a direction that stands out little from those that are left over fills in little. With nothing
+    missing one round is the singular value decomposition of the centred rows.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, r_a)
+        This process's samples; of all processes the same directions.
+    present : numpy.ndarray of shape (n, v), bool
+    rank : int
+        q; at most one less than all columns.
+    rounds : int
+
+    Returns
+    -------
+    Directions
+    """
+    widths = tuple(x.shape[1] for x in views)
+    n, r = parallel.count(len(present)), sum(widths)
+    q = max(1, min(rank, r - 1))
+    found = Directions(np.zeros(r), np.zeros((r, q)), np.zeros(q), widths)
+    t = np.zeros((len(present), q))
+    counts = np.repeat(_total(present.sum(0)), widths)
+    sums = sum(
+        (_side_by_side(views, rows) * found._columns(present[rows])).sum(0)
+        for rows in _row_blocks(len(t))
+    )
+    found = Directions(
+        _total(sums) / np.maximum(counts, 1), *(found.components, found.kept), widths
+    )
+    whole = bool(parallel.everywhere(bool(present.all())))
+    for _ in range(1 if whole else rounds):
+        moments = np.zeros((r + 1, r))
+        for rows in _row_blocks(len(t)):
+            x = found.filled(views, present, t, rows) - found.mean
+            moments += np.vstack([x.T @ x, x.sum(0)])
+        moments = _total(moments) / n
+        shift = moments[-1]
+        squares, v = eigh(
+            moments[:-1] - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
+        )
+        squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
+        left = squares[q] if len(squares) > q else 0.0
+        kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
+        found = Directions(found.mean + shift, v, kept, widths)
+        if not whole:
+            t = found.scores(views, present)
+    signs = np.sign(np.take_along_axis(found.components, abs(found.components).argmax(0)[None], 0))
+    return Directions(found.mean, found.components * signs, found.kept, widths)
+
+
+def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Floats:
+    r"""The map from what is known of samples to a view, :eq:`eq:fill-map`: (q, r_a).
+
+    .. math:: (F^T P F + \rho \bar\mu I)^{-1} F^T P X,
+
+    where P picks the samples that have the view, and :math:`\bar\mu` is the mean of the diagonal
+    of :math:`F^T P F`. The ridge makes it short where F says little.
+
+    Parameters
+    ----------
+    f : numpy.ndarray of shape (n, q)
+    x : torch.Tensor of shape (n, r_a)
+    present : numpy.ndarray of shape (n,), bool
+    ridge : float
+        :math:`\rho`.
+    """
+    q = f.shape[1]
+    moments = np.zeros((q, q + x.shape[1]))
+    for rows in _row_blocks(len(f)):
+        there = present[rows]
+        part = f[rows][there]
+        moments += part.T @ np.hstack([part, _double(x[rows])[there]])
+    moments = _total(moments)
+    gram = moments[:, :q] + ridge * np.trace(moments[:, :q]) / q * np.eye(q)
+    return np.linalg.solve(gram, moments[:, q:])
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What fills in the views that a sample lacks, a fitted one or a new one.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (K,)
+        Eigenvalues of the average of the single views' graphs.
+    lift : numpy.ndarray of shape (M, K)
+        Its eigenvectors; see :class:`dmac.solvers.spectral_model.Stage`.
+    directions : Directions
+        Of the views' first levels.
+    maps : list of v numpy.ndarray of shape (K + q + 1, r_a)
+        From `ridge_map`.
+    own : numpy.ndarray of shape (v,), bool
+        The views with graphs of their own.
+    silent : numpy.ndarray of shape (v,), bool
+        See `present_views`.
+    """
+
+    values: Floats
+    lift: Floats
+    directions: Directions
+    maps: list[Floats]
+    own: Flags
+    silent: Flags
+
+    def filled(self, views: Sequence[Tensor], phi: Array) -> list[Tensor]:
+        """Prepared views (n, r_a), what is missing filled in from filtered eigenvectors (n, K)."""
+        present = present_views(views, self.silent)
+        return fill_in(views, present, _known(self.directions, views, present, phi), self.maps)
+
+
+def fit_completion(
+    views: Sequence[Tensor],
+    first: Sequence[int],
+    present: Flags,
+    phi: Array,
+    rank: int,
+) -> tuple[Directions, list[Floats]]:
+    """Directions and maps of prepared views (n, r_a), of which ``first`` columns are one level.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, r_a)
+    first : list of v int
+        Columns of the first level of each.
+    present : numpy.ndarray of shape (n, v), bool
+    phi : numpy.ndarray of shape (n, K)
+        Filtered eigenvectors.
+    rank : int
+    """
+    levels = [x[:, :width] for x, width in zip(views, first)]
+    directions = shrunken_svd(levels, present, rank)
+    f = _known(directions, levels, present, phi)
+    return directions, [ridge_map(f, x, present[:, a]) for a, x in enumerate(views)]
+
+
+def _known(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
+    """What is known of a sample: filtered eigenvectors, scores as unit rows, and 1."""
+    levels = [x[:, :width] for x, width in zip(views, directions.widths)]
+    t = RowNormalizer.with_floor(1e-9).transform(directions.scores(levels, present))
+    return np.hstack([phi, t, np.ones((len(phi), 1))])
+
+
+def fill_in(
+    views: Sequence[Tensor], present: Flags, f: Array, maps: Sequence[Array]
+) -> list[Tensor]:
+    """Views (n, r_a) whose missing rows are those that the maps (q, r_a) give of f (n, q).
+
+    They are not scaled to unit length: a short row says how little is known.
+    """
+    out = []
+    for a, (x, weight) in enumerate(zip(views, maps)):
+        lacking = np.flatnonzero(~present[:, a])
+        x = x.clone()
+        for rows in _row_blocks(len(lacking)):
+            found = torch.as_tensor(f[lacking[rows]] @ weight, dtype=x.dtype)
+            x[torch.as_tensor(lacking[rows], device=x.device)] = found.to(x.device)
+        out.append(x)
+    return out
+
+
+def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors: int) -> None:
+    """Say where what is missing makes the clusters doubtful.
+
+    Parameters
+    ----------
+    present : numpy.ndarray of shape (n, v), bool
+        Of all processes.
+    labels : numpy.ndarray of shape (n,)
+    n_clusters, n_neighbors : int
+        c and k.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than 2 (k + 1) samples have all views; a view has fewer than c samples; or the
+        pattern of what is missing predicts the clusters.
+    """
+    if present.all() or present.shape[1] == 1:
+        return
+    whole, few = int(present.all(1).sum()), 2 * (n_neighbors + 1)
+    if whole < few:
+        warnings.warn(
+            f"{whole} of {len(present)} samples have all views, fewer than {few}: how the views go "
+            "together rests on what was filled in. Compare with the clusters of the view that most "
+            "samples have",
+            stacklevel=2,
+        )
+    for a, count in enumerate(present.sum(0), 1):
+        if count < n_clusters:
+            warnings.warn(
+                f"view {a} has {count} samples, fewer than the {n_clusters} clusters: it can "
+                "hardly tell them apart. Leave it out",
+                stacklevel=2,
+            )
+    pattern = np.unique(present, axis=0, return_inverse=True)[1].ravel()
+    rng = np.random.default_rng(0)
+    found = normalized_mutual_info_score(labels, pattern)
+    chance = max(
+        normalized_mutual_info_score(labels, rng.permutation(pattern)) for _ in range(_PERMUTATIONS)
+    )
+    if found > chance + _TOO_MUCH:
+        warnings.warn(
+            f"the clusters go with what is missing: their normalised mutual information is "
+            f"{found:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "
+            "missing depends on the class, or samples were grouped by what they lack",
+            stacklevel=2,
+        )
+
+
+def _row_blocks(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS))
+
+
+def _double(x: Tensor) -> Floats:
+    return x.double().cpu().numpy()
+
+
+def _side_by_side(views: Sequence[Tensor], rows: slice) -> Floats:
+    return np.hstack([_double(x[rows]) for x in views])
+
+
+def _total(x: Array) -> Array:
+    return parallel.total(torch.as_tensor(x)).numpy()

@@ -1,0 +1,414 @@
+"""Samples that lack views: closed forms, invariants of the input, accuracy, prediction."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from sklearn.metrics import adjusted_rand_score
+
+import dmac
+from dmac import completion
+from dmac.completion import (
+    fill_in,
+    is_needed,
+    present_views,
+    ridge_map,
+    shrunken_svd,
+    silent_views,
+    warn_of_patterns,
+    with_graphs,
+)
+from dmac.recipes import CLOSED_FORM
+
+WIDTHS = (4, 3, 5)
+
+
+def planted(n=300, c=4, noise=0.7, seed=0, widths=(8, 12, 6)):
+    """Views of c groups, and their classes."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(c, size=n)
+    centres = [rng.normal(size=(c, d)) for d in widths]
+    return [z[classes] + noise * rng.normal(size=(n, z.shape[1])) for z in centres], classes
+
+
+def mask(n, v, rate, seed=0):
+    """Which views each sample has: one at least."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((n, v)) >= rate
+    none = np.flatnonzero(~present.any(1))
+    present[none, rng.integers(v, size=len(none))] = True
+    return present
+
+
+def where(views, present, value):
+    """The views with a value in place of what is missing."""
+    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
+
+
+def fit(views, c=4, recipe="closed_form", seed=0, **given):
+    return dmac.DMAC(c, recipe, random_state=seed, device="cpu").fit(views, **given)
+
+
+def acc(classes, labels):
+    return dmac.scores(classes, labels)["acc"]
+
+
+@pytest.fixture
+def levels():
+    generator = torch.Generator().manual_seed(0)
+    common = torch.randn(60, 2, generator=generator, dtype=torch.float64)
+    views = []
+    for width in WIDTHS:
+        weight = torch.randn(2, width, generator=generator, dtype=torch.float64)
+        noise = torch.randn(60, width, generator=generator, dtype=torch.float64)
+        views.append(common @ weight + 0.1 * noise + 0.5)
+    return views
+
+
+@pytest.fixture
+def present():
+    return mask(60, 3, 0.4)
+
+
+def zeroed(levels, present):
+    return [x * torch.as_tensor(present[:, [a]]) for a, x in enumerate(levels)]
+
+
+def test_with_nothing_missing_it_is_the_singular_value_decomposition(levels):
+    whole = torch.cat(levels, 1).numpy()
+    _, s, vt = np.linalg.svd(whole - whole.mean(0), full_matrices=False)
+    everywhere = np.ones((60, 3), bool)
+    found = shrunken_svd(levels, everywhere, 2)
+    np.testing.assert_allclose(found.mean, whole.mean(0))
+    np.testing.assert_allclose(abs(found.components.T @ vt[:2].T), np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(found.kept, np.minimum(1 - s[2] ** 2 / s[:2] ** 2, 0.999))
+    np.testing.assert_allclose(
+        found.scores(levels, everywhere), (whole - whole.mean(0)) @ found.components
+    )
+
+
+def test_scores_are_the_fixed_point_of_filling_in(levels, present):
+    views = zeroed(levels, present)
+    found = shrunken_svd(views, present, 2)
+    t = found.scores(views, present)
+    x = found.filled(views, present, t, slice(None))
+    np.testing.assert_allclose((x - found.mean) @ found.components, t, atol=1e-9)
+    there = np.repeat(present, WIDTHS, axis=1)
+    np.testing.assert_array_equal(x[there], torch.cat(levels, 1).numpy()[there])
+
+
+def test_rows_that_are_missing_come_close(levels, present):
+    views, whole = zeroed(levels, present), torch.cat(levels, 1).numpy()
+    found = shrunken_svd(views, present, 2)
+    x = found.filled(views, present, found.scores(views, present), slice(None))
+    lacking = ~np.repeat(present, WIDTHS, axis=1)
+    means = np.broadcast_to(found.mean, whole.shape)
+    error, of_means = (((y - whole)[lacking] ** 2).mean() for y in (x, means))
+    assert error < 0.25 * of_means
+
+
+def test_blocks_of_rows_change_nothing(levels, present, monkeypatch):
+    views = zeroed(levels, present)
+    once = shrunken_svd(views, present, 2)
+    monkeypatch.setattr(completion, "_ROWS", 7)
+    blocks = shrunken_svd(views, present, 2)
+    np.testing.assert_allclose(blocks.components, once.components, atol=1e-9)
+    np.testing.assert_allclose(blocks.scores(views, present), once.scores(views, present))
+
+
+def test_a_rank_beyond_the_columns_stays_finite():
+    views = [torch.ones(20, 1, dtype=torch.float64), torch.zeros(20, 1, dtype=torch.float64)]
+    present = mask(20, 2, 0.5)
+    found = shrunken_svd(views, present, 9)
+    assert found.components.shape == (2, 1)
+    assert np.isfinite(found.scores(views, present)).all()
+
+
+def test_the_map_solves_the_ridge_problem(levels, present):
+    f = np.random.default_rng(1).normal(size=(60, 6))
+    there = present[:, 1]
+    found = ridge_map(f, levels[1], there, 0.1)
+    weight = 0.1 * (f[there] ** 2).sum() / 6
+    stacked = np.vstack([f[there], np.sqrt(weight) * np.eye(6)])  # least squares, dense
+    right = np.vstack([levels[1].numpy()[there], np.zeros((6, WIDTHS[1]))])
+    np.testing.assert_allclose(found, np.linalg.lstsq(stacked, right, rcond=None)[0], atol=1e-9)
+
+
+def test_what_is_there_stays_as_it_is(levels, present):
+    views = zeroed(levels, present)
+    f = np.ones((60, 1))
+    maps = [np.full((1, width), 0.25) for width in WIDTHS]
+    filled = fill_in(views, present, f, maps)
+    for a, x in enumerate(filled):
+        assert torch.equal(x[present[:, a]], views[a][present[:, a]])
+        assert (x[~present[:, a]] == 0.25).all() and (views[a][~present[:, a]] == 0).all()
+
+
+def test_which_views_a_sample_has(levels, present):
+    views = [*zeroed(levels, present), torch.zeros(60, 2)]
+    assert silent_views(views).tolist() == [False, False, False, True]
+    found = present_views(views)
+    np.testing.assert_array_equal(found, np.column_stack([present, np.ones(60, bool)]))
+    # Of new samples the fit says which views are silent: these lack the first one.
+    new = [torch.zeros(2, 4), *(torch.ones(2, 3),) * 2, torch.zeros(2, 2)]
+    np.testing.assert_array_equal(present_views(new, silent_views(views))[0], [False, *[True] * 3])
+
+
+def test_it_begins_where_fewer_than_half_of_the_samples_are_whole():
+    present = np.ones((100, 3), bool)
+    present[:50, 1] = False
+    assert not is_needed(present)
+    present[50, 2] = False
+    assert is_needed(present)
+    assert with_graphs(present, 5).tolist() == [True, True, True]
+    assert with_graphs(present, 25).tolist() == [True, False, True]
+
+
+def test_with_enough_whole_samples_nothing_is_filled_in():
+    views, _ = planted()
+    few = mask(300, 3, 0.1)
+    for given in (views, where(views, few, 0)):
+        assert fit(given).network_.completion is None
+    for blocks in ("joint", "views"):  # ablations
+        recipe = dataclasses.replace(CLOSED_FORM, blocks=blocks)
+        half = where(views, mask(300, 3, 0.5), 0)
+        assert fit(half, recipe=recipe).network_.completion is None
+    assert fit(half).network_.completion is not None
+
+
+@pytest.fixture(scope="module")
+def half():
+    """Views, classes, the mask of a half, and a fit."""
+    views, classes = planted()
+    present = mask(300, 3, 0.5)
+    return views, classes, present, fit(where(views, present, np.nan))
+
+
+SAME = {
+    "zeros": lambda x, p: (where(x, p, 0), None),
+    "a mask": lambda x, p: (x, p),
+    "a mask and 1e9": lambda x, p: (where(x, p, 1e9), p),
+    "a mask and infinity": lambda x, p: (where(x, p, np.inf), p.astype(int).tolist()),
+    "a mask and NaN": lambda x, p: (where(x, p, np.nan), torch.as_tensor(p)),
+    "a mask and some NaN": lambda x, p: (
+        [np.where(p[:, [a]] | (np.arange(y.shape[1]) > 2), y, np.nan) for a, y in enumerate(x)],
+        p,
+    ),
+    "a mask of one view, NaN in the others": lambda x, p: (
+        [x[0], *where(x, p, np.nan)[1:]],
+        np.column_stack([p[:, 0], np.ones((300, 2), bool)]),
+    ),
+    "lists with None": lambda x, p: (
+        [[y.tolist() if there else None for y, there in zip(z, p[:, a])] for a, z in enumerate(x)],
+        None,
+    ),
+    "masked arrays": lambda x, p: (
+        [np.ma.array(y, mask=~np.broadcast_to(p[:, [a]], y.shape)) for a, y in enumerate(x)],
+        None,
+    ),
+    "sparse": lambda x, p: ([scipy.sparse.csr_array(y) for y in where(x, p, 0)], None),
+    "sparse, NaN": lambda x, p: ([scipy.sparse.csr_array(y) for y in where(x, p, np.nan)], None),
+    "sparse, a mask": lambda x, p: ([scipy.sparse.csr_array(y) for y in where(x, p, 7)], p),
+    "tensors": lambda x, p: ([torch.as_tensor(y) for y in where(x, p, np.nan)], None),
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_every_way_to_say_it_means_the_same(half, way):
+    views, _, present, model = half
+    given, said = SAME[way](views, present)
+    copies = [x.copy() if hasattr(x, "copy") else x for x in given]
+    again = fit(given, present=said)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.n_missing_, (~present).sum(0))
+    np.testing.assert_array_equal(model.predict(given, present=said), model.labels_)
+    for x, before in zip(given, copies):  # the input is not touched
+        if isinstance(x, np.ndarray):
+            np.testing.assert_array_equal(np.asarray(x), np.asarray(before))
+
+
+def test_data_frames_and_arrays_on_disk(half, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    views, _, present, model = half
+    given = where(views, present, np.nan)
+    frames = [pandas.DataFrame(x).add_prefix(f"{a} ") for a, x in enumerate(given)]
+    np.testing.assert_array_equal(fit(frames).labels_, model.labels_)
+    for value, said in ((np.nan, None), (0, None), (5, present)):
+        for a, x in enumerate(where(views, present, value)):
+            np.save(tmp_path / f"{a}.npy", x)
+        on_disk = [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(3)]
+        found = fit(on_disk, present=said)
+        assert adjusted_rand_score(found.labels_, model.labels_) > 0.95  # sums in another order
+        np.testing.assert_array_equal(found.n_missing_, (~present).sum(0))
+        np.testing.assert_array_equal(found.predict(on_disk, present=said), found.labels_)
+
+
+def test_orders_do_not_matter(half):
+    views, classes, present, model = half
+    given = where(views, present, np.nan)
+    order = np.random.default_rng(3).permutation(300)
+    found = fit([x[order] for x in given])
+    assert adjusted_rand_score(found.labels_, model.labels_[order]) > 0.9
+    turned = fit(given[::-1])
+    assert adjusted_rand_score(turned.labels_, model.labels_) > 0.9
+    np.testing.assert_array_equal(turned.n_missing_, model.n_missing_[::-1])
+
+
+@pytest.mark.filterwarnings("ignore:.*samples have all views")
+@pytest.mark.filterwarnings("ignore:the clusters go with")  # those of the zeros do
+@pytest.mark.parametrize(("rate", "gain"), [(0.5, 0.04), (0.7, 0.25)])
+def test_it_is_far_ahead_of_zeros(rate, gain, monkeypatch):
+    """Numerals in six views, a quarter of them, of which hardly one is whole."""
+    data = dmac.load("mfeat")
+    views = [x[::4] for x in data.views]
+    present = mask(500, 6, rate)
+    present[present.all(1), 0] = False
+    given = where(views, present, 0)
+    filled = fit(given, 10)
+    assert filled.network_.completion is not None
+    monkeypatch.setattr("dmac.solvers.spectral.is_needed", lambda present: False)
+    zeros = fit(given, 10)
+    assert zeros.network_.completion is None
+    one, other = (acc(data.labels[::4], model.labels_) for model in (filled, zeros))
+    assert one > other + gain, (one, other)
+
+
+@pytest.mark.filterwarnings("ignore:the clusters go with")
+def test_new_samples_with_patterns_that_no_fitted_one_had(tmp_path):
+    views, classes = planted(600, noise=0.5)
+    present = mask(400, 3, 0.5)
+    present[present.sum(1) == 2] = [True, True, False]  # of pairs only this one
+    known = [x[:400] for x in views]
+    model = fit(where(known, present, np.nan))
+    assert model.network_.completion is not None
+    np.testing.assert_array_equal(model.predict(known, present=present), model.labels_)
+    new = [x[400:] for x in views]
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(again.n_missing_, (~present).sum(0))
+    fitted = acc(classes[:400], model.labels_)
+    for pattern in ([1, 1, 1], [0, 1, 1], [1, 0, 1]):
+        said = np.tile(np.array(pattern, bool), (200, 1))
+        labels = model.predict(new, present=said)
+        np.testing.assert_array_equal(again.predict(new, present=said), labels)
+        assert acc(classes[400:], labels) > fitted - 0.05
+    # A sample's label does not depend on those beside it.
+    said = mask(200, 3, 0.5, seed=9)
+    together = model.predict(new, present=said)
+    alone = [model.predict([x[i : i + 1] for x in new], present=said[i : i + 1]) for i in range(9)]
+    np.testing.assert_array_equal(np.concatenate(alone), together[:9])
+
+
+def test_a_fit_of_whole_samples_takes_new_ones_that_lack_views():
+    views, classes = planted(600, noise=0.5)
+    model = fit([x[:400] for x in views])
+    said = mask(200, 3, 0.3)
+    labels = model.predict([x[400:] for x in views], present=said)
+    assert acc(classes[400:], labels) > acc(classes[:400], model.labels_) - 0.05
+
+
+@pytest.mark.filterwarnings("ignore:.*samples have all views")
+def test_a_view_that_hardly_any_sample_has():
+    views, classes = planted()
+    present = mask(300, 3, 0.4)
+    present[:, 2] = np.arange(300) < 3
+    present[~present.any(1), 0] = True
+    with pytest.warns(UserWarning, match="view 3 has 3 samples, fewer than the 4 clusters"):
+        warnings.filterwarnings("ignore", "(the clusters go|.*entries of a view)")
+        model = fit(where(views, present, np.nan))
+    assert model.network_.completion.own.tolist() == [True, True, False]
+    assert np.isnan(model.view_agreement_[2]) and (model.view_agreement_[:2] > 0).all()
+    given = where(views, present, np.nan)
+    np.testing.assert_array_equal(model.predict(given), model.labels_)
+    assert acc(classes, model.labels_) > 0.8
+
+
+def test_some_missing_entries_are_refused_and_infinity_too():
+    views, _ = planted(60)
+    views[1][7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 7, column 2 .*whole row NaN"):
+        fit(views)
+    views[1][7] = np.inf
+    with pytest.raises(ValueError, match=r"view 2 .*\(inf\) at row 7, column 0"):
+        fit(views)
+
+
+def test_a_sample_without_any_view_is_named():
+    views, _ = planted(60)
+    present = np.ones((60, 3), bool)
+    present[[4, 11]] = False
+    for given, said in ((views, present), (where(views, present, np.nan), None)):
+        with pytest.raises(ValueError, match="sample 4 lacks all views .* and so do 1 others"):
+            fit(given, present=said)
+    views[0][5] = views[1][5] = 0
+    with pytest.raises(ValueError, match="sample 5 lacks all views"):
+        fit([*views[:2], where(views, np.arange(60)[:, None] != [5, 5, 5], np.nan)[2]])
+    with pytest.raises(ValueError, match="sample 0 lacks all views"):
+        fit(np.where(np.arange(60)[:, None] == 0, np.nan, views[0]))
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (np.ones((59, 3), bool), r"shape \(59, 3\), and there are 60 samples of 3 view"),
+        (np.ones((60, 2), bool), r"it must be \(60, 3\)"),
+        (np.full((60, 3), 2), "must hold True where a sample has a view"),
+        (np.full((60, 3), "yes"), "must hold True where a sample has a view"),
+    ],
+)
+def test_a_mask_that_does_not_fit(said, message):
+    with pytest.raises(ValueError, match=message):
+        fit(planted(60)[0], present=said)
+
+
+@pytest.mark.parametrize("recipe", ["revised", "released", "published"])
+def test_networks_say_why_not(recipe):
+    views, _ = planted(60)
+    present = mask(60, 3, 0.3)
+    with pytest.raises(ValueError, match="present says that samples lack views: only dmac.DMAC"):
+        fit(views, recipe=recipe, present=present)
+    with pytest.raises(ValueError, match=r"whole row\(s\) are NaN, and only dmac.DMAC with recipe"):
+        fit(where(views, present, np.nan), recipe=recipe)
+
+
+@pytest.mark.parametrize("name", dmac.peers.ALL)
+def test_the_other_systems_say_so(name):
+    views, _ = planted(60)
+    with pytest.raises(ValueError, match=r"whole row\(s\) are NaN, and only dmac.DMAC with recipe"):
+        dmac.peers.ALL[name](4).fit(where(views, mask(60, 3, 0.3), np.nan))
+
+
+def test_warnings_where_the_clusters_are_doubtful():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=200)
+    present = mask(200, 2, 0.5)
+    with pytest.warns(UserWarning, match="go with what is missing.*information is 1.00"):
+        warn_of_patterns(np.column_stack([labels != 0, labels != 1]), labels, 3, 5)
+    few = present.copy()
+    few[few.all(1), 0] = False
+    with pytest.warns(UserWarning, match="0 of 200 samples have all views, fewer than 12"):
+        warn_of_patterns(few, labels, 3, 5)
+    rare = np.column_stack([present, np.arange(200) < 2])
+    with (
+        pytest.warns(UserWarning, match="of 200 samples have all views, fewer than 12"),
+        pytest.warns(UserWarning, match="view 3 has 2 samples, fewer than the 3 clusters"),
+    ):
+        warn_of_patterns(rare, labels, 3, 5)
+
+
+def test_no_warning_without_a_reason(recwarn):
+    labels = np.random.default_rng(0).integers(3, size=200)
+    warn_of_patterns(mask(200, 2, 0.3), labels, 3, 5)
+    warn_of_patterns(np.ones((200, 2), bool), labels, 3, 5)
+    warn_of_patterns(labels[:, None] > 0, labels, 3, 5)  # one view: nothing stands for it
+    assert not recwarn.list
+
+
+def test_score_and_the_number_of_clusters(half):
+    views, _, present, model = half
+    given = where(views, present, np.nan)
+    assert model.score(given) == model.score(views, present=present) > 0.2
+    assert dmac.suggest_n_clusters(given, range(2, 9)).n_clusters == 4
