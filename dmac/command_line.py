@@ -217,7 +217,7 @@ def _say(found: NamedViews) -> None:
     several = len(set(found.sources)) > 1
     for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
         told = f"{name}, from {file}" if several else name
-        lacking = _rows_of_zeros(x)
+        lacking = _count_missing(x)
         zeros = f"; {lacking} of {x.shape[0]} samples lack it" if lacking else ""
         click.echo(f"  view {a}: {x.shape[1]} columns ({told}{zeros})")
     if found.labels is not None:
@@ -229,16 +229,12 @@ def _say(found: NamedViews) -> None:
         click.echo("to take one as a view, name every view with --views-key")
 
 
-def _rows_of_zeros(x: Any) -> int:
-    """How many samples lack a view: it has zeros there. What is on disk is not read for this."""
-    import scipy.sparse
-
+def _count_missing(x: Any) -> int:
+    """How many samples lack a view. What is on disk is not read for this."""
+    from dmac.data.checks import count_missing
     from dmac.data.disk import is_streamed
 
-    if is_streamed(x):
-        return 0
-    values = (x != 0).getnnz(1) if scipy.sparse.issparse(x) else (x != 0).any(1)
-    return int((values == 0).sum())
+    return 0 if is_streamed(x) else count_missing(x)
 
 
 def _is_model(path: str) -> bool:

@@ -242,7 +242,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
-    views = check_views(views, streamed=True)
+    views = check_views(views, streamed=True, incomplete=True)
     codes = check_labels(labels, views[0].shape[0])
     first = np.unique(codes, return_index=True)[1]
     if len(first) < 2:

@@ -205,7 +205,8 @@ def load(
                 f"{one} was left out, since {reason}; views_key= names the views", stacklevel=2
             )
     try:
-        views = check_views([np.array(x) if is_streamed(x) else x for x in found.views])
+        read = [np.array(x) if is_streamed(x) else x for x in found.views]
+        views = check_views(read, incomplete=True)
         labels = None if found.labels is None else check_labels(found.labels, views[0].shape[0])
     except ValueError as error:
         where = ", ".join(map(str, paths))

@@ -250,12 +250,17 @@ def test_a_model_knows_its_views_by_name(call):
 
 def test_nan_is_told_with_what_to_do(call):
     for ending in ("npz", "npy"):
-        x = np.where(np.arange(60)[:, None] == 3, np.nan, VIEWS[0])
+        x = VIEWS[0].copy()
+        x[3, 0] = np.nan
         np.savez("nan.npz", rna=x, mirna=VIEWS[1])
         np.save("nan.npy", x)
         code, _, err = call("fit", f"nan.{ending}", "--clusters", 3, "--out", "x.csv")
         assert code == 1 and "at row 3, column 0" in err
-        assert re.search("where (a|the) sample lacks this view make its whole row zeros", err)
+        assert re.search("lacks (the whole|this) view,? make (the|its) whole row", err)
+    x[3] = np.nan
+    np.savez("nan.npz", rna=x, mirna=VIEWS[1])
+    code, out, err = call("fit", "nan.npz", "--clusters", 3, "--out", "x.csv")
+    assert code == 0 and "1 of 60 samples lack it" in out, err
 
 
 @pytest.mark.parametrize("name", ["class", "subtype"])

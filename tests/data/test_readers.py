@@ -585,17 +585,3 @@ def test_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "cells.h5ad").touch()
     with pytest.raises(ImportError, match=r"pip install 'dmac\[cells\]'"):
         read_views([tmp_path / "cells.h5ad"])
-
-
-@pytest.mark.parametrize("header", ["", "id,a,b\n"])
-def test_a_row_of_nothing_is_a_missing_row(header, tmp_path):
-    file = tmp_path / "view.csv"
-    file.write_text(f"{header}p,,\nq,1,2\nr,NaN,nan\n")
-    x, samples = read_csv(file)
-    np.testing.assert_array_equal(x, [[np.nan] * 2, [1, 2], [np.nan] * 2])
-    assert samples == ["p", "q", "r"]
-    file.write_text("NaN,NaN\n1,2\n")
-    np.testing.assert_array_equal(read_csv(file)[0], [[np.nan] * 2, [1, 2]])
-    file.write_text(f"{header}p,,2\nq,1,2\n" if header else "1,2\n,3\n")
-    with pytest.raises(ValueError, match="is empty; .*write NaN in the whole row"):
-        read_csv(file)
