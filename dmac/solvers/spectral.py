@@ -163,6 +163,7 @@ class SpectralSolver:
                 voted.append(average(votes, weights))
                 del votes  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
+            del voted
             values, lift = graph.eigenpairs(count)
             u = graph.to_samples(lift)
             stages.append(Stage(None, ballots, values, lift))
