@@ -221,17 +221,24 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     )
 
 
+def _row_keys(x: Matrix) -> list[bytes]:
+    """For each row what equal rows have in common; sparse ones stay sparse."""
+    if not scipy.sparse.issparse(x):
+        return [row.tobytes() for row in x + 0.0]  # -0 becomes 0
+    x.eliminate_zeros()  # it is a copy
+    pairs = zip(np.split(x.indices, x.indptr[1:-1]), np.split(x.data, x.indptr[1:-1]))
+    return [columns.tobytes() + values.tobytes() for columns, values in pairs]
+
+
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    found: set[bytes] = set()
-    parts: list[Any]
+    found: set[tuple[bytes, ...]] = set()
     size = max(_ROWS, most)
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
         parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        parts = [part.toarray() if scipy.sparse.issparse(part) else part for part in parts]
-        for row in np.hstack(parts) + 0.0:  # -0 becomes 0
-            found.add(row.tobytes())
+        for sample in zip(*map(_row_keys, parts)):
+            found.add(sample)
             if len(found) >= most:
                 return most
     return len(found)
