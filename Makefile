@@ -31,7 +31,7 @@ export TQDM_DISABLE := 1
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .PHONY: help book html pdf experiments figures test lint coverage wheel faults fuzz fuzz-mat soak bench gpu \
-    serve clean $(EXPERIMENTS)
+    serve lab clean $(EXPERIMENTS)
 
 help:
 	@echo "make book   set up if needed, run the experiments, execute the chapters, render the book"
@@ -49,6 +49,7 @@ help:
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
 	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
+	@echo "make lab    open the book's notebooks in JupyterLab (installs it first)"
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
@@ -60,9 +61,15 @@ html: $(READY) $(MATHJAX)
 	@for page in $(EXPERIMENTS); do test -f $$page || { \
 	    echo "$$page is missing: run make book, which runs the experiments first."; exit 1; }; done
 	$(BIN)/jupyter-book build . --all -W --keep-going
+	$(BIN)/python scripts/portable.py
 	@echo
 	@echo "The book is ready. Open _build/html/index.html"
 	@$(BIN)/python -c "import pathlib; print(pathlib.Path('_build/html/index.html').resolve().as_uri())"
+
+# The book's notebooks, to run and to change.
+lab: $(READY)
+	$(BIN)/python -m pip install --quiet -e ".[lab]"
+	$(BIN)/jupyter lab book
 
 # Chromium prints what `make book` has rendered: nothing is executed again.
 pdf: $(READY)

@@ -8,8 +8,8 @@ for chapter 13 the wing ``peers``. ``network`` and ``sampling`` join the parts o
 on its graph. ``distributed`` is the command for several processes, and ``reference`` the dense
 reading of the equations that the tests compare with. Beside them are four wings: ``solvers`` leads
 from views to labels in two ways behind one contract, ``data`` reads and prepares views, ``compute``
-is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison,
-one class each.
+is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison
+and SNF, one class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.
@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         views as views,
         votes as votes,
     )
+    from dmac.diagnostics import features_that_separate
     from dmac.estimator import DMAC
     from dmac.metrics import scores
     from dmac.model_selection import suggest_n_clusters
@@ -59,6 +60,7 @@ __all__ = [
     "DMAC",
     "MultiViewData",
     "available",
+    "features_that_separate",
     "load",
     "peers",
     "recipes",
@@ -70,6 +72,7 @@ if not TYPE_CHECKING:  # or every name that is spelt wrongly would be one
         __name__,
         {
             "DMAC": "dmac.estimator",
+            "features_that_separate": "dmac.diagnostics",
             "scores": "dmac.metrics",
             "suggest_n_clusters": "dmac.model_selection",
             **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),

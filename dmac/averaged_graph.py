@@ -22,7 +22,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
 from dmac.compute.factors import Products, side_by_side_factors
-from dmac.compute.kmeans import first_anchors, improved_anchors
+from dmac.compute.kmeans import drawn_order, improved_anchors
+from dmac.compute.krylov import largest_eigenpairs
 from dmac.compute.threads import blas_alone, side_by_side
 from dmac.scaling import assign
 
@@ -212,12 +213,12 @@ def set_draws(
     if whole is not None:
         n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
 
-    def of_set(start: Tensor) -> DrawnSet:
-        u = improved_anchors(x, start, iterations, whole)
+    def of_set(order: Tensor) -> DrawnSet:
+        u = improved_anchors(x, order, n_anchors, iterations, whole)
         return u, graph_on(x, u, n_neighbors, widths)
 
-    starts = [first_anchors(x, n_anchors, generator, whole) for _ in range(n_sets)]
-    return [functools.partial(of_set, start) for start in starts], widths
+    orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
+    return [functools.partial(of_set, order) for order in orders], widths
 
 
 def whole_samples(
@@ -280,17 +281,16 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
 
 def _factor(graphs: Sequence[AnchorGraph], scales: Tensor) -> Matrix:
     t, m = scales.shape
-    indices = torch.stack([graph.indices for graph in graphs], 1)  # (n, T, k)
-    weights = torch.stack([graph.weights for graph in graphs], 1).double()
-    indices, order = indices.sort(2)
-    weights = weights.gather(2, order)
-    indices = indices + m * torch.arange(t, device=indices.device)[:, None]
-    weights = weights * scales.double().flatten()[indices] / t**0.5
-    n, _, k = indices.shape
-    start = np.arange(0, n * t * k + 1, t * k)
-    return scipy.sparse.csr_matrix(
-        (weights.flatten().cpu().numpy(), indices.flatten().cpu().numpy(), start), (n, t * m)
-    )
+    n, k = graphs[0].indices.shape
+    kind = np.int32 if max(n * t * k, t * m) < 2**31 else np.int64
+    data = np.empty((n, t, k), np.float32 if parallel.many(n) else np.float64)
+    indices = np.empty((n, t, k), kind)
+    for i, (graph, scale) in enumerate(zip(graphs, scales)):
+        columns, order = graph.indices.sort(1)
+        weights = graph.weights.double().gather(1, order) * scale.double()[columns] / t**0.5
+        data[:, i], indices[:, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
+    start = np.arange(0, n * t * k + 1, t * k, dtype=kind)
+    return scipy.sparse.csr_matrix((data.ravel(), indices.ravel(), start), (n, t * m))
 
 
 def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
@@ -406,7 +406,13 @@ class AveragedGraph:
     def rows_to_anchors(self, x: Array, rows: slice) -> Array:
         """The part of B^T x that some of this process's samples add: (b, d) -> (M, d)."""
         whole = rows.stop - rows.start == self.rows.shape[0]
+        if parallel.many(self.rows.shape[0]):
+            return self._products.back(x, None if whole else rows)
         return (self._products if whole else Products(self.rows[rows])).back(x)
+
+    def to_samples(self, y: Array) -> Array:
+        """B y: (M, d) -> (n, d), of this process's samples."""
+        return self._products.forward(y) if parallel.many(len(self.shares)) else self.rows @ y
 
     def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
@@ -454,6 +460,8 @@ class AveragedGraph:
             ``B^T R^(-1/2) U / lambda``, by which any sample's row of B gives its row of the
             eigenvectors U, times the root of its share; 0 where an eigenvalue is below `SMALLEST`.
         """
+        if parallel.many(self.rows.shape[0]):
+            return self._eigenpairs_of_many(count)
         n = parallel.count(self.rows.shape[0])
         mine = parallel.my_rows(n)
         root = np.sqrt(_gather(self.shares))[:, None]
@@ -485,6 +493,35 @@ class AveragedGraph:
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[mine][:, keep]) / values[keep]
+        return values.clip(0, 1), lift
+
+    def _eigenpairs_of_many(self, count: int) -> tuple[Array, Array]:
+        r"""`eigenpairs` by way of the anchors: those of :math:`C = B^T R^{-1} B`, (M, M).
+
+        C has the eigenvalues of :math:`R^{-1/2} G R^{-1/2}`, and a unit eigenvector v of C gives
+        :math:`U = R^{-1/2} B v / \sqrt\lambda`, so that the lift is :math:`v / \sqrt\lambda`.
+        Vectors have M entries where they had n, and processes add up M rows at a time.
+        """
+        m = self.rows.shape[1]
+        inverse = np.divide(1, self.shares, out=np.zeros_like(self.shares), where=self.shares > 0)
+
+        def product(y: Array) -> Array:
+            scale = inverse.astype(y.dtype)
+            return parallel.total(torch.as_tensor(self._products.square(y, scale))).numpy()
+
+        mine = parallel.my_rows(parallel.count(len(self.shares)))
+        parts = self.parts(count)[:, : count - 1][mine]
+        known = self.to_anchors(np.column_stack([np.ones(len(parts)), parts]))
+        known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
+        values, v, more = np.ones(known.shape[1]), known, count - known.shape[1]
+        if more:
+            with blas_alone():
+                found, others = largest_eigenpairs(product, known, more)
+            self._products = Products(self.rows)  # without what it kept by columns
+            values, v = np.concatenate([values, found]), np.column_stack([v, others])
+        v = v * np.sign(np.take_along_axis(v, np.abs(v).argmax(0)[None], 0))
+        lift, keep = np.zeros((m, count)), values > SMALLEST
+        lift[:, keep] = v[:, keep] / np.sqrt(values[keep])
         return values.clip(0, 1), lift
 
 

@@ -11,8 +11,13 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import dataclasses
+import hashlib
+import json
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -21,14 +26,15 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
+from dmac.data.named_views import name_views
 from dmac.data.readers import ENDINGS, read_views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, TextIO
 
     from dmac._types import Array
-    from dmac.data.readers import NamedViews
+    from dmac.data.named_views import NamedViews
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -37,12 +43,30 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
+# Beside a model: what its views are called.
+_NAMES = "views.json"
+# How messages call an argument in Python, and what it is called here.
+_OPTIONS = (
+    (r"labels_key=False\b", "--no-labels"),
+    (r"\btransposed=True\b", "--transposed"),
+    (r"\btransposed=False\b", "--not-transposed"),
+    (r"\b(views|labels)_key=\[?('[^]:]*')\]?", r"--\1-key \2"),
+    (r"\b(views|labels)_key=", r"--\1-key"),
+    (r"(--views-key .*), or a list of names", r"\1; repeat it for several"),
+    (r"\btransposed=", "--transposed"),
+    (r"\brecipe is ('.*) or a Recipe", r"--recipe is \1"),
+    (r"\bn_clusters\b", "--clusters"),
+    (r"\brandom_state\b", "--seed"),
+)
+
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
 DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
 
-Row i must be the same sample in every view. In a folder, a file called labels holds known classes:
-they are never used for clustering, only to score it.
+Row i must be the same sample in every view. Tables that name their samples are matched by the
+names, and may lack some of them. A row that is empty, or zeros, is that of a sample that lacks the
+view. A file called labels, class, subtype or the like holds known classes: they are never used for
+clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
@@ -57,10 +81,13 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--transposed/--not-transposed",
             default=None,
-            help="Samples are columns, or rows, in a .mat or .npz file that leaves it open.",
+            help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
         ),
-        click.option("--labels-key", help="The variable of the known classes, in a file of many."),
-        click.option("--views-key", multiple=True, help="A variable that is a view; repeatable."),
+        click.option("--no-labels", is_flag=True, help="Read no known classes."),
+        click.option("--labels-key", help="The variable, file or column of the known classes."),
+        click.option(
+            "--views-key", multiple=True, help="A variable or file that is a view; repeatable."
+        ),
     ):
         command = option(command)
     return command
@@ -127,10 +154,14 @@ def fit(
     _check_places(out, model)
     found = _read(data, reading)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-    estimator.fit(found.views, checkpoint=checkpoint)
+    _check_recipe(recipe, found)
+    with _naming(found.names):
+        estimator.fit(found.views, checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
+    _say_what_separates(estimator.labels_, found)
     if model:
         estimator.save(model)
+        _write_names(model, found.names)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     from dmac.solvers.contract import solver_of
 
@@ -150,15 +181,18 @@ def predict(
 ) -> None:
     """Put the samples of DATA into the groups of MODEL, a folder that fit has written.
 
-    DATA must have the views of the fit: as many, in the same order, with the same columns.
+    DATA must have the views of the fit with the same columns: by the same names, or as many in the
+    same order.
 
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
     _check_places(out, None)
     estimator = dmac.DMAC.load(model, device=device)
-    found = _read(data, reading)
-    _keep(estimator.predict(found.views), found, out)
+    found = _read(data, reading, _read_names(model))
+    with _naming(found.names):
+        labels = estimator.predict(found.views)
+    _keep(labels, found, out)
 
 
 @cli.command(epilog=_EPILOG)
@@ -174,12 +208,37 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
         return
-    found = _read(data, reading)
+    _read(data, reading)
+
+
+def _say(found: NamedViews) -> None:
+    """Say which file became which view, which the classes, and which was left out."""
     click.echo(f"{found.views[0].shape[0]} samples, {len(found.views)} views")
-    for a, (name, x) in enumerate(zip(found.names, found.views), 1):
-        click.echo(f"  view {a}: {x.shape[1]} columns ({name})")
+    several = len(set(found.sources)) > 1
+    for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
+        told = f"{name}, from {file}" if several else name
+        lacking = _rows_of_zeros(x)
+        zeros = f"; {lacking} of {x.shape[0]} samples lack it" if lacking else ""
+        click.echo(f"  view {a}: {x.shape[1]} columns ({told}{zeros})")
     if found.labels is not None:
-        click.echo(f"{found.labels.max() + 1} known classes (never used for clustering)")
+        number = found.labels.max() + 1
+        click.echo(f"{number} known classes in {found.known} (never used for clustering)")
+    for name, reason in found.left_out.items():
+        click.echo(f"left out: {name}, since {reason}")
+    if any("name is that" in reason for reason in found.left_out.values()):
+        click.echo("to take one as a view, name every view with --views-key")
+
+
+def _rows_of_zeros(x: Any) -> int:
+    """How many samples lack a view: it has zeros there. What is on disk is not read for this."""
+    import scipy.sparse
+
+    from dmac.data.disk import is_streamed
+
+    if is_streamed(x):
+        return 0
+    values = (x != 0).getnnz(1) if scipy.sparse.issparse(x) else (x != 0).any(1)
+    return int((values == 0).sum())
 
 
 def _is_model(path: str) -> bool:
@@ -193,24 +252,111 @@ def _is_model(path: str) -> bool:
 def _describe_model(path: str) -> None:
     model = dmac.DMAC.load(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
+    names = _read_names(path)
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
-    for a, width in enumerate(model.n_features_, 1):
-        text = ""
-        if model.view_agreement_ is not None:
-            text = f", supports the groups by {model.view_agreement_[a - 1]:.2f}"
-        click.echo(f"  view {a}: {width} columns{text}")
+    agreement, support = model.view_agreement_, model.view_support_
+    for a, width in enumerate(model.n_features_):
+        text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
+        if support is not None and support[a] == support[a]:  # nan where there are no others
+            text += f", the other views by {max(support[a], 0):.2f}"
+        called = f" ({names[a]})" if names else ""
+        click.echo(f"  view {a + 1}: {width} columns{called}{text}")
 
 
-def _read(paths: tuple[str, ...], reading: dict[str, Any]) -> NamedViews:
+def _digest(model: str) -> str:
+    from dmac.solvers.persistence import NAME
+
+    with open(Path(model).expanduser() / NAME, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_names(model: str, names: list[str]) -> None:
+    """Keep what the views are called beside a model, whose own file has only numbers."""
+    from dmac.compute.files import replacing
+
+    text = json.dumps({"model": _digest(model), "views": names})
+    with replacing(Path(model).expanduser() / _NAMES) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read_names(model: str) -> list[str]:
+    """What the views of a model are called; none if it was saved elsewhere, or anew."""
+    path = Path(model).expanduser() / _NAMES
+    if not path.is_file():
+        return []
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return [str(name) for name in kept["views"]] if kept["model"] == _digest(model) else []
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} is damaged ({error!r}); remove it") from error
+
+
+def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
+    """The views in the order of a model's, where they have the same names."""
+    missing = [name for name in names if name not in found.names]
+    if missing and set(found.names) < set(names):
+        raise ValueError(
+            f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}"
+        )
+    if missing or len(names) != len(found.names) or len(set(names)) < len(names):
+        return found  # by their places, as their numbers and widths are checked
+    order = [found.names.index(name) for name in names]
+    parts = ("names", "views", "sources", "lacking", "columns")
+    lined: dict[str, Any] = {part: [getattr(found, part)[a] for a in order] for part in parts}
+    return dataclasses.replace(found, **lined)
+
+
+def _read(
+    paths: tuple[str, ...], reading: dict[str, Any], names: list[str] | None = None
+) -> NamedViews:
+    """Read and check the data, in the order of a model's names, and say what there is."""
     from dmac.data.checks import check_views
 
-    found = read_views(paths, **(reading | {"views_key": list(reading["views_key"]) or None}))
-    views = check_views(found.views, streamed=True)
-    n = views[0].shape[0]
+    if reading["no_labels"] and reading["labels_key"]:
+        raise click.UsageError("--labels-key and --no-labels exclude each other")
+    found = read_views(
+        paths,
+        views_key=list(reading["views_key"]) or None,
+        labels_key=False if reading["no_labels"] else reading["labels_key"],
+        transposed=reading["transposed"],
+    )
+    found = _in_order(found, names or [])
+    with _naming(found.names):
+        n = check_views(found.views, streamed=True)[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
-        raise ValueError(f"there are {len(found.labels)} known classes for {n} samples")
+        raise ValueError(
+            f"there are {len(found.labels)} known classes for {n} samples, in {found.known}"
+        )
+    _say(found)
     return found
+
+
+@contextlib.contextmanager
+def _naming(names: list[str]) -> Iterator[None]:
+    """Name the views that an error or a warning is about."""
+    show = warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *rest: show(
+                name_views(str(message), names), *rest
+            )
+            yield
+    except ValueError as error:
+        raise ValueError(name_views(str(error), names)) from error
+
+
+def _check_recipe(recipe: str, found: NamedViews) -> None:
+    """Say it where samples lack a view and the recipe does not know that zeros mean this."""
+    from dmac.recipes import SpectralRecipe, get_recipe
+
+    if any(mask.any() for mask in found.lacking):
+        if not isinstance(get_recipe(recipe), SpectralRecipe):
+            warnings.warn(
+                f"samples lack views, and the recipe {recipe} takes their zeros for values; "
+                "closed_form leaves them out",
+                stacklevel=1,
+            )
 
 
 def _check_places(out: str | None, model: str | None) -> None:
@@ -248,6 +394,24 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
+def _say_what_separates(labels: Array, found: NamedViews) -> None:
+    """Say which three columns of all views differ most between each cluster and the rest."""
+    import numpy as np
+
+    from dmac.diagnostics import standardized_differences
+
+    if len(np.unique(labels)) < 2:
+        return
+    clusters, differences = standardized_differences(found.views, labels)
+    views = np.repeat(np.arange(len(differences)), [part.shape[1] for part in differences])
+    columns = np.concatenate([np.arange(part.shape[1]) for part in differences])
+    click.echo("what sets them apart, in standard deviations from the rest:")
+    for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
+        first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
+        told = [f"{found.column(views[j], columns[j])} {row[j]:+.1f}" for j in first]
+        click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of ``python -m dmac`` and of the command ``dmac``.
 
@@ -269,7 +433,7 @@ def main(arguments: list[str] | None = None) -> None:
     except _EXPECTED as error:
         if debug:
             raise
-        code = _fail(str(error) or type(error).__name__, 1)
+        code = _fail(_in_options(str(error)) or type(error).__name__, 1)
     except Exception as error:
         if debug:
             raise
@@ -279,6 +443,13 @@ def main(arguments: list[str] | None = None) -> None:
             FAULT,
         )
     sys.exit(code or 0)
+
+
+def _in_options(message: str) -> str:
+    """A message of the package, whose arguments are called as the options of the command."""
+    for argument, option in _OPTIONS:
+        message = re.sub(argument, option, message)
+    return message
 
 
 def _fail(message: str, code: int) -> int:
@@ -294,4 +465,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    click.echo(f"Warning: {message}", err=True)
+    click.echo(f"Warning: {_in_options(str(message))}", err=True)

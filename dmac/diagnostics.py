@@ -1,22 +1,30 @@
-"""Did the embedding collapse? Label-free measures of an embedding and of its anchors.
+"""Did the embedding collapse, and what sets the clusters apart? Label-free looks at a fit.
 
-Chapter 9 of the book follows them over training, and tells how to read them for a fit of one's own.
+Chapter 9 of the book follows the measures of an embedding and of its anchors over training, and
+tells how to read them for a fit of one's own. Chapter 12 says what its clusters are about.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse
 import torch
 
 from dmac.compute.parallel import count, largest, total
+from dmac.compute.streaming import block_slices, take
+from dmac.data.checks import check_labels, check_views
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    import numpy.typing as npt
+    import pandas
     from torch import Tensor
 
-    from dmac._types import Array
+    from dmac._types import Array, Flags, Floats, Matrix, Views
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192
@@ -128,3 +136,150 @@ def empty_anchors(degrees: Tensor | Array) -> int:
     int
     """
     return int((torch.as_tensor(degrees) <= 0).sum())
+
+
+def features_that_separate(
+    views: Views,
+    labels: npt.ArrayLike,
+    *,
+    view_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Sequence[Any]] | None = None,
+) -> pandas.DataFrame:
+    """Table of what sets each cluster apart: its features by how far they differ from the rest.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+        As for :class:`dmac.DMAC`. Those of a fit, or others of the same samples that it never saw.
+    labels : array_like of shape (n,)
+        Clusters, such as ``labels_``.
+    view_names : sequence of length v, optional
+        By default the numbers from 1.
+    feature_names : sequence of v sequences of length d_a, optional
+        By default the columns of data frames, and numbers from 0 elsewhere.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each cluster and feature, with the columns "cluster", "view", "feature" and
+        "difference" (:func:`dmac.diagnostics.standardized_differences`), the largest magnitude
+        first.
+        ``table.groupby("cluster").head(3)`` has the first three of each cluster.
+
+    Raises
+    ------
+    ValueError
+        If views or labels are not usable, all labels are the same, or names are too many or few.
+    ImportError
+        If pandas is not installed; :func:`dmac.diagnostics.standardized_differences` does without.
+
+    Examples
+    --------
+    >>> import dmac
+    >>> views = [[[0.0, 5.0], [0.1, 5.0], [9.0, 5.0], [9.1, 5.0]]]
+    >>> dmac.features_that_separate(views, [0, 0, 1, 1], feature_names=[["size", "constant"]])
+       cluster  view   feature  difference
+    0        0     1      size   -1.999877
+    1        1     1      size    1.999877
+    2        0     1  constant    0.000000
+    3        1     1  constant    0.000000
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("the table is a data frame: python -m pip install pandas") from error
+
+    clusters, gaps = standardized_differences(views, labels)
+    sources = views if isinstance(views, (list, tuple)) and len(views) == len(gaps) else [views]
+    if view_names is None:
+        view_names = range(1, len(gaps) + 1)
+    if feature_names is None:
+        widths = [gap.shape[1] for gap in gaps]
+        feature_names = [getattr(x, "columns", range(d)) for x, d in zip(sources, widths)]
+    for what, names in (("view_names", view_names), ("feature_names", feature_names)):
+        if len(names) != len(gaps):
+            raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")
+    parts = []
+    for a, (view, names, gap) in enumerate(zip(view_names, feature_names, gaps), 1):
+        if len(names) != gap.shape[1]:
+            raise ValueError(
+                f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"
+            )
+        index = pd.MultiIndex.from_product([clusters, list(names)], names=["cluster", "feature"])
+        part = pd.DataFrame({"difference": gap.ravel()}, index).reset_index()
+        part.insert(1, "view", view)
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
+    return table.sort_values(
+        "difference", key=abs, ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array, list[Floats]]:
+    r"""For each cluster and feature: mean in the cluster less mean of the rest, by the deviation.
+
+    .. math:: \delta_{kj} = (\bar x_{kj} - \bar x_{\ne k, j}) / s_j
+
+    with the standard deviation :math:`s_j` over all samples (divisor n), so that it is finite where
+    a feature is constant in each cluster: at most :math:`n / \sqrt{n_k (n - n_k)}`. It is 0 for a
+    constant feature. A row of zeros is a view that the sample lacks, and is left out.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+        Sparse ones stay sparse, and those on disk are read in blocks.
+    labels : array_like of shape (n,)
+
+    Returns
+    -------
+    clusters : numpy.ndarray of shape (c,)
+        The distinct labels, sorted.
+    differences : list of v numpy.ndarray of shape (c, d_a)
+        nan where no sample of the cluster, or of the rest, has the view.
+
+    Raises
+    ------
+    ValueError
+        If views or labels are not usable, or all labels are the same.
+    """
+    views = check_views(views, streamed=True)
+    codes = check_labels(labels, views[0].shape[0])
+    first = np.unique(codes, return_index=True)[1]
+    if len(first) < 2:
+        raise ValueError("labels: all samples are in one cluster, so there is nothing to compare")
+    values = labels.detach().cpu() if hasattr(labels, "detach") else labels
+    return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
+
+
+def _differences(x: Matrix, codes: Array, c: int) -> Floats:
+    """Standardised differences of the features of a checked view: (c, d)."""
+    sizes: Any = np.zeros(c)
+    sums: Any = np.zeros((c, x.shape[1]))
+    for rows, part, has in _known_rows(x):
+        n = len(codes[rows])
+        indicator = scipy.sparse.csr_matrix((np.ones(n), codes[rows], np.arange(n + 1)), (n, c))
+        sizes += has @ indicator
+        added = indicator.T @ part
+        sums += added.toarray() if scipy.sparse.issparse(added) else added
+    n, whole = max(sizes.sum(), 1), sums.sum(0)
+    mean, squares = whole / n, np.zeros(x.shape[1])
+    for _, part, has in _known_rows(x):  # once more, since x² less mean² loses digits
+        if scipy.sparse.issparse(part):
+            stored = part.data != 0
+            columns, d = part.indices[stored], len(mean)
+            squares += np.bincount(columns, (part.data[stored] - mean[columns]) ** 2, d)
+            squares += (has.sum() - np.bincount(columns, minlength=d)) * mean**2
+        else:
+            squares += has @ (part - mean) ** 2
+    variance, eps = squares / n, np.finfo(float).eps
+    constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = sums / sizes[:, None] - (whole - sums) / (n - sizes)[:, None]
+    return np.where(constant, 0 * abs(gap), gap / np.sqrt(np.where(constant, 1, variance)))
+
+
+def _known_rows(x: Matrix) -> Iterator[tuple[slice, Matrix, Flags]]:
+    """Blocks of rows of a checked view, and which of their samples have it."""
+    for rows in block_slices([x]):
+        part = take(x, rows)
+        yield rows, part, np.asarray(abs(part).sum(1)).ravel() > 0

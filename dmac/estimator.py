@@ -106,7 +106,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
         (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
-        else.
+        else. It is high for a view that decides alone, too; the next attribute tells.
+    view_support_ : numpy.ndarray of shape (v,) or None
+        Of "closed_form": how far the graphs of the *other* views support the clusters, the mean of
+        these views' support: 1 fully, 0 no more than by chance, so it may be just below 0
+        (:func:`dmac.solvers.spectral.own_support`). Near 0 the clusters are those of this view
+        alone, and `fit` warns. For two views it is what the other one says; nan for one view, for
+        ``blocks="joint"`` and for models that were saved without it.
 
     Notes
     -----
@@ -387,6 +393,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def view_agreement_(self) -> Array | None:
         check_is_fitted(self, "network_")
         return getattr(self.network_, "agreement", None)
+
+    @property
+    def view_support_(self) -> Array | None:
+        check_is_fitted(self, "network_")
+        return getattr(self.network_, "support_of_others", None)
 
     def predict(self, views: Views) -> Integers:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.

@@ -134,7 +134,7 @@ def suggest_n_clusters(
     views: Views,
     candidates: Iterable[int] = range(2, 21),
     *,
-    criterion: str = "stability",
+    criterion: str = "gap",
     random_state: int | np.random.RandomState | None = 0,
 ) -> Suggestion:
     r"""Suggest a number of clusters, without labels. It is a hint: read the page on it first.
@@ -166,8 +166,8 @@ def suggest_n_clusters(
     candidates : iterable of int
         Numbers to choose from, at least two.
     criterion : str
-        One of :data:`dmac.model_selection.CRITERIA`. The default was closest on the nine data sets
-        on which it was chosen.
+        One of :data:`dmac.model_selection.CRITERIA`. The default is the one that is right on most
+        of sixteen data sets: six, whose classes were looked at for that choice.
     random_state : int, numpy.random.RandomState or None
         Draws the samples, the anchors and the starts of k-means.
 
@@ -207,7 +207,7 @@ def suggest_n_clusters(
         spectra = []
         for graph in graphs:
             values, lift = graph.eigenpairs(count)
-            spectra.append((values, graph.rows @ lift))
+            spectra.append((values, graph.to_samples(lift)))
         labels = [
             [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=1).labels_ for c in candidates]
             for _, u in spectra

@@ -6,16 +6,21 @@ Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one sca
 from __future__ import annotations
 
 import difflib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
+import numpy as np
 import scipy.sparse
 
 from dmac.data import registry
 from dmac.data.checks import check_labels, check_views
-from dmac.data.datasets import DATASETS
-from dmac.data.matfiles import read_mat
+from dmac.data.datasets import DATASETS, KINDS
+from dmac.data.disk import is_streamed
+from dmac.data.known_classes import first_choice
+from dmac.data.named_views import name_views
+from dmac.data.readers import read_views, stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +47,10 @@ class MultiViewData:
     n_clusters : int or None
         The number of classes c.
     description : str
+    names : list of v str, or None
+        What the file calls the views.
+    samples : list of n str, or None
+        Names of the samples, where the file has them.
 
     Examples
     --------
@@ -59,6 +68,8 @@ class MultiViewData:
     labels: Integers | None = None
     n_clusters: int | None = None
     description: str = ""
+    names: list[str] | None = None
+    samples: list[str] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -81,49 +92,78 @@ class MultiViewData:
         return f"MultiViewData({self.name!r}, {sizes}{sparse})"
 
 
-def available() -> list[str]:
+@overload
+def available(*, by_kind: Literal[False] = False) -> list[str]: ...
+
+
+@overload
+def available(*, by_kind: Literal[True]) -> dict[str, list[str]]: ...
+
+
+def available(*, by_kind: bool = False) -> list[str] | dict[str, list[str]]:
     """Names that :func:`load` knows: the embedded ``"mfeat"``, then the registered data sets.
+
+    Parameters
+    ----------
+    by_kind : bool
+        Whether to group them by what they hold: images, text, links, omics, cells, patients,
+        synthetic. :data:`dmac.data.datasets.KINDS` says what these are.
 
     Returns
     -------
-    list of str
+    list of str, or dict of str to list of str
 
     Examples
     --------
     >>> import dmac
     >>> dmac.available()[:3]
     ['mfeat', 'PIE', 'BBC']
+    >>> dmac.available(by_kind=True)["cells"]
+    ['CITEseq-PBMC-1182']
     """
-    return ["mfeat", *DATASETS]
+    kinds = {"mfeat": "images"} | {name: entry.kind for name, entry in DATASETS.items()}
+    if not by_kind:
+        return list(kinds)
+    return {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
 
 
 def load(
-    source: str | Path = "mfeat",
+    source: str | Path | Sequence[str | Path] = "mfeat",
     *,
     views_key: str | Sequence[str] | None = None,
     labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
 ) -> MultiViewData:
-    """Load multi-view data by name or from a file.
+    """Load multi-view data by name, from a file, or from several.
 
     Parameters
     ----------
-    source : str or path
-        A name from :func:`available`, in any case, or the path of a ``.mat`` or ``.npz`` file.
-        ``"mfeat"`` comes with the package; the others are looked for in the folder named by the
-        environment variable ``DMAC_DATA``, then downloaded (:func:`dmac.data.registry.fetch`).
+    source : str, path, or list of them
+        A name from :func:`available`, in any case, or a path: of a file that holds all views
+        (``.mat``, ``.npz``, HDF5, ``.h5ad``, ``.h5mu``) or of a folder with a file per view
+        (``.csv``, ``.tsv``, ``.npy``, also compressed text). A list of paths is a file per view.
+        What :func:`dmac.data.readers.read_views` reads for the command line is read here, and put
+        into memory. ``"mfeat"`` comes with the package; the others are looked for in the folder
+        named by the environment variable ``DMAC_DATA``, then downloaded
+        (:func:`dmac.data.registry.fetch`).
     views_key, labels_key, transposed
-        Which variables to read, and which way round; see :func:`dmac.data.matfiles.read_mat`.
-        Needed only for a file that can be read in more than one way.
+        Which variables or files to read, and which way round; see
+        :func:`dmac.data.readers.read_views`. Needed only where there is more than one way.
 
     Returns
     -------
     MultiViewData
 
+    Warns
+    -----
+    UserWarning
+        If a table was left out since its name is that of known classes; see
+        :mod:`dmac.data.known_classes`.
+
     Raises
     ------
     ValueError
-        If the name is unknown, or the file is corrupt, ambiguous or not usable as views.
+        If the name is unknown, or a file is corrupt, ambiguous or not usable as views.
     FileNotFoundError
         If the path does not exist.
     dmac.data.registry.DownloadError
@@ -138,30 +178,54 @@ def load(
     >>> data.labels[[0, 999, 1999]]
     array([0, 4, 9])
     """
-    if not isinstance(source, (str, Path)):
-        raise ValueError(f"source is {source!r}, it must be a name or a path")
+    paths = [source] if isinstance(source, (str, Path)) else source
+    if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
+        raise ValueError(f"source is {source!r}, it must be a name or a path, or a list of paths")
     known = {name.lower(): name for name in available()}
     name = known.get(source.lower()) if isinstance(source, str) else None
+    about = ""
     if name == "mfeat":
-        path, about = _EMBEDDED, _EMBEDDED_ABOUT
+        paths, about = [_EMBEDDED], _EMBEDDED_ABOUT
     elif name is not None:
-        path, about = registry.fetch(name), DATASETS[name].description
-    else:
-        path, about = Path(source).expanduser(), ""
-        if path.suffix.lower() not in (".mat", ".npz"):
-            close = difflib.get_close_matches(str(source).lower(), known, n=1)
-            hint = f"; did you mean {known[close[0]]!r}?" if close else ""
-            raise ValueError(
-                f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path "
-                f"of a .mat or .npz file{hint}"
-            )
-    views, labels = read_mat(
-        path, views_key=views_key, labels_key=labels_key, transposed=transposed
+        entry = DATASETS[name]
+        paths, about = [registry.fetch(name)], entry.description
+        views_key = list(entry.views_key) or None if views_key is None else views_key
+        labels_key = entry.labels_key if labels_key is None else labels_key
+    elif isinstance(source, (str, Path)) and not Path(source).suffix:
+        _check_place(source, known)
+    found = read_views(
+        paths,
+        views_key=[views_key] if isinstance(views_key, str) else views_key,
+        labels_key=labels_key,
+        transposed=transposed,
     )
+    for one, reason in found.left_out.items() if views_key is None else ():
+        if labels_key is not False or not first_choice(one.split(".")[0]):
+            warnings.warn(
+                f"{one} was left out, since {reason}; views_key= names the views", stacklevel=2
+            )
     try:
-        views = check_views(views)
-        labels = None if labels is None else check_labels(labels, views[0].shape[0])
+        views = check_views([np.array(x) if is_streamed(x) else x for x in found.views])
+        labels = None if found.labels is None else check_labels(found.labels, views[0].shape[0])
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        where = ", ".join(map(str, paths))
+        raise ValueError(f"{where}: {name_views(str(error), found.names)}") from error
     n_clusters = None if labels is None else int(labels.max()) + 1
-    return MultiViewData(name or path.stem, views, labels, n_clusters, about)
+    title = name or ", ".join(stem(Path(path)) for path in paths)
+    return MultiViewData(title, views, labels, n_clusters, about, found.names, found.samples)
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, (str, Path))
+
+
+def _check_place(source: str | Path, known: dict[str, str]) -> None:
+    """Refuse what is neither a name nor the path of a folder."""
+    if Path(source).expanduser().exists():
+        return
+    close = difflib.get_close_matches(str(source).lower(), known, n=1)
+    hint = f"; did you mean {known[close[0]]!r}?" if close else ""
+    raise ValueError(
+        f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path of a "
+        f"file or folder{hint}"
+    )

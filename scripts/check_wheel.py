@@ -5,13 +5,15 @@
 An empty environment outside the repository gets the wheel with its own dependencies alone: first
 in the lowest versions that it allows (lowest.txt), then in the highest that pip finds. In both,
 mfeat is clustered, the model is saved and read, and the commands run. PyTorch keeps the version of
-constraints.txt in both: on Linux any other one is several gigabytes, with its CUDA libraries.
+constraints.txt in both: on Linux any other one is several gigabytes, with its CUDA libraries. Where
+the book is rendered, the notebooks that its chapters download as run there too, each by itself.
 """
 
 import argparse
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -37,6 +39,9 @@ assert (again == model.labels_[::10]).mean() > 0.95
 assert "site-packages" in dmac.__file__
 print(f"mfeat: ACC {scores['acc']:.3f}")
 """
+
+#: Downloads that need the wheel, matplotlib and pandas alone; the others need a clone.
+ALONE = re.compile(r"one_page|0[1-9]_.*|10_.*|12_.*|13_.*")
 
 
 @contextlib.contextmanager
@@ -82,6 +87,22 @@ def torch_pin():
     return re.search(r"^torch==.*$", text, re.MULTILINE)[0]
 
 
+def run_downloads(python, pip, folder):
+    """Execute what the rendered chapters give to download, in a folder with nothing in it."""
+    pages = sorted((ROOT / "_build" / "html" / "_sources" / "book").glob("*.ipynb"))
+    pages = [page for page in pages if ALONE.fullmatch(page.stem)]
+    if not pages:
+        print("downloads: the book is not rendered")
+        return
+    call(*pip, "matplotlib", "pandas", "nbclient", "ipykernel")
+    for page in pages:
+        alone = folder / page.stem
+        alone.mkdir()
+        shutil.copy(page, alone)
+        with timed(page.name):
+            call(python.with_name("jupyter"), "execute", page.name, cwd=alone)
+
+
 def main(arguments=None):
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -120,6 +141,7 @@ def main(arguments=None):
                 given = ("data.npz", "--clusters", "10", "--out", "labels.csv")
                 call(python.with_name("dmac"), "fit", *given, "--model", "model", cwd=empty)
                 call(python, "-m", "dmac", "predict", "model", "data.npz", cwd=empty)
+        run_downloads(python, pip, empty)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The labels of one seed with one thread and with two, on every data set at hand.
+"""The labels of one seed with one thread and with two, on each of the sixteen data sets.
 
     python scripts/compare_threads.py [DATASET ...]
 
@@ -15,6 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
+
+from experiments.generalise import SIXTEEN
 
 import dmac
 from dmac.averaged_graph import blocks_of, known
@@ -69,8 +73,9 @@ def ties(model, views):
 
 def main(names):
     """Compare, smallest data sets first, and write every row when it is there."""
-    data = [dmac.load(name) for name in names or dmac.available()]
-    names = dict(zip(map(id, data), names or dmac.available()))
+    names = names or ["mfeat", *SIXTEEN]
+    data = [dmac.load(name) for name in names]
+    names = dict(zip(map(id, data), names))
     data.sort(key=lambda one: one.views[0].shape[0])
     work = [("closed_form", one) for one in data]
     work += [("revised", one) for one in data if one.views[0].shape[0] <= TRAINED]

@@ -12,8 +12,8 @@ WIDTH, HEIGHT = 470, 392
 #: What is asked, line by line, and what to take if the answer is yes.
 QUESTIONS = (
     (("Is it a comparison", "with the paper?"), ("RELEASED,", "PUBLISHED"), ORANGE),
-    (("100 000 samples", "or more?"), ("REVISED, a fixed", "number of anchors"), GREEN),
-    (("Images of many classes,", "or a network wanted?"), ("CLOSED_FORM", "and REVISED"), GREEN),
+    (("30 000 samples", "or more?"), ("CLOSED_FORM,", "n_anchors=512"), GREEN),
+    (("A network wanted,", "from views to embedding?"), ("REVISED, beside", "CLOSED_FORM"), GREEN),
 )
 REST = ("CLOSED_FORM", "the default: seconds")
 BESIDE = ("Beside each: the three baselines.", "Where they disagree, look at the samples.")

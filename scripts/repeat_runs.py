@@ -26,7 +26,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 from experiments import compare as comparisons
-from experiments import plan
+from experiments import plan, studies
 from experiments import records as experiments
 from experiments.run import Spec, complete_settings, make_run
 
@@ -63,12 +63,12 @@ def draw(store, given):
     return worst
 
 
-def save(store, given, variants=plan.COMPARISON, **options):
+def save(store, given, variants=studies.COMPARISON, **options):
     """Make the comparison's runs again in a store of their own; return the largest difference.
 
     Without the cache of pre-trained weights: those were computed with the other arithmetic.
     """
-    seeds, names = range(1, given.seeds + 1), given.datasets or list(plan.MAIN)
+    seeds, names = range(1, given.seeds + 1), given.datasets or list(studies.MAIN)
     again = experiments.open_repeated(given.results, given.save).refresh()
     specs = plan.specs(variants, names, seeds, "comparison")
     first = experiments.index(store)
@@ -97,7 +97,9 @@ def main(arguments=None):
     parser.add_argument("--points", type=float, default=0.5, help="the largest difference allowed")
     parser.add_argument("--results", type=Path, default=experiments.RESULTS)
     parser.add_argument("--save", metavar="NAME", help="of the store of repeated runs")
-    parser.add_argument("--seeds", type=int, default=plan.FEW, help="with --save: 1, 2, ..., SEEDS")
+    parser.add_argument(
+        "--seeds", type=int, default=studies.FEW, help="with --save: 1, 2, ..., SEEDS"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="with --save: processes")
     given = parser.parse_args(arguments)
     store = experiments.open_store(given.results).refresh()

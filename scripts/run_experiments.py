@@ -28,7 +28,7 @@ from tqdm import tqdm
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
-from experiments import plan
+from experiments import plan, studies
 from experiments import records as experiments
 from experiments.libraries import is_runnable
 from experiments.run import LIBRARIES, PEERS
@@ -108,10 +108,10 @@ def say(what, runs, hours):
 def show(record):
     """One line about a record."""
     settings = record["settings"]
-    base = plan.RECIPES["released"]
+    base = studies.RECIPES["released"]
     what = record["method"]
     if what == "DMAC":
-        recipes = [n for n, r in plan.RECIPES.items() if plan.settings_of(r) == settings]
+        recipes = [n for n, r in studies.RECIPES.items() if plan.settings_of(r) == settings]
         released = plan.settings_of(base)
         changes = {k: v for k, v in settings.items() if released.get(k) != v}
         what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())

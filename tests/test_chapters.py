@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dmac import peers
+
 BOOK = Path(__file__).parent.parent / "book"
 #: The others show stored runs or drawings of the experiments, and use their modules.
 DERIVING = [
@@ -32,3 +34,12 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     packages = set(imported(chapter))
     assert "numpy" in packages  # the cells were read
     assert "experiments" not in packages
+
+
+@pytest.mark.parametrize("name", peers.ALL)
+def test_chapter_13_lists_where_every_system_departs(name):
+    cells = json.loads((BOOK / "13_the_field.ipynb").read_text(encoding="utf-8"))["cells"]
+    (text,) = ("".join(c["source"]) for c in cells if c["source"][0] == "(sec-departures)=\n")
+    rows = text.split(f"\n**{name}**\n")[1].split("\n**")[0].splitlines()
+    rows = [row for row in rows if row.startswith("| ")]
+    assert len(rows) > 3 and all(row.count(" | ") == 2 for row in rows[1:])

@@ -2,12 +2,15 @@
 
 import csv
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
+import scipy.io
 
 import dmac
 from dmac import command_line
@@ -52,10 +55,31 @@ def test_fit_writes_what_the_estimator_finds(call):
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")
     assert code == 0 and "60 samples, recipe closed_form" in out and "3 groups of 20, 20, 20" in out
-    assert out.count("supports the groups by") == 2
+    assert out.count("supports the groups by") == out.count(", the other views by 0.") == 2
     code, out, _ = call("info", "data.npz")
     assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
     assert "3 known classes" in out
+
+
+def test_fit_says_what_sets_the_clusters_apart(call):
+    marked = VIEWS[1].copy()
+    marked[CLASSES == 1, 2] += 500
+    np.savez("data.npz", X1=VIEWS[0], X2=marked)
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv")
+    labels = np.array(table("labels.csv")[1])
+    cluster = labels[CLASSES == 1][0]
+    _, found = out.split("what sets them apart, in standard deviations from the rest:\n")
+    lines = found.splitlines()
+    assert code == 0 and [line.split(":")[0] for line in lines] == [
+        f"  cluster {k}" for k in range(3)
+    ]
+    # A third of the samples is 500 above the rest, whose deviation from that is 500 sqrt(2) / 3.
+    assert lines[cluster].startswith(f"  cluster {cluster}: X2 column 3 +2.1, ")
+    assert all(line.count(" column ") == 3 for line in lines)
+    rows = ["TP53,MYC,KRAS,EGFR", *(",".join(map(str, row)) for row in marked.tolist())]
+    Path("genes.csv").write_text("\n".join(rows))
+    code, out, _ = call("fit", "genes.csv", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
 
 
 def test_options_reach_the_estimator(call):
@@ -83,6 +107,149 @@ def test_names_of_samples_are_kept_from_csv_files(call):
     assert code == 0 and "60 samples, 2 views" in out
 
 
+SPOKEN_PYTHON = r"(views|labels)_key|=\s*(True|False)|a list of|n_clusters|random_state"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("info named.mat", "pass --views-key with the name of a cell or matrix; repeat it for"),
+        ("info named.npz --labels-key False", "no such variable; --no-labels reads none"),
+        ("info a.h5 --labels-key False", "there is no such data set; --no-labels reads none"),
+        ("info named.npz --views-key lost", "--views-key 'lost': there is no variable lost"),
+        ("info named.npz --views-key x --views-key z", "--views-key 'x', 'z': there is no"),
+        ("info named.npz --labels-key rna", "or --no-labels to read none"),
+        ("info square.mat", "pass --not-transposed (samples are rows) or --transposed"),
+        ("info two.npz", "y and labels are different labels; pass --labels-key"),
+        ("info named.npz --no-labels --transposed", "view 2 (rna) has 6 samples, view 1 (mirna)"),
+        ("info named.npz --transposed", "if samples are rows, pass --not-transposed"),
+        ("info tables --labels-key lost", "--labels-key 'lost': there is no such table or column"),
+        ("info tables", "several may be the known classes (labels.csv, y.csv): pass --labels-key"),
+        ("info named.npz --no-labels --labels-key y", "--labels-key and --no-labels exclude"),
+        ("fit named.npz --clusters 61 --out x.csv", "--clusters is 61, but there are only 60"),
+        ("fit named.npz --clusters 3 --out x.csv --recipe best", "--recipe is 'best', it must be"),
+    ],
+)
+def test_messages_name_the_options_of_the_command(arguments, message, call):
+    rna, mirna = VIEWS
+    np.savez("named.npz", rna=rna, mirna=mirna, labels=CLASSES)
+    np.savez("two.npz", rna=rna, y=CLASSES, labels=(CLASSES + 1) % 2)
+    scipy.io.savemat("named.mat", {"rna": rna, "mirna": mirna})
+    scipy.io.savemat("square.mat", {"X": rna[:6]})
+    with h5py.File("a.h5", "w") as file:
+        file["rna"] = rna
+    Path("tables").mkdir()
+    for name, x in (("a", rna), ("y", CLASSES), ("labels", CLASSES)):
+        np.savetxt(f"tables/{name}.csv", x, delimiter=",", fmt="%.3f")
+    code, _, err = call(*arguments.split())
+    assert code in (1, 2) and message in err
+    assert not re.search(SPOKEN_PYTHON, err)
+
+
+def test_named_tables_of_an_archive_are_views(call):
+    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1], labels=CLASSES, group=CLASSES[:, None])
+    code, out, _ = call("fit", "named.npz", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 4 columns (mirna)\n  view 2: 6" in out
+    assert "3 known classes in labels (never" in out and "left out: group, since" in out
+    assert table("labels.csv")[1] == dmac.DMAC(3, random_state=0).fit_predict(VIEWS[::-1]).tolist()
+    code, out, _ = call("info", "named.npz", "--no-labels")
+    assert code == 0 and "known classes in" not in out
+
+
+def test_samples_as_columns_of_csv_files_are_clustered(call):
+    Path("genes").mkdir()
+    for a, x in enumerate(VIEWS):
+        head = ",".join(["gene", *(f"s{i}" for i in range(60))])
+        rows = [f"g{j}," + ",".join(map(str, row)) for j, row in enumerate(x.T.tolist())]
+        Path(f"genes/view{a}.csv").write_text("\n".join([head, *rows]))
+    code, out, _ = call("fit", "genes", "--clusters", 3, "--out", "labels.csv", "--transposed")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 6 columns" in out
+    names, labels = table("labels.csv")
+    assert names == [f"s{i}" for i in range(60)]
+    assert labels == dmac.DMAC(3, random_state=0).fit_predict(VIEWS).tolist()
+
+
+def write_views(folder, names, has):
+    """Two tables of named samples in a folder, each without those that lack the view."""
+    Path(folder).mkdir()
+    for a in range(2):
+        x = VIEWS[a].tolist()
+        rows = [f"{n}," + ",".join(map(str, x[i])) for i, n in enumerate(names) if has[i, a]]
+        Path(f"{folder}/{('rna', 'mirna')[a]}.csv").write_text("\n".join(rows))
+
+
+@pytest.mark.filterwarnings("default:samples lack views")
+def test_samples_that_lack_views_are_told_and_clustered(call):
+    names, has = [f"s{i}" for i in range(60)], np.ones((60, 2), bool)
+    has[3:15, 0] = has[40:50, 1] = False
+    write_views("partial", names, has)
+    code, out, _ = call("fit", "partial", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
+    assert code == 0 and "60 samples, 2 views" in out
+    assert "view 1: 4 columns (mirna, from mirna.csv; 10 of 60 samples lack it)" in out
+    assert "view 2: 6 columns (rna, from rna.csv; 12 of 60 samples lack it)" in out
+    found, labels = table("labels.csv")
+    assert sorted(found) == sorted(names)
+    views = [np.where(has[:, [a]], VIEWS[a], 0) for a in (1, 0)]
+    rows = [int(name[1:]) for name in found]
+    expected = dmac.DMAC(3, random_state=0).fit_predict([x[rows] for x in views])
+    assert labels == expected.tolist()
+    code, _, err = call("predict", "kept", "partial")
+    assert code == 0 and err == ""
+    code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
+    assert code == 0 and "samples lack views, and the recipe revised takes their zeros" in err
+
+
+def test_a_model_knows_its_views_by_name(call):
+    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1])
+    places = ["--model", "kept", "--out", "labels.csv"]
+    assert call("fit", "named.npz", "--clusters", 3, *places)[0] == 0
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "view 1: 4 columns (mirna), supports the groups by" in out
+    for name, x in zip(("rna", "mirna"), VIEWS):
+        np.savetxt(f"{name}.csv", x, delimiter=",", fmt="%.17g")
+    code, out, _ = call("predict", "kept", "rna.csv", "mirna.csv", "--out", "more.csv")
+    assert code == 0 and "view 1: 4 columns (mirna, from mirna.csv)" in out
+    assert table("more.csv") == table("labels.csv")
+    code, _, err = call("predict", "kept", "rna.csv")
+    assert code == 1 and "no view mirna; the model was fitted on mirna, rna" in err
+    np.save("a.npy", VIEWS[1]), np.save("b.npy", VIEWS[0])
+    assert call("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")[0] == 0  # by places
+    assert table("more.csv") == table("labels.csv")
+    Path("kept/views.json").write_text("[]")
+    code, _, err = call("info", "kept")
+    assert code == 1 and "views.json is damaged" in err
+    assert call("fit", "named.npz", "--clusters", 3, *places)[0] == 0
+    dmac.DMAC(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "view 1: 6 columns, supports" in out
+
+
+def test_nan_is_told_with_what_to_do(call):
+    for ending in ("npz", "npy"):
+        x = np.where(np.arange(60)[:, None] == 3, np.nan, VIEWS[0])
+        np.savez("nan.npz", rna=x, mirna=VIEWS[1])
+        np.save("nan.npy", x)
+        code, _, err = call("fit", f"nan.{ending}", "--clusters", 3, "--out", "x.csv")
+        assert code == 1 and "at row 3, column 0" in err
+        assert re.search("where (a|the) sample lacks this view make its whole row zeros", err)
+
+
+@pytest.mark.parametrize("name", ["class", "subtype"])
+def test_known_classes_in_a_folder_are_told_and_not_clustered(name, call):
+    Path("noise").mkdir()
+    for a in ("b", "a"):
+        np.savetxt(f"noise/{a}.csv", RNG.normal(size=(60, 5)), delimiter=",")
+    Path(f"noise/{name}.csv").write_text("\n".join(map(str, CLASSES)))
+    Path("noise/clinical.csv").write_text("\n".join(f"{y},x" for y in CLASSES))
+    code, out, _ = call("fit", "noise", "--clusters", 3, "--out", "labels.csv")
+    assert code == 0 and "60 samples, 2 views\n  view 1: 5 columns (a, from a.csv)" in out
+    assert f"3 known classes in {name}.csv (never" in out
+    assert (
+        "left out: clinical.csv, since its name is that of known classes, and it holds tex" in out
+    )
+    assert dmac.scores(CLASSES, table("labels.csv")[1])["nmi"] < 0.2
+
+
 @pytest.mark.parametrize(
     "arguments, code, message",
     [
@@ -90,7 +257,7 @@ def test_names_of_samples_are_kept_from_csv_files(call):
         ("fit data.npz --clusters 61 --out x.csv", 1, "there are only 60 samples"),
         ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
         ("fit data.npz --clusters 3 --out x.csv --recipe best", 1, "recipe is 'best', it must be"),
-        ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 has 5 samples"),
+        ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 (bad) has 5 samples"),
         ("fit bad.npy bad.csv --clusters 3 --out x.csv", 1, "line 2, column 1 holds 'no'"),
         ("predict lost data.npz", 1, "model.safetensors is missing"),
         ("info lost.npz", 1, "Error: no file or folder lost.npz"),

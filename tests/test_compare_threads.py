@@ -5,7 +5,7 @@ import pandas as pd
 from compare_threads import PATH, TRAINED, compare, ties
 
 import dmac
-from experiments.generalise import SIXTEEN
+from experiments.studies import SIXTEEN
 
 
 def test_stored_rows_are_of_known_data_sets_and_hang_together():

@@ -47,6 +47,7 @@ fit_sharded(model, views, callback=callback, checkpoint=kept, checkpoint_every=1
 if dist.get_rank() == 0 or seed is None:
     np.savez(f"{folder}/out{dist.get_rank() or ''}.npz",
              labels=model.labels_, embedding=model.embedding_,
+             support=[] if model.view_support_ is None else model.view_support_,
              anchors=model.anchors_, losses=[r.loss for r in model.pretrain_history_
              + model.history_],
              cosine=[r.mean_cosine for r in model.history_],
@@ -155,8 +156,15 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
     assert np.abs(first["embedding"] - other.embedding_).max() > 1e-3
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_shards_give_the_spectral_fit_of_one_process(n, folder):
+@pytest.mark.parametrize("n, many", [(2, False), (3, False), (2, True)])
+def test_shards_give_the_spectral_fit_of_one_process(n, many, folder, monkeypatch):
+    if many:  # in the ways of many samples, with Lloyd's steps on a part of these
+        (folder / "worker.py").write_text(
+            "import dmac.compute.kmeans, dmac.compute.parallel\n"
+            "dmac.compute.kmeans._SEED_SAMPLES, dmac.compute.parallel.MANY = 2, 0\n" + WORKER
+        )
+        monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", 2)
+        monkeypatch.setattr(parallel, "MANY", 0)
     recipe = dict(base="closed_form", anchor_sets=2, guard=0.5)
     process = start(folder, n, recipe)
     _, errors = process.communicate(timeout=300)
@@ -164,6 +172,7 @@ def test_shards_give_the_spectral_fit_of_one_process(n, folder):
     found, expected = np.load(folder / "out.npz"), alone(folder, recipe)
     assert len(expected.network_.stages) == 2  # with votes
     np.testing.assert_array_equal(found["labels"], expected.labels_)
+    np.testing.assert_allclose(found["support"], expected.view_support_, rtol=1e-6)
     np.testing.assert_allclose(
         found["embedding"] @ found["embedding"].T,
         expected.embedding_ @ expected.embedding_.T,

@@ -13,7 +13,7 @@ import numpy as np
 import papermill
 import pytest
 
-from experiments import changes, export
+from experiments import export, studies
 from experiments import records as experiments
 from experiments.run import BASELINES
 
@@ -133,7 +133,7 @@ def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
     )
     made = experiments.open_store(tmp_path).refresh().records()
     assert {(record["dataset"], record["seed"]) for record in made} == {("toy", 1), ("toy", 2)}
-    assert len(made) == 2 * (len(changes.GRID) + len(BASELINES))
+    assert len(made) == 2 * (len(studies.GRID) + len(BASELINES))
     page = json.dumps(outputs(executed))
     assert "toy ACC" in page and re.search(rf"all\s+{len(made)}\s+{len(made)}", page)
 

@@ -104,7 +104,7 @@ def imported(folder):
     return {DISTRIBUTIONS.get(name, name) for name in found - sys.stdlib_module_names - {"dmac"}}
 
 
-OPTIONAL = {"triton", "anndata", "mudata"}  # imported where they are at hand
+OPTIONAL = {"triton", "anndata", "mudata", "pandas"}  # imported where they are at hand
 
 
 def test_core_dependencies_are_what_is_imported():

@@ -77,7 +77,7 @@ def test_conda_and_pip_ask_for_the_same(project):
     conda = requirements(conda_lines(yaml.safe_load(read("environment.yml"))))
     # Fuzzing has a folder of its own, and an environment is whole without the libraries that are
     # only compared with.
-    pip = requirements(project_lines(project, without=["fuzz", "libraries"]))
+    pip = requirements(project_lines(project, without=["fuzz", "lab", "libraries"]))
     pip["python"] = SpecifierSet(project["requires-python"])
     assert disagreements(conda, pip) == []
 
@@ -91,7 +91,7 @@ def test_pins_are_exact_complete_and_in_range(project):
     lines = [line for line in read("constraints.txt").splitlines() if line and line[0] != "#"]
     pins = requirements(lines)
     assert all([one.operator for one in specifiers] == ["=="] for specifiers in pins.values())
-    for name, allowed in requirements(project_lines(project)).items():
+    for name, allowed in requirements(project_lines(project, without=["lab"])).items():
         (pinned,) = pins[name]
         assert allowed.contains(pinned.version, prereleases=True), name
 

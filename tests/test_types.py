@@ -56,6 +56,7 @@ assert_type(dmac.DMAC.load("folder").transform(data.views).ndim, int)
 assert_type(dmac.suggest_n_clusters(data.views).n_clusters, int)
 assert_type(dmac.recipes.REVISED.epochs, int)
 assert_type(dmac.available(), list[str])
+assert_type(dmac.available(by_kind=True)["omics"], list[str])
 assert_type(dmac.baselines.raw_kmeans(data.views, 10, seed=0), npt.NDArray[np.int64])
 dmac.data.whitening.Whitening(3).fit(np.eye(4)).transform(np.eye(4))
 

@@ -6,13 +6,13 @@ import numpy as np
 
 import dmac
 from dmac.recipes import RELEASED
-from experiments import plan
+from experiments import plan, studies
 from experiments import records as experiments
 from experiments import run as runs
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3, lr=1e-4)
 METHOD = "closed form, whitened"
-VARIANTS = {METHOD: plan.COMPARISON[METHOD], "short": ("DMAC", runs.settings_of(SHORT))}
+VARIANTS = {METHOD: studies.COMPARISON[METHOD], "short": ("DMAC", runs.settings_of(SHORT))}
 
 
 def load(name):

@@ -8,27 +8,35 @@ copy of a factor: large ones are not transposed either, :math:`B^T x` adds up th
 
 from __future__ import annotations
 
+import functools
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 import torch
+import torch.nn.functional as F
+
+from dmac.compute import parallel
+from dmac.compute.threads import side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
     from dmac._types import Array, Matrix
 
-# Parts of a transposed product. Their number must not depend on that of the threads, since it
+# Parts of a product, for the threads. Their number must not depend on that of the threads, since it
 # decides in which order numbers are added.
 _PARTS = 4
 #: Entries up to which a transposed copy is kept, of at most 0.2 GB: products with many columns at a
 #: time are faster with it.
 COPIED = 2**24
+#: The same for factors of many rows in single precision: 0.27 GB.
+TURNED = 2**25
+# Rows of a block, whose part of a product stays in the processor's cache.
+_ROWS = 2**13
 
 
 def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
@@ -40,11 +48,12 @@ def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> 
     counts = [factor.nnz // n if n else 0 for factor in factors]
     total = sum(counts)
     kind = np.int32 if max(n * total, width) < 2**31 else np.int64
-    data, indices = np.empty((n, total)), np.empty((n, total), kind)
+    data = np.empty((n, total), np.result_type(*factors) if n else float)
+    indices = np.empty((n, total), kind)
     entry = column = 0
     for factor, scale, count in zip(factors, scales, counts):
         here = slice(entry, entry + count)
-        np.multiply(factor.data.reshape(n, count), scale, out=data[:, here])
+        np.multiply(factor.data.reshape(n, count), data.dtype.type(scale), out=data[:, here])
         np.add(factor.indices.reshape(n, count), kind(column), out=indices[:, here])
         entry, column = entry + count, column + factor.shape[1]
     start = np.arange(0, n * total + 1, total or 1, dtype=kind)[: n + 1]
@@ -59,43 +68,102 @@ def csr_tensor(matrix: Matrix) -> Tensor:
         return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
 
 
-def transposed_parts(matrix: Matrix, count: int) -> list[tuple[slice, Matrix]]:
-    """Row slices of B and the transpose of each, which share the memory of the matrix."""
-    cuts = np.linspace(0, matrix.shape[0], count + 1).astype(int)
-    parts = []
-    for first, last in zip(cuts[:-1], cuts[1:]):
-        start, end = matrix.indptr[first], matrix.indptr[last]
-        part = scipy.sparse.csc_matrix((matrix.shape[1], last - first))
-        part.data, part.indices = matrix.data[start:end], matrix.indices[start:end]
-        part.indptr = matrix.indptr[first : last + 1] - start
-        parts.append((slice(first, last), part))
-    return parts
+def row_block(matrix: Matrix, rows: slice) -> Matrix:
+    """Rows of a CSR matrix, which share its memory."""
+    start, end = matrix.indptr[rows.start], matrix.indptr[rows.stop]
+    block = scipy.sparse.csr_matrix((rows.stop - rows.start, matrix.shape[1]), dtype=matrix.dtype)
+    block.data, block.indices = matrix.data[start:end], matrix.indices[start:end]
+    block.indptr = matrix.indptr[rows.start : rows.stop + 1] - start
+    return block
 
 
 class Products:
-    """Products with a CSR factor B (n, M) and with its transpose, by all threads."""
+    """Products with a CSR factor B (n, M) and with its transpose, by all threads.
+
+    A factor of many rows or entries is walked through block by block: in single precision where
+    both the factor and what it is multiplied with are float32. Then a copy by columns is kept, too,
+    if it is not large.
+    """
 
     def __init__(self, matrix: Matrix) -> None:
-        self._rows = csr_tensor(matrix)
-        small = matrix.nnz <= COPIED
-        self._columns = csr_tensor(matrix.T.tocsr()) if small else None
-        self._parts = [] if small else transposed_parts(matrix, _PARTS)
+        self._matrix, n = matrix, matrix.shape[0]
+        self._whole = matrix.nnz <= COPIED and not parallel.many(n)
+        if self._whole:
+            self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
+        cuts = np.linspace(0, n, _PARTS + 1).astype(int)
+        self._parts = [
+            [slice(start, min(start + _ROWS, last)) for start in range(first, last, _ROWS)]
+            for first, last in zip(cuts[:-1], cuts[1:])
+        ]
+        self._turns = matrix.dtype == np.float32 and matrix.nnz <= TURNED
+        self._turned: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+
+    def _back(self, rows: slice, x: Array) -> Array:
+        """What a block of rows adds to B^T x, from its own x: (b, d) -> (M, d)."""
+        block = row_block(self._matrix, rows)
+        if not self._turns or x.dtype != np.float32 or x.shape[1] == 1:
+            return block.T @ x
+        if rows.start not in self._turned:
+            turned = block.tocsc()  # kept: it is wanted again and again
+            numbers, weights = torch.as_tensor(turned.indices), torch.as_tensor(turned.data)
+            self._turned[rows.start] = numbers, weights, torch.as_tensor(turned.indptr[:-1])
+        numbers, weights, starts = self._turned[rows.start]
+        table = torch.as_tensor(x)
+        found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
+        return found.numpy()
 
     def forward(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""
-        return (self._rows @ torch.as_tensor(y)).numpy()
+        if self._whole:
+            return (self._rows @ torch.as_tensor(y)).numpy()
+        out = np.empty((self._matrix.shape[0], y.shape[1]), y.dtype)
 
-    def back(self, x: Array) -> Array:
-        """B^T x: (n, d) -> (M, d). The same for any number of threads."""
-        if self._columns is not None:
+        def of_part(part: list[slice]) -> None:
+            for rows in part:
+                out[rows] = _forward(row_block(self._matrix, rows), y)
+
+        side_by_side([functools.partial(of_part, part) for part in self._parts])
+        return out
+
+    def back(self, x: Array, rows: slice | None = None) -> Array:
+        """B^T x: (n, d) -> (M, d), or of some rows of B alone. The same for any threads."""
+        if rows is not None:
+            return row_block(self._matrix, rows).T @ x
+        if self._whole:
             return (self._columns @ torch.as_tensor(x)).numpy()
+        return self._sums(x.shape[1], lambda rows: self._back(rows, x[rows]))
 
-        def of_part(part: tuple[slice, Matrix]) -> Array:
-            rows, columns = part
-            return columns @ x[rows]
+    def square(self, y: Array, scale: Array) -> Array:
+        """B^T diag(scale) B y: (M, d) -> (M, d), float64, in one walk through B."""
 
-        with ThreadPoolExecutor(min(_PARTS, torch.get_num_threads())) as pool:
-            first, *others = pool.map(of_part, self._parts)
+        def of_block(rows: slice) -> Array:
+            part = _forward(row_block(self._matrix, rows), y)
+            part *= scale[rows, None]
+            return self._back(rows, part)
+
+        return self._sums(y.shape[1], of_block)
+
+    def _sums(self, width: int, of_block: Callable[[slice], Array]) -> Array:
+        """Sums of what blocks of rows give (M, d), float64. The same for any threads."""
+
+        def of_part(part: list[slice]) -> Array:
+            out = np.zeros((self._matrix.shape[1], width))
+            for rows in part:
+                out += of_block(rows)
+            return out
+
+        first, *others = side_by_side([functools.partial(of_part, part) for part in self._parts])
         for other in others:
             first += other
         return first
+
+
+def _forward(block: Matrix, y: Array) -> Array:
+    """Rows of B, of as many entries each, times y (M, d): (b, d)."""
+    if block.dtype == y.dtype == np.float32 and y.shape[1] > 1:  # several times faster than SciPy
+        indices, data = (
+            torch.as_tensor(x.reshape(block.shape[0], -1)) for x in (block.indices, block.data)
+        )
+        table = torch.as_tensor(y)
+        return F.embedding_bag(indices, table, per_sample_weights=data, mode="sum").numpy()
+    return block @ y

@@ -122,27 +122,35 @@ def sample_anchors(
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
     expectation over anchor sets instead of one set's accident (chapter 11). ``among`` (n,) marks
-    the samples that are drawn from and averaged; all by default. (n, d) -> (m, d), no gradient.
+    the samples that are drawn from and averaged; all by default. Above
+    :data:`dmac.compute.parallel.MANY` samples the iterations see a random part of them, 32 for each
+    anchor. (n, d) -> (m, d), no gradient.
     """
-    start = first_anchors(x, n_anchors, generator, among)
-    return improved_anchors(x, start, iterations, among)
+    order = drawn_order(x, n_anchors, generator, among)
+    return improved_anchors(x, order, n_anchors, iterations, among)
 
 
-def first_anchors(
+def drawn_order(
     x: Tensor, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
 ) -> Tensor:
-    """The random samples with which `sample_anchors` begins: (m, d)."""
-    start = torch.randperm(parallel.count(len(x)), generator=generator)
+    """Numbers of random samples for `improved_anchors`, no more than it takes: int64."""
+    order = torch.randperm(parallel.count(len(x)), generator=generator)
     if among is not None:
-        start = start[parallel.gather(among.long()).bool().cpu()[start]]
-    return parallel.take(x.detach(), start[:n_anchors])
+        order = order[parallel.gather(among.long()).bool().cpu()[order]]
+    return order[: _SEED_SAMPLES * n_anchors].clone()
 
 
 def improved_anchors(
-    x: Tensor, anchors: Tensor, iterations: int, among: Tensor | None = None
+    x: Tensor, order: Tensor, n_anchors: int, iterations: int, among: Tensor | None = None
 ) -> Tensor:
-    """Lloyd's iterations of `sample_anchors`, from given anchors: (m, d)."""
-    x = x.detach() if among is None else x.detach()[among]
+    """Lloyd's iterations of `sample_anchors` from the first of a `drawn_order`: (m, d)."""
+    x = x.detach()
+    anchors = parallel.take(x, order[:n_anchors])
+    if iterations and parallel.many(len(x)) and len(order) == _SEED_SAMPLES * n_anchors:
+        x = parallel.take(x, order.sort().values)
+        mean = x.mean(0)
+        return lloyd(x - mean, anchors - mean, iterations, 0.0, alone=True)[0] + mean
+    x = x if among is None else x[among]
     mean = parallel.mean(x)
     return lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
 

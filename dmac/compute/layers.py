@@ -51,6 +51,7 @@ class SparseView:
 
     @staticmethod
     def _tensor(csr: Matrix, dtype: torch.dtype, device: torch.device | str) -> Tensor:
+        csr = csr if csr.has_sorted_indices else csr.sorted_indices()  # as PyTorch wants it
         with warnings.catch_warnings():
             # CSR is announced as beta at its first use; of it only the product is used here.
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
@@ -95,10 +96,15 @@ def store_by_columns(layer: nn.Linear) -> None:
     layer.weight.data = layer.weight.data.T.contiguous().T
 
 
+def product(x: Tensor | SparseView, w: Tensor) -> Tensor:
+    """A dense tensor or a `SparseView` times a matrix, differentiable in the matrix."""
+    return _SparseProduct.apply(x, w) if isinstance(x, SparseView) else x @ w
+
+
 def linear(layer: nn.Linear, x: Tensor | SparseView) -> Tensor:
     """A linear layer on a dense tensor or a `SparseView`."""
     if isinstance(x, SparseView):
-        return _SparseProduct.apply(x, layer.weight.T) + layer.bias
+        return product(x, layer.weight.T) + layer.bias
     return layer(x)
 
 

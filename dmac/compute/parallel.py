@@ -54,6 +54,11 @@ _active: Shards | None = None
 #: samples and the losses of the pre-training are added up on the CPU.
 GPU_BACKENDS = "cpu:gloo,cuda:nccl"
 
+#: Samples above which a fit takes the ways that pay for many: sparse factors in single precision,
+#: eigenvectors in blocks, Lloyd's steps on a part. They save little below, where anchors are few,
+#: and up to it the results stay those of the stored runs to the last bit.
+MANY = 20_000
+
 # How gloo and NCCL say that a process cannot be reached. They have no exception class for it.
 _LOST = re.compile(
     "connection|timed out|timeout|pair closure|broken pipe|remote ?(error|process)", re.IGNORECASE
@@ -80,6 +85,11 @@ def sharded(n_samples: int) -> Iterator[Shards]:
 def n_processes() -> int:
     """Over how many processes the samples are spread."""
     return 1 if _active is None else _active.n_processes
+
+
+def many(n: int) -> bool:
+    """Whether n samples of this process, or those of all that are in the fit, are above `MANY`."""
+    return (n if _active is None else _active.n_samples) > MANY
 
 
 def my_rows(n_samples: int) -> slice:

@@ -16,7 +16,7 @@ from dmac.data.disk import StreamedArray, is_streamed
 from dmac.data.sample_names import lined_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import numpy.typing as npt
@@ -117,7 +117,8 @@ def _check_finite(x: Matrix, where: str) -> None:
         row, column = bad[0]
     raise ValueError(
         f"{where} has {len(bad)} NaN or infinite (or missing) entries, the first ({value}) at row "
-        f"{row}, column {column} {_NOTE}; replace them or drop the samples"
+        f"{row}, column {column} {_NOTE}; fill them in, or where a sample lacks this view make its "
+        "whole row zeros"
     )
 
 
@@ -221,27 +222,31 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     )
 
 
-def _row_keys(x: Matrix) -> list[bytes]:
-    """For each row what equal rows have in common; sparse ones stay sparse."""
-    if not scipy.sparse.issparse(x):
-        return [row.tobytes() for row in x + 0.0]  # -0 becomes 0
-    x.eliminate_zeros()  # it is a copy
-    pairs = zip(np.split(x.indices, x.indptr[1:-1]), np.split(x.data, x.indptr[1:-1]))
-    return [columns.tobytes() + values.tobytes() for columns, values in pairs]
-
-
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    found: set[tuple[bytes, ...]] = set()
+    found: set[bytes] = set()
     size = max(_ROWS, most)
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
         parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        for sample in zip(*map(_row_keys, parts)):
-            found.add(sample)
+        for row in zip(*map(_row_bytes, parts)):
+            found.add(b"".join(row))
             if len(found) >= most:
                 return most
     return len(found)
+
+
+def _row_bytes(x: Any) -> Iterator[bytes]:
+    """What tells the rows of a view apart; a sparse one stays sparse."""
+    if not scipy.sparse.issparse(x):
+        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
+        return
+    x = scipy.sparse.csr_array(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    for start, stop in zip(x.indptr, x.indptr[1:]):
+        columns, values = x.indices[start:stop], x.data[start:stop]
+        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
 def _is_no_whole_number(value: object) -> bool:

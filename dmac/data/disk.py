@@ -67,7 +67,7 @@ class StreamedArray:
             raise ValueError(
                 f"{self.where} has a NaN or infinite entry ({x[row, column]}) at row "
                 f"{rows.start + row}, column {column} (views are counted from 1, rows and columns "
-                "from 0); replace it or drop the sample"
+                "from 0); fill it in, or where the sample lacks this view make its whole row zeros"
             )
         return x
 

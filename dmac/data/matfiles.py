@@ -13,6 +13,8 @@ import h5py
 import numpy as np
 import scipy.sparse
 
+from dmac.data.known_classes import LABEL_NAMES, Suspect, choose, named_like_classes, no_view
+from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import loadmat, open_hdf5
 
 if TYPE_CHECKING:
@@ -23,11 +25,6 @@ if TYPE_CHECKING:
 
 #: Names under which views are looked for, in any case.
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
-#: The same for labels.
-LABEL_NAMES = (
-    *("y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels"),
-    *("gtruth", "groundtruth", "ground_truth", "true_label", "true_labels"),
-)
 
 
 # Read, a variable is an array, a sparse matrix, a list (a cell, column by column) or None (else).
@@ -115,42 +112,63 @@ def _is_matrix(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.ndim == 2
 
 
-def _find_views(variables: dict[str, Any], views_key: str | Sequence[str] | None) -> list[Matrix]:
-    """The list of views named by ``views_key`` or, without it, by the only known name there is."""
+def _cell(key: str, value: Any) -> list[tuple[str, Any]]:
+    """The matrices of a variable with their names."""
+    if not isinstance(value, list):
+        return [(key, value)]
+    return [(f"{key} {i}" if len(value) > 1 else key, x) for i, x in enumerate(value, 1)]
+
+
+def _family(key: str) -> str:
+    """The name of a variable without its number, in lower case."""
+    return re.sub(r"[_ ]?\d+$", "", key).lower()
+
+
+def _find_views(
+    variables: dict[str, Any],
+    views_key: str | Sequence[str] | None,
+    no_views: set[str],
+    named: bool,
+) -> list[tuple[str, Matrix]]:
+    """Names and views: those of ``views_key`` or, without it, of the only known name there is.
+
+    If there is none, every matrix is one where ``named`` says so, without ``no_views``.
+    """
     if views_key is not None:
         keys = [views_key] if isinstance(views_key, str) else list(views_key)
         missing = [key for key in keys if key not in variables]
         if missing or not keys:
-            raise ValueError(f"views_key={views_key!r}: there is no variable {missing}")
-        views = []
-        for key in keys:
-            value = variables[key]
-            views.extend(value if isinstance(value, list) else [value])
-        if not views or not all(_is_matrix(view) for view in views):
+            raise ValueError(f"views_key={views_key!r}: there is no variable {', '.join(missing)}")
+        views = [pair for key in keys for pair in _cell(key, variables[key])]
+        if not views or not all(_is_matrix(view) for _, view in views):
             raise ValueError(f"views_key={views_key!r} does not hold numeric matrices")
         return views
-    candidates: dict[str, Any] = {}
+    candidates: dict[str, list[tuple[str, Any]]] = {}
     for key, value in variables.items():
         numbered = re.fullmatch(r"(.*?)_?(\d+)", key)
         if key.lower() in VIEW_NAMES:
-            cell = value if isinstance(value, list) else [value]
-            if cell and all(_is_matrix(view) for view in cell):
+            cell = _cell(key, value)
+            if cell and all(_is_matrix(view) for _, view in cell):
                 candidates[key] = cell
         elif numbered and numbered[1].lower() in VIEW_NAMES and _is_matrix(value):
-            family = candidates.setdefault(f"{numbered[1]}1, {numbered[1]}2, ...", {})
-            family[int(numbered[2])] = value
+            family = f"{numbered[1]}1, {numbered[1]}2, ..."
+            candidates.setdefault(family, []).append((key, value))
+    if not candidates and named:
+        tables = [(k, x) for k, x in variables.items() if _is_matrix(x) and k not in no_views]
+        if tables:
+            candidates["tables"] = tables
     if len(candidates) != 1:
         names = f"several candidates ({', '.join(candidates)})" if candidates else "none found"
         raise ValueError(
             f"which variables are the views is not clear: {names}; pass views_key= with the name "
             "of a cell or matrix, or a list of names"
         )
-    (views,) = candidates.values()
-    return [views[a] for a in sorted(views)] if isinstance(views, dict) else views
+    ((kind, found),) = candidates.items()
+    return found if kind in variables else sorted(found, key=lambda pair: natural(pair[0]))
 
 
 def _label_vector(value: Any) -> Array | None:
-    """A label vector out of a row, a column, or a cell of equal vectors or of scalars; or None."""
+    """A label vector out of one, a cell of equal ones or of scalars, or one-hot rows; or None."""
     if isinstance(value, list):
         read = [_label_vector(item) for item in value]
         vectors = [vector for vector in read if vector is not None]
@@ -164,17 +182,29 @@ def _label_vector(value: Any) -> Array | None:
         value = value.toarray() if 1 in value.shape else None
     if value is None or value.dtype.kind not in "biufU" or value.size == 0:
         return None
-    return value.ravel() if value.size == max(value.shape, default=1) else None
+    if value.size == max(value.shape, default=1):
+        return value.ravel()
+    return value.argmax(1) if _is_one_hot(value) else None
+
+
+def _is_one_hot(value: Array) -> bool:
+    """Whether every row of a table has a single 1 among zeros, and there are fewer columns."""
+    if value.ndim != 2 or value.dtype.kind == "U" or value.shape[1] >= value.shape[0]:
+        return False
+    ones = value == 1
+    return bool((ones | (value == 0)).all() and (ones.sum(1) == 1).all())
 
 
 def _find_labels(
     variables: dict[str, Any], labels_key: str | Literal[False] | None
-) -> Integers | None:
-    """Labels as int64 from 0, or None if no variable has a known name for them."""
+) -> tuple[str | None, Integers | None]:
+    """Labels as int64 from 0 with their name, or None if no variable has a known one."""
     if labels_key is False:
-        return None
+        return None, None
     if labels_key is not None and labels_key not in variables:
-        raise ValueError(f"labels_key={labels_key!r}: there is no such variable")
+        raise ValueError(
+            f"labels_key={labels_key!r}: there is no such variable; labels_key=False reads none"
+        )
     named = [key for key in variables if key.lower() in LABEL_NAMES]
     coded = {}
     for key in named if labels_key is None else [labels_key]:
@@ -184,13 +214,30 @@ def _find_labels(
                 f"{key} is not one vector of labels; pass labels_key= with the name of one, or "
                 "labels_key=False to read none"
             )
-        if vector.dtype.kind == "f" and not (np.isfinite(vector) & (vector % 1 == 0)).all():
-            raise ValueError(f"{key} holds values that are no class labels (NaN or fractions)")
-        coded[key] = np.unique(vector, return_inverse=True)[1].astype(np.int64)
+        coded[key] = _codes(key, vector)
     labels = list(coded.values())
     if any(not np.array_equal(other, labels[0]) for other in labels[1:]):
         raise ValueError(f"{' and '.join(coded)} are different labels; pass labels_key=")
-    return labels[0] if labels else None
+    return (next(iter(coded)), labels[0]) if labels else (None, None)
+
+
+def _codes(key: str, vector: Array) -> Integers:
+    if vector.dtype.kind == "f" and not (np.isfinite(vector) & (vector % 1 == 0)).all():
+        raise ValueError(f"{key} holds values that are no class labels (NaN or fractions)")
+    return np.unique(vector, return_inverse=True)[1].astype(np.int64)
+
+
+def _suspects(variables: dict[str, Any], views: Sequence[str]) -> dict[str, Suspect]:
+    """Arrays that may hold known classes by name and values, beside those named as views."""
+    found = {}
+    for key, x in variables.items():
+        if key in views or not isinstance(x, np.ndarray) or x.dtype.kind not in "biufU":
+            continue
+        if named_like_classes(key) and x.ndim in (1, 2) and x.size:
+            one = Suspect(list(x.reshape(len(x), -1).T))
+            if no_view(one) is not None:
+                found[key] = one
+    return found
 
 
 def _is_transposed(shapes: list[tuple[int, int]], n_labels: int | None) -> bool:
@@ -227,8 +274,11 @@ def read_mat(
 
     Understood without help: views in one cell (row or column) or in numbered variables (``X1``,
     ``X2``, ...), or a single matrix, under the names in `VIEW_NAMES`; dense or sparse, of any
-    numeric type; n x d or d x n; labels under the names in `LABEL_NAMES`, from 0 or 1, as a row, a
-    column, or a cell that repeats the same vector. Upper and lower case are the same in names.
+    numeric type; n x d or d x n; labels under the names in
+    :data:`~dmac.data.known_classes.LABEL_NAMES`, from 0 or 1, as a row, a
+    column, or a cell that repeats the same vector. Upper and lower case are the same in names. In
+    an ``.npz`` file without such names every table of numbers is a view, in the order of their
+    names, but for those that :mod:`dmac.data.known_classes` takes for classes.
 
     Parameters
     ----------
@@ -236,7 +286,8 @@ def read_mat(
     views_key : str or list of str, optional
         The variable(s) that hold the views, in order.
     labels_key : str or False, optional
-        The variable that holds the labels; False reads none.
+        The variable that holds the labels: a vector, a cell of equal ones, or a table with a row
+        for every sample that has a single 1, in the column of its class. False reads none.
     transposed : bool, optional
         True if samples are columns (d x n), False if rows. By default a ``.mat`` file is read the
         way in which every view has as many samples as there are labels (without labels: all views
@@ -257,14 +308,42 @@ def read_mat(
         If the file is corrupt or truncated, or can be read in more than one way or in none; the
         error lists the variables with their sizes and says what to pass.
     """
+    found = read_variables(path, views_key, labels_key, transposed)
+    return found.views, found.labels
+
+
+def read_variables(
+    path: PathLike,
+    views_key: str | Sequence[str] | None = None,
+    labels_key: str | Literal[False] | None = None,
+    transposed: bool | None = None,
+) -> NamedViews:
+    """The same as :func:`read_mat`, with the names of what was read and what was left out.
+
+    Parameters
+    ----------
+    path, views_key, labels_key, transposed
+        As :func:`read_mat` takes them, with the same errors.
+
+    Returns
+    -------
+    NamedViews
+    """
     path = Path(path)
     variables = _variables(path)
+    numpy_file = path.suffix.lower() == ".npz"
     try:
-        views = _find_views(variables, views_key)
-        labels = _find_labels(variables, labels_key)
+        known, labels = _find_labels(variables, labels_key)
+        keys = [views_key] if isinstance(views_key, str) else list(views_key or ())
+        suspects = _suspects(variables, keys) if numpy_file else {}
+        one = choose(suspects, labels_key if known is None else False)
+        if one.source is not None and one.values is not None:
+            known, labels = one.source, _codes(one.source, one.values)
+        no_views = {*suspects, known or "", *(k for k in variables if k.lower() in LABEL_NAMES)}
+        found = _find_views(variables, views_key, no_views, numpy_file)
+        names, views = [name for name, _ in found], [x for _, x in found]
         if transposed is None:
             n_labels = None if labels is None else len(labels)
-            numpy_file = path.suffix.lower() == ".npz"
             transposed = not numpy_file and _is_transposed([x.shape for x in views], n_labels)
         views = [x.T if transposed else x for x in views]
         for a, x in enumerate(views, 1):
@@ -276,4 +355,10 @@ def read_mat(
                 )
     except ValueError as error:
         raise ValueError(f"{path}: {error}. The file has {_contents(variables)}") from error
-    return [scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else x for x in views], labels
+    views = [scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else x for x in views]
+    # Only where every table would be a view.
+    by_name = views_key is not None or _family(names[0]) in VIEW_NAMES
+    left_out = (
+        {} if by_name else {k: w for k, w in one.left_out.items() if _is_matrix(variables[k])}
+    )
+    return NamedViews(names, views, labels, known=known, left_out=left_out)

@@ -6,9 +6,9 @@ never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 
 from __future__ import annotations
 
-import csv
-import re
-from dataclasses import dataclass
+import warnings
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,51 +17,46 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.checks import check_labels
-from dmac.data.matfiles import LABEL_NAMES, read_mat
+from dmac.data.known_classes import (
+    Known,
+    Suspect,
+    choose,
+    few_values,
+    is_class_header,
+    is_missing,
+    named_like_classes,
+    no_view,
+)
+from dmac.data.matfiles import read_variables
+from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import open_hdf5
+from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
-    from dmac._types import Floats, Integers, Matrix, PathLike
+    from dmac._types import Array, Flags, Integers, Matrix, PathLike
 
+# What mudata says of itself with every file, and nobody who reads one can change.
+_LIBRARY_WARNINGS = (
+    (r"From 0\.4 \.update\(\) will not pull obs/var columns", FutureWarning),
+    (r"The inplace keyword in DataFrame\.(rename|drop) is deprecated", DeprecationWarning),
+)
 #: Endings that are read, and what they hold.
 ENDINGS = {
     ".mat": "MATLAB file: a cell of views, or X1, X2, ...",
     ".npz": "NumPy archive: X1, X2, ...",
     ".npy": "NumPy array: one view; it stays on disk",
     ".csv": "table: one view, one row per sample",
-    ".tsv": "the same with tabs",
+    ".tsv": "the same with tabs; either may be compressed: .csv.gz, .tsv.gz",
     ".h5": "HDF5: every table of numbers is a view; it stays on disk",
     ".hdf5": "the same",
     ".h5ad": "AnnData: X, and the tables of obsm that were not made from it",
-    ".h5mu": "MuData: one view per modality, of the cells that all have",
+    ".h5mu": "MuData: one view per modality; a cell may lack some",
 }
-_NAMES_SAMPLES = ("", "id", "name", "sample", "samples", "index")  # headers of such a column
-_IN_FOLDERS = (".csv", ".tsv", ".npy")
-
-
-@dataclass(frozen=True, eq=False)
-class NamedViews:
-    """What was read.
-
-    Attributes
-    ----------
-    names : list of v str
-        What the views are called in their file, or their files.
-    views : list of v matrices of shape (n, d_a)
-        As :meth:`dmac.DMAC.fit` takes them; those of ``.npy`` and HDF5 files are still on disk.
-    labels : numpy.ndarray of shape (n,), int64, or None
-        Known classes, from 0.
-    samples : list of n str, or None
-        Names of the samples, where the files have them.
-    """
-
-    names: list[str]
-    views: list[Matrix]
-    labels: Integers | None = None
-    samples: list[str] | None = None
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_IN_FOLDERS = (*_TEXT, ".npy")
 
 
 def read_views(
@@ -77,15 +72,19 @@ def read_views(
     ----------
     paths : list of str or path
         One file, or several; the endings are those of `ENDINGS`. A folder stands for its ``.csv``,
-        ``.tsv`` and ``.npy`` files in the order of their names (``view2`` before ``view10``); one
-        called ``labels`` holds the known classes.
+        ``.tsv`` and ``.npy`` files (also ``.csv.gz``, ``.tsv.gz``) in the order of their names
+        (``view2`` before ``view10``).
     views_key : sequence of str, optional
         The variables or data sets that are the views, in a ``.mat``, ``.npz`` or HDF5 file; in
-        a ``.h5ad`` file ``X`` and names of ``obsm``, in a ``.h5mu`` file the modalities.
+        a ``.h5ad`` file ``X`` and names of ``obsm``, in a ``.h5mu`` file the modalities; among
+        files of one view each, the names of those files.
     labels_key : str or False, optional
-        The variable (a column of ``obs`` in single-cell files) of the known classes; False: none.
+        The variable of the known classes, a column of ``obs`` in single-cell files, or among files
+        of one view each the name of a file or of a column in one; False: none.
     transposed : bool, optional
-        For ``.mat`` and ``.npz`` files: see :func:`dmac.data.matfiles.read_mat`.
+        True if samples are columns, False if they are rows. By default they are rows, but in a
+        ``.mat`` file what its sizes say (:func:`dmac.data.matfiles.read_mat`). A table of an HDF5
+        file has to be in memory to be turned; single-cell files are never turned.
 
     Returns
     -------
@@ -103,20 +102,145 @@ def read_views(
     files = [file for path in paths for file in _files(Path(path).expanduser())]
     if not files:
         raise ValueError("no files: name at least one")
-    labels = [file for file in files if len(files) > 1 and file.stem.lower() in LABEL_NAMES]
-    files = [file for file in files if file not in labels]
-    if len(labels) > 1:
-        raise ValueError(f"{labels[0]} and {labels[1]} both have the name of known classes")
-    parts = [_read(file, views_key, labels_key, transposed) for file in files]
-    known = [part.labels for part in parts if part.labels is not None]
-    if labels and labels_key is not False:
-        known = [_read_labels(labels[0])]
+    single = all(_ending(file) in _IN_FOLDERS for file in files)  # one view each
+    chosen = _chosen(files, views_key) if single and views_key else []
+    key = labels_key if single or labels_key is False else None
+    suspects = _suspects([file for file in files if file not in chosen], len(files), key)
+    others = [file for file in files if file not in suspects]
+    told = _told(files)
+    known = choose(
+        {told[file]: one for file, one in suspects.items()}, key, [told[file] for file in others]
+    )
+    left_out = dict(known.left_out)
+    if chosen:
+        left_out |= {told[f]: "it is not named as a view" for f in others if f not in chosen}
+        others = chosen
+    if not others:
+        raise ValueError(f"there are no views beside {', '.join(told.values())}")
+    parts = [_read(file, views_key, labels_key, transposed) for file in others]
+    if not transposed:
+        _check_sizes(others, parts)
+    parts, samples = _line_up(others, parts, transposed)
+    labels, source = _known_classes(known, samples), known.source
+    for part in parts:
+        left_out |= part.left_out
+        if part.labels is not None and (source is None or labels_key):
+            labels, source = part.labels, part.known
+    lacking = [_lacking(part, a) for part in parts for a in range(len(part.views))]
+    _check_anything(lacking, samples)
     return NamedViews(
         [name for part in parts for name in part.names],
         [x for part in parts for x in part.views],
-        known[0] if known else None,
-        _one_order(files, parts),
+        labels,
+        samples,
+        [told[file] for file, part in zip(others, parts) for _ in part.names],
+        source,
+        left_out,
+        lacking,
+        [names for part in parts for names in part.columns or [None] * len(part.views)],
     )
+
+
+def _ending(file: Path) -> str:
+    """The ending of a file in lower case, with what stands before .gz."""
+    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
+    return "".join(endings).lower()
+
+
+def stem(file: Path) -> str:
+    """The name of a file without its ending, which may be ``.csv.gz``.
+
+    Parameters
+    ----------
+    file : path
+    """
+    return file.name[: len(file.name) - len(_ending(file))]
+
+
+def _told(files: list[Path]) -> dict[Path, str]:
+    """What to call files: by their names, or by their paths where names are the same."""
+    names = [file.name for file in files]
+    return {file: file.name if names.count(file.name) == 1 else str(file) for file in files}
+
+
+def _check_anything(lacking: list[Flags], samples: list[str] | None) -> None:
+    """Refuse samples that lack every view, by their names."""
+    if len({len(mask) for mask in lacking}) > 1:
+        return  # there is another error for that
+    nothing = np.flatnonzero(np.all(lacking, axis=0))
+    if len(nothing):
+        who = samples[nothing[0]] if samples else f"number {nothing[0] + 1}"
+        raise ValueError(
+            f"{len(nothing)} samples have no value in any view, the first is {who}; take them out"
+        )
+
+
+def _chosen(files: list[Path], names: Sequence[str]) -> list[Path]:
+    """The files of these names, in their order."""
+    found = []
+    for name in names:
+        these = [file for file in files if name in (file.name, stem(file))]
+        if len(these) != 1:
+            what = "several files have that name" if these else "there is no such file"
+            listed = ", ".join(file.name for file in files)
+            raise ValueError(f"views_key={name!r}: {what}. There are {listed}")
+        found += these
+    return found
+
+
+def _suspects(files: list[Path], n_files: int, key: str | bool | None) -> dict[Path, Suspect]:
+    """The files that may hold known classes: by their name and values, or since they are named."""
+    found = {}
+    for file in files:
+        named = key in (file.name, stem(file))
+        if not named and (n_files == 1 or not named_like_classes(stem(file))):
+            continue
+        if _ending(file) not in _IN_FOLDERS:
+            continue
+        one = _suspect(file)
+        if named or no_view(one) is not None:
+            found[file] = one
+    return found
+
+
+def _suspect(file: Path) -> Suspect:
+    if _ending(file) == ".npy":
+        x = _read_npy(file)
+        return Suspect(list(x.reshape(len(x), -1).T) if x.ndim else [])
+    table = read_table(file, classes=True)
+    return Suspect(table.columns(), table.headers, table.samples)
+
+
+def _known_classes(known: Known, samples: list[str] | None) -> Integers | None:
+    """The classes of the samples in their order: by name where both have names."""
+    values = known.values
+    if values is None:
+        return None
+    if values.dtype.kind in "US":
+        missing = [i for i, cell in enumerate(values) if is_missing(str(cell))]
+        if missing:
+            who = known.samples[missing[0]] if known.samples else f"row {missing[0] + 1}"
+            raise ValueError(
+                f"{known.source}: {len(missing)} samples have no class, the first is {who}; "
+                "complete it, or pass labels_key=False to read none"
+            )
+    if samples is not None and known.samples is not None and samples != known.samples:
+        place = {name: i for i, name in enumerate(known.samples)}
+        lost = [name for name in samples if name not in place]
+        if lost:
+            raise ValueError(
+                f"{known.source} has no class for {len(lost)} of {len(samples)} samples, the first "
+                f"is {lost[0]}; complete it, or pass labels_key=False to read none"
+            )
+        if len(place) < len(known.samples):
+            raise ValueError(
+                f"{known.source} names a sample twice, and has another order than the views"
+            )
+        values = values[[place[name] for name in samples]]
+    try:
+        return check_labels(np.asarray(values))
+    except ValueError as error:
+        raise ValueError(f"{known.source}: {error}; labels_key=False reads none") from error
 
 
 def _files(path: Path) -> list[Path]:
@@ -124,19 +248,13 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}")
     if not path.is_dir():
-        if path.suffix.lower() not in ENDINGS:
+        if _ending(path) not in (*ENDINGS, *_TEXT):
             raise ValueError(f"{path} has none of the known endings: {', '.join(ENDINGS)}")
         return [path]
-    found = [file for file in path.iterdir() if file.suffix.lower() in _IN_FOLDERS]
+    found = [file for file in path.iterdir() if _ending(file) in _IN_FOLDERS]
     if not found:
         raise ValueError(f"the folder {path} has no file that ends in {', '.join(_IN_FOLDERS)}")
     return sorted(found, key=lambda file: natural(file.name))
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts names with numbers in them: view2 before view10."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 def _read(
@@ -145,119 +263,134 @@ def _read(
     labels_key: str | Literal[False] | None,
     transposed: bool | None,
 ) -> NamedViews:
-    ending = file.suffix.lower()
+    ending = _ending(file)
     if ending in (".mat", ".npz"):
-        views, labels = read_mat(
-            file,
-            views_key=list(views_key) if views_key else None,
-            labels_key=labels_key,
-            transposed=transposed,
+        return read_variables(file, views_key, labels_key, transposed)
+    if ending in _TEXT:
+        table = read_table(file, transposed=bool(transposed))
+        x = table.numbers()
+        _warn_of_classes(file, table.headers, x)
+        return NamedViews(
+            [stem(file)],
+            [x],
+            samples=table.samples,
+            lacking=[table.empty()],
+            columns=[table.headers],
         )
-        return NamedViews([f"{file.stem} {a}" for a in range(1, len(views) + 1)], views, labels)
-    if ending in (".csv", ".tsv"):
-        x, samples = read_csv(file)
-        return NamedViews([file.stem], [x], None, samples)
     if ending == ".npy":
-        return NamedViews([file.stem], [_read_npy(file)])
+        x = _read_npy(file)
+        return NamedViews([stem(file)], [x.T if transposed else x])
     if ending in (".h5", ".hdf5"):
-        return _read_hdf5(file, views_key, labels_key)
+        return _read_hdf5(file, views_key, labels_key, bool(transposed))
+    if transposed:
+        raise ValueError(f"{file}: rows are the samples by its format; transposed= is not for it")
     return _read_cells(file, views_key, labels_key)
 
 
-def _one_order(files: list[Path], parts: list[NamedViews]) -> list[str] | None:
-    """The names of the samples, the same in all files that have them; or None."""
-    named = [(file, part.samples) for file, part in zip(files, parts) if part.samples is not None]
-    for file, samples in named[1:]:
-        first, expected = named[0]
-        if samples != expected:
-            wrong = next(
-                (i for i, pair in enumerate(zip(samples, expected)) if len(set(pair)) > 1),
-                min(len(samples), len(expected)),
+def _warn_of_classes(file: Path, headers: list[str] | None, x: Array) -> None:
+    """Say it where a column of a view has the name and the values of known classes."""
+    for header, column in zip(headers or [], x.T):
+        if len(header) > 2 and is_class_header(header) and few_values(column):
+            warnings.warn(
+                f"{file}: the column {header} has name and values of known classes, and counts "
+                "like any other; take it out if it has them",
+                stacklevel=4,
             )
-            raise ValueError(
-                f"{first} and {file} do not name the same samples in the same order: they differ "
-                f"at sample {wrong + 1}; put the rows of both into one order"
-            )
-    return named[0][1] if named else None
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _check_sizes(files: list[Path], parts: list[NamedViews]) -> None:
+    """Refuse tables without names that have as many columns as each other, but not rows."""
+    shapes = [x.shape for part in parts for x in part.views if part.samples is None]
+    rows, columns = {shape[:1] for shape in shapes}, {shape[1:] for shape in shapes}
+    if len(rows) > 1 and len(columns) == 1 and len(shapes[0]) == 2:
+        sizes = ", ".join(f"{n} x {d}" for n, d in shapes)
+        raise ValueError(
+            f"views of {sizes}, from {files[0]} on: row i must be the same sample in every view; "
+            "if the columns are the samples, pass transposed=True"
+        )
 
 
-def _rows(file: Path) -> list[tuple[int, list[str]]]:
-    """The rows of a table of text, each with its line number; empty lines are left out."""
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as lines:
-            head = lines.readline()
-            lines.seek(0)
-            if file.suffix.lower() == ".tsv":
-                delimiter = "\t"
-            else:
-                delimiter = max(",;\t", key=head.count)
-            reader = csv.reader(lines, delimiter=delimiter)
-            found = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{file} is not a table of text: {error}") from error
-    if not found:
-        raise ValueError(f"{file} is empty")
-    return found
+def _line_up(
+    files: list[Path], parts: list[NamedViews], transposed: bool | None
+) -> tuple[list[NamedViews], list[str] | None]:
+    """The same samples in the same order in all files that name them, and their names or None.
 
-
-def read_csv(file: PathLike) -> tuple[Floats, list[str] | None]:
-    """One view from a table of text: one row per sample, one column per feature.
-
-    A first line is a header if it has a cell that is no number, beyond its first. A first column
-    that holds no numbers, or whose header is empty, ``id``, ``name``, ``sample`` or ``index``, has
-    the names of the samples. Commas, semicolons or tabs separate the cells: whichever the first
-    line has most of.
-
-    Parameters
-    ----------
-    file : path
-
-    Returns
-    -------
-    x : numpy.ndarray of shape (n, d), float64
-    samples : list of n str, or None
-
-    Raises
-    ------
-    ValueError
-        If rows differ in length or a cell is no number; the message has the line and the column.
+    Where names differ, the samples are those of all files, in the order in which they come, and
+    have zeros in a view that lacks them.
     """
-    file = Path(file)
-    rows = _rows(file)
-    first = [cell.strip() for cell in rows[0][1]]
-    is_name = [_number(cell) is None for cell in first]
-    named = first[0].lower() in _NAMES_SAMPLES
-    header = named or any(is_name[1:]) or (len(rows) > 1 and is_name[0] and len(first) == 1)
-    rows = rows[1:] if header else rows
-    if not rows:
-        raise ValueError(f"{file} has a header and no samples")
-    names = [row[0].strip() for _, row in rows]
-    named |= all(name != "" and _number(name) is None for name in names)
-    skip, width = int(named), len(rows[0][1])
-    if width == skip:
-        raise ValueError(f"{file} has no column of numbers")
-    x = np.empty((len(rows), width - skip))
-    for i, (line, row) in enumerate(rows):
-        if len(row) != width:
+    named = [(file, part.samples) for file, part in zip(files, parts) if part.samples is not None]
+    if all(samples == named[0][1] for _, samples in named):
+        return parts, named[0][1] if named else None
+    first = named[0][0]
+    for file, samples in named:
+        twice = [name for name, count in Counter(samples).items() if count > 1]
+        if twice:
             raise ValueError(
-                f"{file}, line {line} has {len(row)} cells, the lines before it have {width}"
+                f"{file} names {len(twice)} samples more than once (the first is {twice[0]}), and "
+                "the files do not name the same samples in the same order; name each once"
             )
-        for j, cell in enumerate(row[skip:], skip):
-            value = _number(cell)
-            if value is None or not np.isfinite(value):
-                what = "is empty" if not cell.strip() else f"holds {cell.strip()!r}, not a number"
-                raise ValueError(
-                    f"{file}, line {line}, column {j + 1} {what}; fill it or drop the sample"
-                )
-            x[i, j - skip] = value
-    return x, names if named else None
+    if len(named) < len(parts):
+        (file, *_) = (file for file, part in zip(files, parts) if part.samples is None)
+        raise ValueError(
+            f"{file} does not name its samples, and the other files name different ones, or in "
+            f"another order than {first}; name them in a first column"
+        )
+    _check_shared(named, parts, transposed)
+    union = list(dict.fromkeys(name for _, samples in named for name in samples))
+    place, n = {name: i for i, name in enumerate(union)}, len(union)
+    lined = []
+    for part, (_, samples) in zip(parts, named):
+        rows = np.array([place[name] for name in samples])
+        lacking = [_lacking(part, a) for a in range(len(part.views))]
+        labels, known, left_out = part.labels, part.known, part.left_out
+        if labels is not None and len(rows) == n:
+            labels = labels[np.argsort(rows)]
+        elif labels is not None:
+            reason = f"it has no class for {n - len(rows)} of {n} samples"
+            labels, known, left_out = None, None, left_out | {str(known): reason}
+        lined.append(
+            replace(
+                part,
+                labels=labels,
+                known=known,
+                left_out=left_out,
+                views=[_placed(x, rows, n) for x in part.views],
+                lacking=[~_placed(~mask[:, None], rows, n)[:, 0] for mask in lacking],
+            )
+        )
+    return lined, union
+
+
+def _lacking(part: NamedViews, a: int) -> Flags:
+    return part.lacking[a] if part.lacking else np.zeros(part.views[a].shape[0], bool)
+
+
+def _check_shared(
+    named: list[tuple[Path, list[str]]], parts: list[NamedViews], transposed: bool | None
+) -> None:
+    """Refuse tables that share no samples, and those whose columns look like the samples."""
+    columns = [names for part in parts for names in part.columns]
+    first = (columns or [None])[0] or []
+    same = len(first) > 1 and columns.count(first) == len(columns)
+    if same and transposed is None and len({frozenset(samples) for _, samples in named}) > 1:
+        raise ValueError(
+            f"{named[0][0]} and the other files have the same columns ({first[0]}, ...) and "
+            "other rows: if the columns are the samples, pass transposed=True; otherwise "
+            "transposed=False"
+        )
+    reached, rest = set(named[0][1]), named[1:]
+    while rest:
+        near = [one for one in rest if not reached.isdisjoint(one[1])]
+        if not near:
+            (file, samples), (first, expected) = rest[0], named[0]
+            raise ValueError(
+                f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
+                "call a sample by one name in all files"
+                + "; if the columns are the samples, pass transposed=True"
+                * (not transposed)
+            )
+        reached.update(name for one in near for name in one[1])
+        rest = [one for one in rest if one not in near]
 
 
 def _read_npy(file: Path) -> np.memmap[Any, Any]:
@@ -267,49 +400,59 @@ def _read_npy(file: Path) -> np.memmap[Any, Any]:
         raise ValueError(f"{file} cannot be read as an array of numbers: {error}") from error
 
 
-def _read_labels(file: Path) -> Integers:
-    """Known classes from their own file."""
-    if file.suffix.lower() == ".npy":
-        values = _read_npy(file)
-    else:  # the last column; a first line that is no label of the others is a header
-        cells = [row[-1].strip() for _, row in _rows(file)]
-        header = _number(cells[0]) is None and _number(cells[-1]) is not None
-        header |= cells[0].lower() in (*LABEL_NAMES, "class", "cluster")
-        values = np.array(cells[header:])
-    try:
-        return check_labels(np.asarray(values))
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
-
-
 def _read_hdf5(
-    path: Path, views_key: Sequence[str] | None, labels_key: str | Literal[False] | None
+    path: Path,
+    views_key: Sequence[str] | None,
+    labels_key: str | Literal[False] | None,
+    transposed: bool,
 ) -> NamedViews:
     file, found = open_hdf5(path), {}
     file.visititems(lambda name, item: found.update({name: item}))
     tables = {name: x for name, x in found.items() if isinstance(x, h5py.Dataset)}
     try:
         views = {n: x for n, x in tables.items() if x.ndim == 2 and x.dtype.kind in "biuf"}
-        known = [n for n, x in tables.items() if n.rpartition("/")[2].lower() in LABEL_NAMES]
-        names = list(views_key or sorted((n for n in views if n not in known), key=natural))
-        missing = [name for name in names if name not in views]
-        if missing or not names:
-            raise ValueError(f"no table of numbers {', '.join(missing) or 'in it'}")
+        missing = [name for name in views_key or () if name not in views]
+        if missing:
+            raise ValueError(f"no table of numbers {', '.join(missing)}")
         if labels_key and labels_key not in tables:
-            raise ValueError(f"labels_key={labels_key!r}: there is no such data set")
-        if labels_key is None and len(known) > 1:
-            raise ValueError(f"several may be the known classes ({', '.join(known)}); name one")
-        key = labels_key or (known[0] if known and labels_key is None else None)
-        labels = None
-        if key:
-            stored = tables[key]
-            text = h5py.check_string_dtype(stored.dtype) is not None
-            labels = check_labels(stored.asstr()[()] if text else stored[()])
+            raise ValueError(
+                f"labels_key={labels_key!r}: there is no such data set; labels_key=False reads none"
+            )
+        suspects = {}
+        for name, x in tables.items():
+            if name == labels_key or (
+                name not in (views_key or ()) and named_like_classes(name.rpartition("/")[2])
+            ):
+                one = _suspect_of(x)
+                if one is not None and (name == labels_key or no_view(one) is not None):
+                    suspects[name] = one
+        known = choose(suspects, labels_key)
+        names = list(views_key or sorted((n for n in views if n not in suspects), key=natural))
+        if not names:
+            raise ValueError("no table of numbers in it")
+        labels = _known_classes(known, None)
     except ValueError as error:
         listed = ", ".join(f"{n} {x.shape}" for n, x in tables.items()) or "nothing"
         file.close()
         raise ValueError(f"{path}: {error}. The file has {listed}") from error
-    return NamedViews(names, [views[name] for name in names], labels)
+    return NamedViews(
+        names,
+        [views[name][()].T if transposed else views[name] for name in names],
+        labels,
+        known=known.source,
+        left_out={name: why for name, why in known.left_out.items() if name in views},
+    )
+
+
+def _suspect_of(x: h5py.Dataset) -> Suspect | None:
+    """The columns of a data set of one or two dimensions, or None."""
+    if x.ndim not in (1, 2) or 0 in x.shape:
+        return None
+    text = h5py.check_string_dtype(x.dtype) is not None
+    if not text and x.dtype.kind not in "biuf":
+        return None
+    values = np.asarray(x.asstr()[()] if text else x[()])
+    return Suspect(list((values.astype(str) if text else values).reshape(len(values), -1).T))
 
 
 def _read_cells(
@@ -327,28 +470,64 @@ def _read_cells(
             f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
+    features, lacking = {}, {}
     try:
-        if package == "anndata":
-            found = anndata.read_h5ad(path)
-            tables = {"X": found.X} if found.X is not None else {}
-            tables |= {n: x for n, x in found.obsm.items() if views_key or not n.startswith("X_")}
-        else:
-            found = mudata.read_h5mu(path)
-            shared = found.obs_names
-            for part in found.mod.values():
-                shared = shared[shared.isin(part.obs_names)]
-            tables = {name: part[shared].X for name, part in found.mod.items()}
-            found = found[shared]
+        with warnings.catch_warnings():
+            for text, kind in _LIBRARY_WARNINGS:
+                warnings.filterwarnings("ignore", text, kind, r"mudata\.")
+            if package == "anndata":
+                found = anndata.read_h5ad(path)
+                tables = {"X": found.X, **found.obsm}
+                tables = {n: x for n, x in tables.items() if views_key or not n.startswith("X_")}
+                features["X"] = list(map(str, found.var_names))
+            else:
+                found = mudata.read_h5mu(path)
+                tables = {n: _of_all(part, found.obs_names) for n, part in found.mod.items()}
+                for name, part in found.mod.items():
+                    lacking[name] = ~found.obs_names.isin(part.obs_names)
+                    features[name] = list(map(str, part.var_names))
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error
+    tables = {name: x for name, x in tables.items() if x is not None}
     names = list(views_key or tables)
     missing = [name for name in names if name not in tables]
     if missing or not names:
         raise ValueError(f"{path} has no view {', '.join(missing)}; it has {', '.join(tables)}")
-    labels = None
+    samples = [str(name) for name in found.obs_names]
+    known = Known()
     if labels_key:
         if labels_key not in found.obs:
-            raise ValueError(f"{path}: obs has no column {labels_key}; {', '.join(found.obs)}")
-        labels = check_labels(found.obs[labels_key].astype(str).to_numpy(object))
-    views = [x.tocsr() if scipy.sparse.issparse(x) else x for x in (tables[n] for n in names)]
-    return NamedViews(names, views, labels, [str(name) for name in found.obs_names])
+            listed = ", ".join(found.obs) or "none"
+            raise ValueError(
+                f"{path}: labels_key={labels_key!r} is no column of obs, which has {listed}; "
+                "labels_key=False reads none"
+            )
+        known = Known(f"obs, column {labels_key}", found.obs[labels_key].astype(str).to_numpy(str))
+    views = [tables[name] for name in names]
+    return NamedViews(
+        names,
+        [x.tocsr() if scipy.sparse.issparse(x) else np.asarray(x) for x in views],
+        _known_classes(known, samples),
+        samples,
+        known=known.source,
+        lacking=[lacking.get(name, np.zeros(len(samples), bool)) for name in names],
+        columns=[features.get(name) for name in names],
+    )
+
+
+def _of_all(part: Any, names: Any) -> Matrix:
+    """The rows of a modality for the cells of all; rows of zeros for those that it lacks."""
+    if part.X is None:
+        return None
+    rows, n = names.get_indexer(part.obs_names), len(names)
+    return part.X if np.array_equal(rows, np.arange(n)) else _placed(part.X, rows, n)
+
+
+def _placed(x: Matrix, rows: Array, n: int) -> Matrix:
+    """Rows put to their places among n, and zeros for the others, which lack this view."""
+    if scipy.sparse.issparse(x):
+        ones = np.ones(len(rows), x.dtype)
+        return scipy.sparse.csr_matrix((ones, (rows, np.arange(len(rows)))), (n, len(rows))) @ x
+    out = np.zeros((n, x.shape[1]), x.dtype)
+    out[rows] = x
+    return out

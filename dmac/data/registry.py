@@ -45,6 +45,8 @@ def _local_copy(dataset: Dataset) -> Path | None:
     for path, digest in hashes.items():
         if digest == dataset.sha256:
             return path
+    others = {other.sha256 for other in DATASETS.values()}  # of which some have the same name
+    copies = [path for path in copies if hashes[path] not in others]
     if copies:
         raise ValueError(
             f"{copies[0]} is not the registered file of {dataset.name!r}: expected SHA-256 "
@@ -59,7 +61,8 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
 
     A file of that name anywhere under the folder named by ``DMAC_DATA`` is used first. Otherwise
     the file is taken from the cache (the folder named by ``DMAC_CACHE``, else the operating
-    system's cache folder), into which it is downloaded once.
+    system's cache folder), into which it is downloaded once. A few files were made from others
+    (:attr:`Dataset.made <dmac.data.datasets.Dataset>`) and are nowhere to be downloaded.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
         If the name is not registered, ``DMAC_DATA`` is not a folder, the file in it has another
         SHA-256, or the address is not https (on this machine http will do).
     DownloadError
-        If the download fails, is cut short or brings another file; nothing of it stays.
+        If the download fails, is cut short or brings another file; nothing of it stays. Or if there
+        is nothing to download.
     """
     known = {key.lower(): dataset for key, dataset in DATASETS.items()}
     dataset = known.get(str(name).lower())
@@ -89,6 +93,12 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
     local = _local_copy(dataset)
     if local is not None:
         return local
+    if dataset.made:
+        raise DownloadError(
+            f"{dataset.name!r} cannot be downloaded, for it was made from what is published: "
+            f"{dataset.made}. Place {dataset.filename} with SHA-256 {dataset.sha256} in a folder "
+            "and name that folder in the environment variable DMAC_DATA"
+        )
     with warnings.catch_warnings():
         # Only here, for pooch brings tqdm's notebook bar, which warns where there are no widgets.
         warnings.filterwarnings("ignore", message="IProgress not found")

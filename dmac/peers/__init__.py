@@ -1,8 +1,9 @@
-"""The nine other systems of the paper's Table 2, one file each, behind one contract.
+"""The nine other systems of the paper's Table 2, and one more, behind one contract: a file each.
 
-Chapter 13 of the book introduces them. None of their public implementations has a licence: each is
-written from the published mathematics, and none sees a label. A tenth joins by a file here and a
-line in `ALL`.
+Chapter 13 of the book introduces them, and lists where each departs from its paper and its public
+code. None of these codes has a licence: each system is written from the published mathematics, and
+none sees a label. The tenth, SNF, is what people install who measure the same patients in several
+ways. Another joins by a file here and a line in `ALL`.
 """
 
 from dmac.peers.base import Outcome, Peer
@@ -13,10 +14,11 @@ from dmac.peers.gcfagg import GCFAggMVC
 from dmac.peers.gmc import GMC
 from dmac.peers.lmvsc import LMVSC
 from dmac.peers.msgl import MSGL
+from dmac.peers.snf import SNF
 from dmac.peers.surer import SURER
 from dmac.peers.udbgl import UDBGL
 
-#: Every system by its name in tables, in the order of the paper's Table 2.
+#: Every system by its name in tables: in the order of the paper's Table 2, then what it lacks.
 ALL = {
     "GMC": GMC,
     "MSGL": MSGL,
@@ -27,6 +29,7 @@ ALL = {
     "GCFAggMVC": GCFAggMVC,
     "DFP-GNN": DFPGNN,
     "SURER": SURER,
+    "SNF": SNF,
 }
 
 __all__ = [
@@ -36,6 +39,7 @@ __all__ = [
     "GMC",
     "LMVSC",
     "MSGL",
+    "SNF",
     "SURER",
     "UDBGL",
     "DealMVC",

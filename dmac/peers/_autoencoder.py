@@ -157,6 +157,12 @@ def layer_bytes(batch, *layers):
     return 4 * (4 * weights + 3 * batch * sum(n_out for _, n_out in layers))
 
 
+def autoencoder_work(n_samples, n_features, widths):
+    """Multiplications of an epoch of reconstruction, encoders and decoders forward."""
+    chains = [(d, *widths) for d in n_features]
+    return 2 * n_samples * sum(a * b for chain in chains for a, b in zip(chain, chain[1:]))
+
+
 def autoencoder_bytes(n_samples, n_features, widths, batch_size):
     """Bytes of the scaled views, one of them in float64 while it is scaled, and the networks."""
     total = 4 * n_samples * sum(n_features) + 24 * n_samples * max(n_features)

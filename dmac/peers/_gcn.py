@@ -7,8 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.compute.layers import SparseView, dense_layer
-from dmac.peers._graphs import normalized
+from dmac.compute.layers import SparseView, dense_layer, product, view_tensor
+from dmac.data.whitening import RowNormalizer
+from dmac.peers._graphs import mutual_graph, nearest_neighbors, normalized
 from dmac.peers._training import train
 
 # Numbers in a block of rows of an n x n matrix that is never held whole.
@@ -34,24 +35,6 @@ def graph_operator(graph, device):
     return lambda x: _SymmetricProduct.apply(operator, x)
 
 
-def dense_operator(graph, x):
-    r""":math:`D^{-1/2} (A + I) D^{-1/2} x` for a dense graph, differentiable in both.
-
-    Parameters
-    ----------
-    graph : torch.Tensor of shape (n, n)
-        A, symmetric and non-negative.
-    x : torch.Tensor of shape (n, d)
-
-    Returns
-    -------
-    torch.Tensor of shape (n, d)
-    """
-    root = (graph.sum(1, keepdim=True) + 1).rsqrt()
-    x = root * x
-    return root * (graph @ x + x)
-
-
 class GraphEncoder(nn.Module):
     r"""Graph convolutions :math:`H_{l+1} = \mathrm{ReLU}(\hat A H_l W_l)`, the last one linear.
 
@@ -71,10 +54,14 @@ class GraphEncoder(nn.Module):
             self.weights.append(nn.init.xavier_uniform_(weight, generator=generator))
 
     def encode(self, operator, x):
-        """(n, d) -> (n, last width), with the graph as a function (n, d') -> (n, d')."""
+        """(n, d) -> (n, last width), with the graph as a function (n, d') -> (n, d').
+
+        The features may be a ``SparseView``.
+        """
         for layer, weight in enumerate(self.weights):
-            narrow = weight.shape[0] < weight.shape[1]  # the cheaper side goes over the graph
-            x = operator(x) @ weight if narrow else operator(x @ weight)
+            # The cheaper side goes over the graph.
+            narrow = weight.shape[0] < weight.shape[1] and torch.is_tensor(x)
+            x = operator(x) @ weight if narrow else operator(product(x, weight))
             if layer + 1 < len(self.weights):
                 x = F.relu(x)
         return x
@@ -242,8 +229,21 @@ def divergence(p, q):
     return (torch.xlogy(p, p) - p * q.log()).sum() / len(p)
 
 
+def prepare_view(x, n_neighbors, min_common, device):
+    """A view's unit rows on the device, its ``mutual_graph``, and its operator and ``Links``."""
+    x = RowNormalizer().fit_transform(x)
+    graph = mutual_graph(nearest_neighbors(x, n_neighbors), min_common)
+    x = view_tensor(x, torch.float32, device)
+    return x, graph, graph_operator(graph, device), Links([graph], device)
+
+
+def filled(x):
+    """A tensor as it is, a ``SparseView`` with its zeros."""
+    return x if torch.is_tensor(x) else x.x.to_dense()
+
+
 def rmsprop(parameters, lr, decay):
-    """The optimiser of DFP-GNN and SURER: a momentum of 0.9, ``decay`` the weight decay."""
+    """The optimizer of DFP-GNN and SURER: a momentum of 0.9, ``decay`` the weight decay."""
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
@@ -255,7 +255,7 @@ def pretrain(
     Parameters
     ----------
     model : GraphAutoencoder
-    x : torch.Tensor of shape (n, d)
+    x : torch.Tensor or SparseView of shape (n, d)
     operator : callable
     links : Links
     weight : float
@@ -271,9 +271,11 @@ def pretrain(
         The embedding after training, without gradient.
     """
 
+    target = filled(x)
+
     def loss(epoch):
         z = model.encode(operator, x)
-        error = F.mse_loss(model.decode(z), x)
+        error = F.mse_loss(model.decode(z), target)
         return scale * (error + weight * balanced_link_loss(z, links))
 
     train(loss, optimizer, epochs, stage, history, stop=stop)
@@ -281,7 +283,7 @@ def pretrain(
         return model.encode(operator, x)
 
 
-def autoencoder_bytes(n_samples, dims):
+def convolution_bytes(n_samples, dims):
     """Bytes of a ``GraphAutoencoder`` in training: weights, two moments, activations, gradients."""
     weights = 2 * sum(a * b for a, b in zip(dims, dims[1:]))
     return 4 * (4 * weights + 6 * n_samples * sum(dims))

@@ -4,9 +4,7 @@ Chapter 13 of the book uses them in three of the systems that it compares.
 """
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
-from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.neighbors import NearestNeighbors
 
 #: Distances that work on arrays and on CSR matrices.
@@ -53,12 +51,6 @@ def directed_graph(neighbors):
     n, k = neighbors.shape
     indptr = np.arange(0, n * k + 1, k)
     return scipy.sparse.csr_matrix((np.ones(n * k), neighbors.ravel(), indptr), shape=(n, n))
-
-
-def union_graph(neighbors):
-    """The symmetric graph that joins i and j if one is among the other's neighbours: (n, n)."""
-    graph = directed_graph(neighbors)
-    return graph.maximum(graph.T).tocsr()
 
 
 def mutual_graph(neighbors, min_common=2):
@@ -110,38 +102,4 @@ def normalized(graph):
     """
     looped = graph + scipy.sparse.eye_array(graph.shape[0])
     root = scipy.sparse.diags_array(1 / np.sqrt(np.asarray(looped.sum(1)).ravel()))
-    operator = scipy.sparse.csr_matrix(root @ looped @ root)
-    operator.sort_indices()  # PyTorch expects it
-    return operator
-
-
-def leading_vectors(operator, n_vectors):
-    """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix.
-
-    Lanczos from a fixed start, O(n^2) a step, where few vectors of many are asked for; the dense
-    decomposition, O(n^3), for small matrices, and where Lanczos has not converged in about n / 4
-    steps, which take as long. For the operator of a graph convolution they are those of the
-    smallest eigenvalues of its Laplacian.
-
-    Parameters
-    ----------
-    operator : numpy.ndarray of shape (n, n)
-        Float64.
-    n_vectors : int
-        c, at most n.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, c)
-    """
-    n = len(operator)
-    if n > 500 and 10 * n_vectors < n:
-        rng = np.random.default_rng(0)
-        kept = max(2 * n_vectors + 1, 20)  # SciPy's default; a restart takes kept - c more steps
-        settings = {"ncv": kept, "maxiter": max(1, n // (4 * (kept - n_vectors)))}
-        try:
-            v0 = rng.standard_normal(n)
-            return eigsh(operator, n_vectors, which="LA", v0=v0, rng=rng, **settings)[1]
-        except ArpackError:
-            pass
-    return scipy.linalg.eigh(operator, subset_by_index=(n - n_vectors, n - 1))[1]
+    return scipy.sparse.csr_matrix(root @ looped @ root)

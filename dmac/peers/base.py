@@ -1,9 +1,10 @@
 """What a method of the comparison must offer, and what all of them share.
 
-Chapter 13 of the book introduces the nine systems and says how to add a tenth.
+Chapter 13 of the book introduces the systems and says how to add one.
 """
 
 import inspect
+import math
 import numbers
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
 from dmac.data.feature_names import feature_names
 
@@ -114,6 +116,10 @@ class Peer(ClusterMixin, BaseEstimator):
         """
         raise NotImplementedError
 
+    def _work(self, n_samples, n_features):
+        """Multiplications of an epoch; few take one thread (`dmac.compute.threads`)."""
+        return math.inf
+
     def memory(self, n_samples, n_features):
         """Bytes that a fit takes at its peak, beside the views.
 
@@ -166,7 +172,8 @@ class Peer(ClusterMixin, BaseEstimator):
         generator = np.random.default_rng(seed)
         order = generator.permutation(n)
         back = np.argsort(order)
-        outcome = self._solve([x[order] for x in views], generator)
+        with threads_for(self._work(n, widths)):
+            outcome = self._solve([x[order] for x in views], generator)
         self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
         self.history_, self.n_features_ = outcome.history, widths
         vars(self).pop("feature_names_in_", None)

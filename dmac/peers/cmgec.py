@@ -6,32 +6,56 @@ Chapter 13 of the book introduces it.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 import torch
 import torch.nn.functional as F
+from scipy.sparse.linalg import ArpackError, eigsh
 from torch import nn
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns
-from dmac.compute.threads import threads_for
+from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns, view_tensor
 from dmac.peers._checks import check_dropout, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphEncoder,
     Links,
-    autoencoder_bytes,
-    dense_operator,
+    convolution_bytes,
     graph_bytes,
     graph_operator,
     link_bytes,
     link_loss,
 )
-from dmac.peers._graphs import leading_vectors, nearest_neighbors, union_graph
-from dmac.peers._training import dropout, torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac.peers._graphs import directed_graph, nearest_neighbors
+from dmac.peers._training import adam, dropout, torch_generator, train
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 # An entry of the fused graph above this is an edge.
 _EDGE = 0.4
+
+
+def union_graph(neighbors):
+    """The symmetric graph that joins i and j if one is among the other's neighbours: (n, n)."""
+    graph = directed_graph(neighbors)
+    return graph.maximum(graph.T).tocsr()
+
+
+def dense_operator(graph, x):
+    r""":math:`D^{-1/2} (A + I) D^{-1/2} x` for a dense graph, differentiable in both.
+
+    Parameters
+    ----------
+    graph : torch.Tensor of shape (n, n)
+        A, symmetric and non-negative.
+    x : torch.Tensor of shape (n, d)
+
+    Returns
+    -------
+    torch.Tensor of shape (n, d)
+    """
+    root = (graph.sum(1, keepdim=True) + 1).rsqrt()
+    x = root * x
+    return root * (graph @ x + x)
 
 
 def symmetric_part(output):
@@ -88,6 +112,38 @@ def fusion_loss(output, mean, spread, vectors, lambda1):
     return F.mse_loss(output, mean) + spread + lambda1 * trace
 
 
+def leading_vectors(operator, n_vectors):
+    """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix.
+
+    Lanczos from a fixed start, O(n^2) a step, where few vectors of many are asked for; the dense
+    decomposition, O(n^3), for small matrices, and where Lanczos has not converged in about n / 4
+    steps, which take as long. For the operator of a graph convolution they are those of the
+    smallest eigenvalues of its Laplacian.
+
+    Parameters
+    ----------
+    operator : numpy.ndarray of shape (n, n)
+        Float64.
+    n_vectors : int
+        c, at most n.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, c)
+    """
+    n = len(operator)
+    if n > 500 and 10 * n_vectors < n:
+        rng = np.random.default_rng(0)
+        kept = max(2 * n_vectors + 1, 20)  # SciPy's default; a restart takes kept - c more steps
+        settings = {"ncv": kept, "maxiter": max(1, n // (4 * (kept - n_vectors)))}
+        try:
+            v0 = rng.standard_normal(n)
+            return eigsh(operator, n_vectors, which="LA", v0=v0, rng=rng, **settings)[1]
+        except ArpackError:
+            pass
+    return scipy.linalg.eigh(operator, subset_by_index=(n - n_vectors, n - 1))[1]
+
+
 class GraphFusion(nn.Module):
     """The network: rows of the sum of the graphs -> rows of the fused one.
 
@@ -105,7 +161,6 @@ class GraphFusion(nn.Module):
     def __init__(self, graphs, n_clusters, generator, device):
         super().__init__()
         n, total = graphs[0].shape[0], sum(graphs)
-        total.sort_indices()
         mean = total.toarray() / len(graphs)
         # The graphs are 0-1 matrices: their squares are themselves.
         self.spread = float((mean - mean**2).mean())
@@ -173,7 +228,7 @@ class ConsensusEmbedding(nn.Module):
     def __init__(self, model, views, graphs, close, draws, device):
         super().__init__()
         self.dropout, self.lambda2, self.draws = model.dropout, model.lambda2, draws
-        self.xs = [torch.as_tensor(dense(x), dtype=torch.float32, device=device) for x in views]
+        self.xs = [view_tensor(x, torch.float32, device) for x in views]
         self.operators = [graph_operator(graph, device) for graph in graphs]
         self.links = [Links([graph], device) for graph in graphs]
         d = model.hidden[-1]
@@ -243,8 +298,8 @@ class CMGEC(Peer):
     the fused graph before the trace and the convolution, which leaves both without a gradient to
     it; here the discriminator trains, and entries of the graph keep their values. Then the trace
     has to be that of a normalised Laplacian: that of the unnormalised one, or of :math:`A^r`
-    itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The rate
-    of the dropout is ours. The numbers of neighbours are cut down to a quarter of the samples.
+    itself, would be smallest without any edge. Q is found anew every ``refresh`` epochs. The
+    numbers of neighbours are cut down to a quarter of the samples.
 
     Memory is O(n^2), about 17 n x n floats; time is O(n^3) an epoch, by three products with the
     fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public
@@ -259,8 +314,9 @@ class CMGEC(Peer):
     n_close : int
         Neighbours whose rows a sample's own row should tell of.
     metric : str
-        "euclidean", "cosine" or "manhattan". For texts take "cosine": among rows of unit sum,
-        documents of many words lie near the origin, and become everybody's neighbours.
+        "cosine", "euclidean" or "manhattan". An angle knows no length; by the two others, among
+        rows of unit sum, documents of many words lie near the origin and become everybody's
+        neighbours.
     hidden : tuple of int
         Widths of the views' convolutions.
     consensus : tuple of int
@@ -282,7 +338,7 @@ class CMGEC(Peer):
     n_clusters: int
     n_neighbors: int = 7
     n_close: int = 3
-    metric: str = "euclidean"
+    metric: str = "cosine"
     hidden: tuple = (64, 32)
     consensus: tuple = (32, 10)
     discriminator: tuple = (10, 10, 10)
@@ -313,16 +369,15 @@ class CMGEC(Peer):
         total = 4 * 17 * n_samples**2 + link_bytes(n_samples)
         total += 3 * graph_bytes(n_samples, len(n_features) * self.n_neighbors)
         for d in n_features:
-            total += autoencoder_bytes(n_samples, [d, *self.hidden])
+            total += convolution_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors + self.n_close)
             total += 16 * n_samples * d
         return total
 
-    def _solve(self, views, generator):
-        with threads_for(3 * views[0].shape[0] ** 3):
-            return self._run(views, generator)
+    def _work(self, n_samples, n_features):
+        return 3 * n_samples**3
 
-    def _run(self, views, generator):
+    def _solve(self, views, generator):
         device, draws = resolve_device(self.device), torch_generator(generator)
         views = [_unit_sums(x) for x in views]
         most = max(self.n_neighbors, self.n_close)
@@ -345,7 +400,7 @@ class CMGEC(Peer):
             return loss + embedding.loss(fused_graph(output))
 
         def optimizer(lr, *modules):
-            return torch.optim.Adam([p for module in modules for p in module.parameters()], lr=lr)
+            return adam([p for module in modules for p in module.parameters()], lr)
 
         train(first, optimizer(self.pretrain_lr, fusion), self.fusion_epochs, "fusion", history)
         with torch.no_grad():

@@ -21,6 +21,7 @@ from dmac.peers._autoencoder import (
     MinMax,
     attention_layer,
     autoencoder_bytes,
+    autoencoder_work,
     even_batches,
     layer_bytes,
     perceptron,
@@ -29,7 +30,7 @@ from dmac.peers._autoencoder import (
     shuffled_batches,
 )
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import dropout, torch_generator, train
+from dmac.peers._training import adam, dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -288,13 +289,16 @@ class DealMVC(Peer):
                 "must be a multiple of the second"
             )
 
+    def _work(self, n_samples, n_features):
+        return autoencoder_work(n_samples, n_features, self.widths)
+
     def _solve(self, views, generator):
         device = resolve_device(self.device)
         draws = torch_generator(generator)
         n, n_features = views[0].shape[0], [x.shape[1] for x in views]
         views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
-        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr)
+        optimizer = adam(network.parameters(), self.lr)
         b, history = self.batch_size, []
         epochs = self.pretrain_epochs
         reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)

@@ -19,6 +19,7 @@ from dmac.peers._autoencoder import (
     AutoEncoder,
     attention_layer,
     autoencoder_bytes,
+    autoencoder_work,
     even_batches,
     layer_bytes,
     perceptron,
@@ -27,7 +28,7 @@ from dmac.peers._autoencoder import (
     shuffled_batches,
 )
 from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import dropout, torch_generator, train
+from dmac.peers._training import adam, dropout, torch_generator, train
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
@@ -196,13 +197,16 @@ class GCFAggMVC(Peer):
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature!r}: it must be positive")
 
+    def _work(self, n_samples, n_features):
+        return autoencoder_work(n_samples, n_features, self.widths)
+
     def _solve(self, views, generator):
         device = resolve_device(self.device)
         draws = torch_generator(generator)
         n_features = [x.shape[1] for x in views]
         views = scaled_views(views, device, self.scale)
         network = _Network(n_features, self, draws).to(device)
-        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr)
+        optimizer = adam(network.parameters(), self.lr)
         b, epochs, history = self.batch_size, self.pretrain_epochs, []
         reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
 

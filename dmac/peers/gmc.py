@@ -7,20 +7,101 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
+from scipy.sparse.linalg import eigsh
 
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._checks import check_choice, check_numbers
 from dmac.peers._simplex import project_rows
-from dmac.peers._spectral import components, laplacian, smallest_eigenvectors
+from dmac.peers._spectral import components
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 _ITERATIONS = 20
 _ZERO = 1e-10
+# Up to so many nodes in one component a dense solver is the faster one.
+_DENSE = 700
 # Rows of the distance matrix that are held at a time.
 _BLOCK = 512
 # Links whose distances in F are taken at a time.
 _LINKS = 2**16
+
+
+def laplacian(graph):
+    r"""The Laplacian :math:`D - (G + G^T) / 2` of a non-negative sparse graph, as CSR: (n, n)."""
+    graph = scipy.sparse.csr_matrix(graph)
+    graph = (graph + graph.T) / 2
+    return (scipy.sparse.diags_array(np.asarray(graph.sum(1)).ravel()) - graph).tocsr()
+
+
+def smallest_eigenvectors(laplacian, k, generator):
+    r"""The k smallest eigenvalues of a graph's Laplacian and their eigenvectors.
+
+    Component by component, so that the eigenvalue 0, whose multiplicity is the number of
+    components, comes out exactly 0 and exactly so often; an iterative solver on the whole matrix
+    can miss copies of it. Where 0 has more than k eigenvectors, those of the largest components
+    are taken. A component of at most 700 nodes, or of less than 4 k, goes to LAPACK, in
+    :math:`O(n^3)` time; a larger one to Lanczos iterations (ARPACK), which need
+    :math:`O(n k)` memory beside the matrix.
+
+    Parameters
+    ----------
+    laplacian : numpy.ndarray or scipy.sparse matrix of shape (n, n)
+        Symmetric, positive semidefinite, with rows that sum to 0.
+    k : int
+        At most n.
+    generator : numpy.random.Generator
+        Draws where Lanczos iterations start.
+
+    Returns
+    -------
+    values : numpy.ndarray of shape (k,)
+        Ascending, none below 0.
+    vectors : numpy.ndarray of shape (n, k)
+        Orthonormal columns.
+    """
+    laplacian = scipy.sparse.csr_matrix(laplacian)
+    n = laplacian.shape[0]
+    _, found, sizes = np.unique(components(laplacian), return_inverse=True, return_counts=True)
+    if len(sizes) >= k:
+        largest = np.argsort(-sizes, kind="stable")[:k]
+        return np.zeros(k), (found[:, None] == largest) / np.sqrt(sizes[largest])
+    places = [np.flatnonzero(found == component) for component in range(len(sizes))]
+    parts = [
+        _of_component(laplacian[rows][:, rows], min(k, len(rows)), generator) for rows in places
+    ]
+    every = np.concatenate([values for values, _ in parts])
+    order = np.argsort(every, kind="stable")[:k]
+    vectors, first = np.zeros((n, k)), 0
+    for rows, (values, part) in zip(places, parts):
+        chosen = np.flatnonzero((order >= first) & (order < first + len(values)))
+        vectors[np.ix_(rows, chosen)] = part[:, order[chosen] - first]
+        first += len(values)
+    return every[order], vectors
+
+
+def _of_component(laplacian, k, generator):
+    """The k smallest eigenpairs of a connected graph's Laplacian; the first is known."""
+    n = laplacian.shape[0]
+    constant = np.full((n, 1), 1 / np.sqrt(n))
+    if k == 1:
+        return np.zeros(1), constant
+    if n <= max(_DENSE, 4 * k):
+        values, vectors = scipy.linalg.eigh(laplacian.toarray(), subset_by_index=[0, k - 1])
+    else:
+        values, vectors = eigsh(
+            laplacian,
+            k,
+            which="SA",
+            v0=generator.standard_normal(n),
+            rng=generator,
+            ncv=min(n, max(3 * k, 40)),
+            maxiter=100 * n,
+        )
+    order = np.argsort(values)
+    values, vectors = np.maximum(values[order], 0), vectors[:, order]
+    values[0], vectors[:, :1] = 0, constant
+    return values, vectors
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,10 @@ class MSGL(Peer):
     by their user there; here rows are scaled to unit length unless ``normalize`` is False. The
     defaults of m, alpha and gamma are the smallest values of the grid in the public demonstration,
     for all data; there they are chosen with the labels. Its beta is from 5e4 up, for features that
-    are not scaled; by default it is n / c here, which weighs the graph's term against the size of
-    the data.
+    are not scaled. With unit rows the fit is about n at most and the trace c, so that n / c makes
+    them equally heavy, and the trace falls soonest where a few samples are cut off: on PIE, with
+    680 samples in 68 clusters, 62 of 63 pieces then hold three or fewer. The default is 1, as of
+    alpha: the trace decides where the fit does not.
 
     Parameters
     ----------
@@ -84,8 +86,8 @@ class MSGL(Peer):
         m. By default 100, or c if that is more, but at most n.
     alpha : float
         At least 0.
-    beta : float, optional
-        At least 0. By default n / c.
+    beta : float or None
+        At least 0. None is n / c.
     gamma : float
         Below 0.
     normalize : bool
@@ -95,7 +97,7 @@ class MSGL(Peer):
     n_clusters: int
     n_anchors: int | None = None
     alpha: float = 1.0
-    beta: float | None = None
+    beta: float | None = 1.0
     gamma: float = -5.0
     normalize: bool = True
     random_state: object = None

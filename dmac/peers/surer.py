@@ -14,26 +14,23 @@ from torch.utils.checkpoint import checkpoint
 
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.compute.threads import threads_for
-from dmac.data.whitening import RowNormalizer
 from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
-    Links,
-    autoencoder_bytes,
     balanced_link_loss,
+    convolution_bytes,
     divergence,
+    filled,
     graph_bytes,
-    graph_operator,
     link_bytes,
+    prepare_view,
     pretrain,
     rmsprop,
     sharpened,
     student_t,
 )
-from dmac.peers._graphs import mutual_graph, nearest_neighbors
 from dmac.peers._training import torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
 
 
 def unified_convolution(hs, weight):
@@ -219,37 +216,32 @@ class SURER(Peer):
         dense = 4 * 5 if self.initial == "kmeans" else 8 * 5  # the eigenvectors are of doubles
         total = dense * n_samples**2 + link_bytes(n_samples)
         for d in n_features:
-            total += autoencoder_bytes(n_samples, [d, *self.hidden])
+            total += convolution_bytes(n_samples, [d, *self.hidden])
             total += graph_bytes(n_samples, self.n_neighbors)
             total += 16 * n_samples * d
         return total
 
-    def _solve(self, views, generator):
-        widths = sum(x.shape[1] for x in views) * self.hidden[0]
-        with threads_for(views[0].shape[0] * widths):
-            return self._run(views, generator)
+    def _work(self, n_samples, n_features):
+        return n_samples * sum(n_features) * self.hidden[0]
 
-    def _run(self, views, generator):
+    def _solve(self, views, generator):
         device, draws, history = resolve_device(self.device), torch_generator(generator), []
         parts, hs = [], []
         for a, x in enumerate(views, 1):
-            x = RowNormalizer().fit_transform(x)
-            graph = mutual_graph(nearest_neighbors(x, self.n_neighbors), self.min_common)
-            operator, links = graph_operator(graph, device), Links([graph], device)
-            x = torch.as_tensor(dense(x), dtype=torch.float32, device=device)
+            x, _, *graph = prepare_view(x, self.n_neighbors, self.min_common, device)
             model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
             optimizer = rmsprop(model.parameters(), self.pretrain_lr, self.pretrain_decay)
             training = optimizer, self.pretrain_epochs, f"view {a}", history
-            hs.append(pretrain(model, x, operator, links, self.lambda0, *training))
-            parts.append((model, x, operator, links))
+            hs.append(pretrain(model, x, *graph, self.lambda0, *training))
+            parts.append((model, x, *graph))
         seed = int(generator.integers(2**31 - 1))
         labels = pseudo_labels(hs, self.n_clusters, seed, self.initial)
-        z, q = self._tune(parts, labels, draws, history)
+        z, q = self._tune(parts, labels, draws, history, device)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
 
-    def _tune(self, parts, labels, draws, history):
+    def _tune(self, parts, labels, draws, history, device):
         """The second stage: embedding and assignments after it."""
-        device, width = parts[0][1].device, self.hidden[-1]
+        width = self.hidden[-1]
         labels = torch.as_tensor(labels, device=device)
         weight = nn.init.xavier_uniform_(torch.empty(width, width), generator=draws)
         weight = nn.Parameter(weight.to(device))
@@ -274,7 +266,7 @@ class SURER(Peer):
                 target = sharpened(q)
             value = clustering_loss(q, target, labels, self.lambda2, self.lambda3)
             for h, (model, x, _, links) in zip(hs, parts):
-                value = value + F.mse_loss(model.decode(h), x)
+                value = value + F.mse_loss(model.decode(h), filled(x))
                 value = value + self.lambda1 * balanced_link_loss(h, links)
             return value
 

@@ -6,12 +6,13 @@ Chapter 13 of the book compares it with the other systems.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._checks import check_anchors, check_choice, check_numbers
 from dmac.peers._simplex import project_rows, solve_rows
-from dmac.peers._spectral import bipartite_components, bipartite_embedding
+from dmac.peers._spectral import bipartite_embedding, components
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 _OUTER, _INNER = 20, 50
@@ -22,6 +23,24 @@ _START_PENALTY = 0.1
 _STARTS = 2
 # Anchors of every sample in the graph that iterations start from.
 _NEIGHBORS = 5
+
+
+def bipartite_components(graph):
+    """The connected components of a bipartite graph, as the samples see them.
+
+    Parameters
+    ----------
+    graph : numpy.ndarray or scipy.sparse matrix of shape (n, m)
+        Its rows are the samples.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int
+        Numbers from 0 without a gap: a component without samples is not counted.
+    """
+    graph = scipy.sparse.csr_matrix(graph)
+    both = scipy.sparse.block_array([[None, graph], [graph.T, None]], format="csr")
+    return np.unique(components(both)[: graph.shape[0]], return_inverse=True)[1]
 
 
 @dataclass(frozen=True)

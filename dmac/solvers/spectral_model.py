@@ -68,6 +68,8 @@ class SpectralModel:
         number where the recipe has no votes. Kept as it is.
     agreement : array_like of shape (v,)
         See :func:`dmac.solvers.spectral.view_agreement`. Kept as an array.
+    support : array_like of shape (v,), optional
+        See :func:`dmac.solvers.spectral.own_support`. Kept as an array; nan where it is not given.
     """
 
     def __init__(
@@ -79,11 +81,15 @@ class SpectralModel:
         stages: list[Stage],
         stabilities: Sequence[float],
         agreement: npt.ArrayLike,
+        *,
+        support: npt.ArrayLike | None = None,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
         self.stages = stages
         self.stabilities, self.agreement = tuple(stabilities), np.asarray(agreement, float)
+        unknown = np.full(len(widths), np.nan)
+        self.support = np.asarray(unknown if support is None else support, float)
 
     @property
     def device(self) -> torch.device:
@@ -94,6 +100,14 @@ class SpectralModel:
     def dtype(self) -> torch.dtype:
         """Of the anchors."""
         return (self.stages[0].base or [])[0].u.dtype
+
+    @property
+    def support_of_others(self) -> Array:
+        """For each view the mean ``support`` of the others, (v,); nan where there are none."""
+        answers = np.isfinite(self.support)
+        own = np.where(answers, self.support, 0.0)
+        with np.errstate(invalid="ignore"):
+            return (own.sum() - own) / (answers.sum() - answers)
 
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
@@ -115,7 +129,7 @@ class SpectralModel:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
-        out: dict[str, Any] = {"agreement": self.agreement}
+        out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
         out["stabilities"] = np.asarray(self.stabilities)
         for i, stage in enumerate(self.stages):
             out |= {f"{i}.values": stage.values, f"{i}.lift": stage.lift}
@@ -161,7 +175,8 @@ class SpectralModel:
             values, lift = state[f"{i}.values"].numpy(), state[f"{i}.lift"].numpy()
             stages.append(Stage(list(sets(f"{i}.base")) or None, ballots, values, lift))
         stabilities, agreement = state["stabilities"].tolist(), state["agreement"].numpy()
-        return cls(recipe, n_clusters, widths, spreads, stages, stabilities, agreement)
+        about = recipe, n_clusters, widths, spreads, stages, stabilities, agreement
+        return cls(*about, support=state.get("support"))
 
 
 class Features:

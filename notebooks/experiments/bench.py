@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 import torch
-from scipy import optimize, stats
+from scipy import optimize
 from threadpoolctl import threadpool_limits
 
 import dmac
@@ -113,15 +113,6 @@ def matrix_rate(size=2048, repeats=7):
         x @ x
         seconds.append(time.perf_counter() - start)
     return 2 * size**3 / min(seconds)
-
-
-def growth_exponent(sizes, seconds):
-    """The exponent of n in the seconds, and the half width of its 95 % interval.
-
-    The slope of their logarithms by least squares, from at least three points.
-    """
-    fit = stats.linregress(np.log(sizes), np.log(seconds))
-    return fit.slope, stats.t.ppf(0.975, len(sizes) - 2) * fit.stderr
 
 
 def _keep(path, stored, where, record):
@@ -469,14 +460,16 @@ def fitted_systems():
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    from experiments import libraries, plan
+    from experiments import libraries, studies
     from experiments.run import METHODS
 
     return {
         **{name: (name, settings) for name, (_, settings) in METHODS.items()},
-        **{name: plan.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
-        **plan.SHALLOW_PEERS,
-        **{name: plan.LIBRARIES[name] for name in libraries.ESTIMATORS},
+        **{name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
+        **studies.SHALLOW_PEERS,
+        # Its default when fits were timed.
+        "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],
+        **{name: studies.LIBRARIES[name] for name in libraries.ESTIMATORS},
     }
 
 
@@ -568,7 +561,9 @@ def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT)
     A system that was stopped with one thread is not begun with two, and see `stopped_on`. The file
     holds ``fits``, a list of records, and ``machine``.
     """
-    datasets = datasets or [name for name in dmac.available() if name != "mfeat"]
+    from experiments.studies import SIXTEEN
+
+    datasets = datasets or SIXTEEN
     # Small ones first, since what was stopped there is not begun on larger ones.
     datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
     stored, systems = _stored(path, {"fits": []}), installed(systems or fitted_systems())

@@ -1,12 +1,16 @@
-"""Variants compared at the same data set and seed: differences, intervals and paired tests.
+"""The statistics of all tables and figures: variants at the same data set and seed, in points.
 
-Functions without text in their cells return numbers, in points.
+Means have Student's 95 % interval, over the seeds of a data set or over data sets. Functions
+without text in their cells return numbers.
 """
+
+import warnings
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from experiments.switches import DEVELOPMENT
+from experiments.studies import DEVELOPMENT
 
 #: What a table has where nothing is stored.
 NOTHING = "–"
@@ -17,40 +21,85 @@ def list_datasets(runs):
     return [d for d in runs.dataset.cat.categories if d in set(runs.dataset)]
 
 
-def compare_repeats(runs, again, metric="acc"):
-    """How far runs made a second time are from the first, with the same data, settings and seed.
+def mean_and_sd(values):
+    """Mean and standard deviation of the known values; the latter is 0 for a single one."""
+    values = pd.Series(values, dtype=float).dropna()
+    return values.mean(), values.std() if len(values) > 1 else 0.0
+
+
+def t_test(values):
+    """Mean, half width of Student's 95 % interval, and p of the t-test that the mean is 0.
+
+    A single value has only the mean; where all values are 0, p is 1.
+    """
+    x = np.asarray(values, dtype=float)
+    with warnings.catch_warnings():  # of one value, and of values that are all the same
+        warnings.simplefilter("ignore", RuntimeWarning)
+        test = stats.ttest_1samp(x, 0)
+    low, high = test.confidence_interval(0.95)
+    return x.mean(), (high - low) / 2, 1.0 if len(x) > 1 and not x.any() else test.pvalue
+
+
+def interval(values):
+    """Mean of some values and the half width of Student's 95 % interval; NaN for a single one."""
+    return t_test(values)[:2]
+
+
+def holm(p):
+    """P values of several tests, adjusted by Holm's method; NaN stays NaN and does not count."""
+    known = pd.Series(p, dtype=float).reset_index(drop=True).dropna().sort_values(kind="stable")
+    steps = (known * np.arange(len(known), 0, -1)).cummax().clip(upper=1)
+    return steps.reindex(range(len(p))).to_numpy()
+
+
+def blocked_f_test(scores):
+    r"""Whether the columns of a table have the same mean, with its rows as blocks.
+
+    The two-way additive model :math:`y_{ij} = \mu + \beta_i + \tau_j + \varepsilon_{ij}` has b
+    blocks and t treatments, with one value each. What the blocks differ by is taken out first, and
+
+    .. math::
+
+        F = \frac{b \sum_j (\bar y_{\cdot j} - \bar y)^2 / (t - 1)}
+                 {\sum_{ij} (y_{ij} - \bar y_{i \cdot} - \bar y_{\cdot j} + \bar y)^2
+                  / ((b - 1)(t - 1))}
+
+    has the F distribution with t − 1 and (b − 1)(t − 1) degrees of freedom where all
+    :math:`\tau_j` are 0.
 
     Parameters
     ----------
-    runs, again : pandas.DataFrame
-        Of :func:`experiments.records.runs`.
-    metric : str
+    scores : array of shape (b, t)
+        One row per block, here a seed, and one column per treatment, here a value of a number.
 
     Returns
     -------
-    pandas.DataFrame
-        One row per variant and data set that both have, in points: the ``mean`` and the ``largest``
-        distance of two runs, the distance of the two means over the seeds (``of means``), the
-        standard deviation over the seeds of the first (``sd``), and the number of ``seeds``.
+    f, p : float
+        NaN with fewer than two blocks or treatments, or where all values are equal. F is 0 where
+        the treatments' means are equal, and infinite where only the residuals vanish.
     """
-    names, rows = ["variant", "dataset", "seed"], {}
-    both = runs[[*names, metric]].merge(again[[*names, metric]], on=names, suffixes=("", "_again"))
-    both = both.dropna()
-    for variant in [v for v in runs.variant.cat.categories if v in set(both.variant)]:
-        for dataset in [d for d in runs.dataset.cat.categories if d in set(both.dataset)]:
-            part = both[(both.variant == variant) & (both.dataset == dataset)]
-            if len(part):
-                far = part[f"{metric}_again"] - part[metric]
-                rows[variant, dataset] = {
-                    "mean": far.abs().mean(),
-                    "largest": far.abs().max(),
-                    "of means": abs(far.mean()),
-                    "sd": part[metric].std(),
-                    "seeds": len(part),
-                }
-    columns = ["mean", "largest", "of means", "sd", "seeds"]
-    index = pd.MultiIndex.from_arrays(list(zip(*rows)) or [[], []])  # two levels in any case
-    return pd.DataFrame(list(rows.values()), index, columns)
+    y = np.asarray(scores, dtype=float)
+    b, t = y.shape
+    if min(b, t) < 2 or np.ptp(y) == 0:
+        return np.nan, np.nan
+    treatments = y.mean(axis=0) - y.mean()
+    residuals = y - y.mean(axis=1, keepdims=True) - treatments
+    freedom = (b - 1) * (t - 1)
+    between, within = b * (treatments**2).sum() / (t - 1), (residuals**2).sum() / freedom
+    rounding = 1e-24 * (y**2).mean()
+    if between < rounding:
+        return 0.0, 1.0
+    f = between / within if within > rounding else np.inf
+    return f, stats.f.sf(f, t - 1, freedom)
+
+
+def growth_exponent(sizes, seconds):
+    """The exponent of n in the seconds, and the half width of its 95 % interval.
+
+    The slope of their logarithms by least squares, from at least three points.
+    """
+    fit = stats.linregress(np.log(sizes), np.log(seconds))
+    return fit.slope, stats.t.ppf(0.975, len(sizes) - 2) * fit.stderr
 
 
 def best_of(runs, variants, metric="acc"):
@@ -60,15 +109,19 @@ def best_of(runs, variants, metric="acc"):
     return {dataset: part.idxmax()[1] for dataset, part in means.groupby(level=0, observed=True)}
 
 
-def interval(values):
-    """Mean of some values and the half width of Student's 95 % interval; NaN for a single one."""
-    from scipy import stats
+def differences(runs, reference, metrics=("acc", "nmi")):
+    """Metrics of runs minus those of others at the same data set and seed.
 
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2:
-        return values.mean(), np.nan
-    error = values.std(ddof=1) / len(values) ** 0.5
-    return values.mean(), stats.t.ppf(0.975, len(values) - 1) * error
+    Returns
+    -------
+    pandas.DataFrame
+        One row per run: ``variant``, ``dataset``, ``seed``, and the differences of the metrics.
+    """
+    keys, metrics = ["dataset", "seed"], list(metrics)
+    both = runs.merge(reference[[*keys, *metrics]], on=keys, suffixes=("", "_other"))
+    for name in metrics:
+        both[name] -= both[f"{name}_other"]
+    return both[["variant", *keys, *metrics]]
 
 
 def paired_differences(runs, variant, reference, metric="acc"):
@@ -89,14 +142,17 @@ def paired_differences(runs, variant, reference, metric="acc"):
         interval, ``p`` of the paired t-test, and the number of ``seeds``. With one seed there is
         only the mean; where all differences are 0, p is 1.
     """
-    rows = {}
-    for dataset, part in runs.groupby("dataset", observed=True):
-        other = reference if isinstance(reference, str) else reference.get(dataset)
-        values = part.set_index(["variant", "seed"])[metric].dropna()
-        known = values.index.get_level_values(0)
-        if variant in known and other in known:
-            rows[dataset] = values[variant] - values[other]
-    return _test_differences(rows)
+    wanted = reference if isinstance(reference, str) else runs.dataset.astype(str).map(reference)
+    others = runs[runs.variant.astype(str) == wanted]
+    moved = differences(runs[runs.variant == variant], others, [metric])
+    return _tested(dict(list(moved.groupby("dataset", observed=True)[metric])))
+
+
+def _tested(groups):
+    """By data set, the mean of some differences with its interval and t-test."""
+    known = {dataset: values.dropna() for dataset, values in groups.items()}
+    rows = {dataset: (*t_test(x), len(x)) for dataset, x in known.items() if len(x)}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
 
 
 def training_changes(runs):
@@ -115,28 +171,38 @@ def training_changes(runs):
     """
     both = runs.dropna(subset=["start_acc", "acc"])
     groups = dict(list(both.groupby("dataset", observed=True)))
-    table = _test_differences({name: part.acc - part.start_acc for name, part in groups.items()})
+    table = _tested({name: part.acc - part.start_acc for name, part in groups.items()})
     table.insert(0, "before", [groups[dataset].start_acc.mean() for dataset in table.index])
     table.insert(1, "after", [groups[dataset].acc.mean() for dataset in table.index])
     return table.assign(p=holm(table.p))
 
 
-def _test_differences(differences):
-    """By data set, some seeds' differences as a row with a mean, an interval and a t-test."""
-    from scipy import stats
+def compare_repeats(runs, again, metric="acc"):
+    """How far runs made a second time are from the first, with the same data, settings and seed.
 
-    rows = {}
-    for dataset, values in differences.items():
-        x = values.dropna().to_numpy()
-        if not len(x):
-            continue
-        mean, half = interval(x)
-        rows[dataset] = row = {"mean": mean, "half": half, "p": np.nan, "seeds": len(x)}
-        if len(x) > 1:
-            error = x.std(ddof=1) / len(x) ** 0.5
-            constant = 0.0 if x.any() else 1.0
-            row["p"] = 2 * stats.t.sf(abs(mean / error), len(x) - 1) if error else constant
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
+    Returns
+    -------
+    pandas.DataFrame
+        One row per variant and data set that both have, in points: the ``mean`` and the ``largest``
+        distance of two runs, the distance of the two means over the seeds (``of means``), the
+        standard deviation over the seeds of the first (``sd``), and the number of ``seeds``.
+    """
+    names = ["variant", "dataset", "seed"]
+    both = runs[[*names, metric]].merge(again[[*names, metric]], on=names, suffixes=("", "_again"))
+    both = both.dropna().assign(far=lambda x: x[f"{metric}_again"] - x[metric])
+    for name in names[:2]:
+        both[name] = pd.Categorical(both[name], runs[name].cat.categories, ordered=True)
+    groups = both.groupby(names[:2], observed=True)
+    table = pd.DataFrame(
+        {
+            "mean": groups.far.agg(lambda far: far.abs().mean()),
+            "largest": groups.far.agg(lambda far: far.abs().max()),
+            "of means": groups.far.mean().abs(),
+            "sd": groups[metric].std(),
+            "seeds": groups.size(),
+        }
+    )
+    return table.rename_axis([None, None])
 
 
 def over_datasets(means, developed=DEVELOPMENT):
@@ -164,17 +230,6 @@ def over_datasets(means, developed=DEVELOPMENT):
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "sets"])
 
 
-def holm(p):
-    """P values of several tests, adjusted by Holm's method; NaN stays NaN and does not count."""
-    p = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known])]
-    adjusted = np.full(len(p), np.nan)
-    steps = p[order] * (len(order) - np.arange(len(order)))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1) if len(order) else steps
-    return adjusted
-
-
 def significance(runs, variants, references, metric="acc"):
     """Differences between variants and the best of some references, tested over the seeds.
 
@@ -200,6 +255,41 @@ def significance(runs, variants, references, metric="acc"):
     return table.sort_values(["dataset", "variant"], kind="stable").set_index(
         ["dataset", "variant"]
     )
+
+
+def changes(runs, reference="RELEASED", metric="acc"):
+    """Differences between every variant and RELEASED at the same seed, in points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per variant: the mean over the seeds on every data set, then the ``mean`` over the
+        data sets where every variant that is stored at all has runs.
+    """
+    means = {}
+    for variant in [v for v in runs.variant.cat.categories if v != reference]:
+        part = paired_differences(runs, variant, reference, metric)
+        if len(part):
+            means[variant] = part["mean"]
+    table = pd.DataFrame(means).T
+    table = table[[d for d in runs.dataset.cat.categories if d in table]]
+    if table.empty:
+        return table
+    common = table.columns[table.notna().all()]
+    table["mean"] = table[common].mean(axis=1) if len(common) else np.nan
+    return table
+
+
+def format_changes(runs, reference="RELEASED", metric="acc"):
+    """The table of `changes` with the half widths of Student's 95 % intervals, as text."""
+    numbers = changes(runs, reference, metric)
+    text = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
+    for variant in numbers.index:
+        for dataset, row in paired_differences(runs, variant, reference, metric).iterrows():
+            text.loc[variant, dataset] = format_change(row["mean"], row["half"])
+        if "mean" in numbers and not np.isnan(numbers.loc[variant, "mean"]):
+            text.loc[variant, "mean"] = format_change(numbers.loc[variant, "mean"])
+    return text
 
 
 def format_differences(table):
@@ -244,38 +334,3 @@ def format_change(mean, half=np.nan):
 def format_p(p):
     """A p value for a table."""
     return NOTHING if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def changes(runs, reference="RELEASED", metric="acc"):
-    """Differences between every variant and RELEASED at the same seed, in points.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per variant: the mean over the seeds on every data set, then the ``mean`` over the
-        data sets where every variant that is stored at all has runs.
-    """
-    means = {}
-    for variant in [v for v in runs.variant.cat.categories if v != reference]:
-        part = paired_differences(runs, variant, reference, metric)
-        if len(part):
-            means[variant] = part["mean"]
-    table = pd.DataFrame(means).T
-    table = table[[d for d in runs.dataset.cat.categories if d in table]]
-    if table.empty:
-        return table
-    common = table.columns[table.notna().all()]
-    table["mean"] = table[common].mean(axis=1) if len(common) else np.nan
-    return table
-
-
-def format_changes(runs, reference="RELEASED", metric="acc"):
-    """The table of `changes` with the half widths of Student's 95 % intervals, as text."""
-    numbers = changes(runs, reference, metric)
-    text = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
-    for variant in numbers.index:
-        for dataset, row in paired_differences(runs, variant, reference, metric).iterrows():
-            text.loc[variant, dataset] = format_change(row["mean"], row["half"])
-        if "mean" in numbers and not np.isnan(numbers.loc[variant, "mean"]):
-            text.loc[variant, "mean"] = format_change(numbers.loc[variant, "mean"])
-    return text

@@ -1,15 +1,80 @@
-"""Published numbers of the other systems beside ours and the best of a grid, for page 01.
+"""The other systems on page 01: their runs read and counted, their tables, their losses drawn.
 
-What was tried where a published number is missed is here too; the runs are read by
-:mod:`experiments.field_runs`. Functions that format return text; the others return numbers, in %.
+Functions that format return text; the others return numbers, in %.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from experiments import paper
+from experiments import paper, records, studies
 from experiments.compare import NOTHING
 from experiments.tables import format_cell, format_spread, mark_best
+
+
+def count_stored(runs, seeds):
+    """How many runs of each variant are asked for on every data set, stored, and not yet run."""
+    stored = runs.groupby("variant", observed=False).size().reindex(list(seeds), fill_value=0)
+    table = pd.DataFrame({"seeds": seeds, "asked for": 0, "stored": stored}, dtype=int)
+    table["asked for"] = table.seeds * len(runs.dataset.cat.categories)
+    table["not yet run"] = table["asked for"] - table.stored
+    return table.loc[list(seeds)].rename_axis(None)
+
+
+def read_published(results=records.RESULTS):
+    """The stored runs behind `format_published`.
+
+    Returns
+    -------
+    runs : pandas.DataFrame
+        Of the nine systems as the plan has them, on the data sets that are the paper's.
+    grids : dict of str to pandas.DataFrame
+        By data set, of the points of :func:`experiments.studies.grid`.
+    trials : pandas.DataFrame
+        Of what was tried where a number is missed.
+    """
+    stored = records.index(records.open_store(results).refresh())
+    systems = studies.SHALLOW_PEERS | studies.DEEP_PEERS
+    runs = records.runs(stored, systems, list(studies.CLUSTERS), range(1, 11))
+    grids = {d: records.runs_of(stored, f"other systems, grid of {d}") for d in studies.CLUSTERS}
+    tried = {name: run for s in studies.PEER_TRIALS.values() for name, run in s.variants.items()}
+    return runs, grids, records.runs(stored, tried, list(studies.CLUSTERS), range(1, 11))
+
+
+def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
+    """Curves of DFP-GNN by its own rules, and of its pre-training going on, if stored."""
+    stored = records.index(records.open_store(results).refresh())
+    ends = [studies.STUDIES[f"DFP-GNN, {name}"].variants for name in ("to the end", "on and on")]
+    asked = [run for variants in ends for run in variants.values()]
+    names = [records.run_name(dataset, method, settings, seed) for method, settings in asked]
+    return tuple(stored.get(name, {}).get("curves", {}) for name in names)
+
+
+def read_last_stages(results=records.RESULTS, seed=1):
+    """By data set, the curve of DFP-GNN's last stage to its end, and on PIE of the plan's run."""
+    stored = records.index(records.open_store(results).refresh())
+    ((method, settings),) = studies.STUDIES["DFP-GNN, to the end"].variants.values()
+    asked = dict.fromkeys(("Yale-3view", "BBC"), settings) | {"PIE": studies.DEEP_PEERS[method][1]}
+    found = {d: stored.get(records.run_name(d, method, s, seed)) for d, s in asked.items()}
+    return {d: run["curves"]["tuning"] for d, run in found.items() if run and "curves" in run}
+
+
+def measure_flattening(stopped, endless):
+    """Where the pre-training of each view ended, and what of the loss it left.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per view: ``epochs`` until the end, and in % of the first epoch's loss what it was
+        ``then`` and ``later``, after the last epoch of the run that went on.
+    """
+    rows = {}
+    for stage in [name for name in endless if name in stopped and name.startswith("view")]:
+        first, last = endless[stage]["loss"][0], endless[stage]["loss"][-1]
+        then = stopped[stage]["loss"][-1]
+        shares = {"then": 100 * then / first, "later": 100 * last / first}
+        rows[stage] = {"epochs": stopped[stage]["epochs"], **shares}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["epochs", "then", "later"])
 
 
 def beside_published(runs, grids, metric="acc"):
@@ -17,10 +82,8 @@ def beside_published(runs, grids, metric="acc"):
 
     Parameters
     ----------
-    runs : pandas.DataFrame
-        Of the systems at their defaults, as variants of their names.
-    grids : dict of str to pandas.DataFrame
-        By data set, runs of the points of :func:`experiments.field.grid`.
+    runs, grids
+        Of `read_published`.
     metric : {"acc", "nmi"}
 
     Returns
@@ -58,13 +121,6 @@ def beside_published(runs, grids, metric="acc"):
 def measure_gaps(runs, grids, trials):
     """How far ours are from what is published, and the runs that explain three of the gaps.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-    grids : dict of str to pandas.DataFrame
-    trials : pandas.DataFrame
-        As :func:`experiments.field_runs.read_published` returns them.
-
     Returns
     -------
     off : pandas.DataFrame
@@ -96,16 +152,6 @@ def format_published(runs, grids):
     """The tables of `beside_published` for both metrics, as text; – where nothing is stored.
 
     "by max" is the NMI at fixed settings that divides by the larger entropy.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-    grids : dict of str to pandas.DataFrame
-        As there.
-
-    Returns
-    -------
-    pandas.DataFrame of str
     """
     columns = {}
     for metric in ("acc", "nmi"):
@@ -120,19 +166,27 @@ def format_published(runs, grids):
     return pd.DataFrame(columns)
 
 
-def format_trials(trials):
-    """Means over the seeds of what was tried, in %, and how many seeds there are.
-
-    Parameters
-    ----------
-    trials : pandas.DataFrame
-        As :func:`experiments.field_runs.read_published` returns them.
+def format_others_code():
+    """What the public code of the other systems gave on the same arrays, and ours.
 
     Returns
     -------
-    pandas.DataFrame
-        One row per variant and data set, as text; – where a score is not stored.
+    pandas.DataFrame of str
+        One row per system and data set of :data:`experiments.paper.OTHERS_CODE`: what was run,
+        ACC / NMI in % that are published, of the public code and of ours, what was compared.
     """
+    rows = {}
+    for (system, dataset), (what, theirs, ours, compared) in paper.OTHERS_CODE.items():
+        published = [paper.value(dataset, metric, system) for metric in ("acc", "nmi")]
+        scores = [published, theirs, ours]
+        texts = ["{:.2f} / {:.2f}".format(*pair) for pair in scores]
+        rows[system, dataset] = [what, *texts, compared]
+    columns = ["run", "published", "public code", "ours", "compared"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def format_trials(trials):
+    """Means over the seeds of what was tried, in %, and how many seeds there are, as text."""
     groups = trials.groupby(["variant", "dataset"], observed=True)
     names = {"acc": "ACC", "nmi": "NMI", "nmi_max": "NMI, by max"}
     means = groups[list(names)].mean().rename(columns=names)
@@ -177,38 +231,13 @@ def format_other_systems(runs, systems, seeds, metric="acc"):
 
 
 def measure_schedules(whole, short, metric="acc"):
-    """What the epochs that a short schedule leaves out are worth, in points.
-
-    Parameters
-    ----------
-    whole, short : pandas.DataFrame
-        As `format_schedules` takes them.
-    metric : str
-
-    Returns
-    -------
-    pandas.Series
-        By system and data set, the mean over the seeds that both have.
-    """
+    """What the epochs that a short schedule leaves out are worth, in points."""
     groups = _join_schedules(whole, short, metric).groupby(level=[0, 1], observed=True)
     return groups.change.mean()
 
 
 def format_schedules(whole, short, metric="acc"):
-    """What the epochs that a short schedule leaves out are worth, where both are stored.
-
-    Parameters
-    ----------
-    whole, short : pandas.DataFrame
-        Runs of the same systems with all their epochs, and with a tenth of them.
-    metric : str
-
-    Returns
-    -------
-    pandas.DataFrame of str
-        One row per system and data set, in %: ``a tenth``, ``all`` and, over the seeds that both
-        have, the ``change``.
-    """
+    """The same systems with a tenth of their epochs and with all; the change is at equal seeds."""
     groups = _join_schedules(whole, short, metric).groupby(level=[0, 1], observed=True)
     return groups.agg(format_spread).rename_axis([None, None])
 
@@ -219,3 +248,35 @@ def _join_schedules(whole, short, metric):
     scores = pd.concat(both, axis=1, join="inner", keys=["a tenth", "all"])
     scores["change"] = scores["all"] - scores["a tenth"]
     return scores
+
+
+def plot_flattening(stopped, endless):
+    """The loss of a pre-training that goes on, and where a rule would have ended it."""
+    names = [name for name in endless if name in stopped and name.startswith("view")]
+    figure, axis = plt.subplots(figsize=(5, 2.6))
+    for name in names:
+        _plot_shares(axis, endless[name], stopped[name], name)
+    return _finish_shares(figure, axis)
+
+
+def plot_last_stages(curves):
+    """The loss of a last stage, with a dot where it ended; see `read_last_stages`."""
+    figure, axis = plt.subplots(figsize=(5, 2.6))
+    for dataset, curve in curves.items():
+        _plot_shares(axis, curve, curve, dataset)
+    return _finish_shares(figure, axis)
+
+
+def _plot_shares(axis, curve, ended, label):
+    """A curve as shares of its first value, and a dot where the other one of the two ends."""
+    first = curve["loss"][0]
+    (line,) = axis.plot(curve["epoch"], [x / first for x in curve["loss"]], label=label)
+    axis.plot(ended["epochs"], ended["loss"][-1] / first, "o", color=line.get_color())
+
+
+def _finish_shares(figure, axis):
+    axis.set(xscale="log", xlabel="epoch", ylabel="loss, share of the first")
+    axis.set_ylim(bottom=0)
+    if axis.lines:
+        axis.legend(frameon=False)
+    return figure

@@ -8,8 +8,8 @@ page alone stand in its module.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments import paper, plan
-from experiments.compare import interval, list_datasets, over_datasets
+from experiments import paper, studies
+from experiments.compare import interval, list_datasets, mean_and_sd, over_datasets
 from experiments.records import curves
 from experiments.tables import typeset
 
@@ -88,7 +88,7 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
     columns = min(columns, len(names))
     figure, axes = make_panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
-    recipes = {name.upper() for name in plan.RECIPES}
+    recipes = {name.upper() for name in studies.RECIPES}
     for i, (name, axis) in enumerate(zip(names, axes)):
         part = runs[runs.dataset == name]
         for j, variant in enumerate(variants):
@@ -112,10 +112,9 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
 
 
 def _draw_spread(axis, values, place, **style):
-    values = values.dropna()
-    if len(values):
-        sd = values.std() if len(values) > 1 else 0
-        axis.errorbar(values.mean(), place, xerr=sd, markersize=5, **style)
+    mean, sd = mean_and_sd(values)
+    if not np.isnan(mean):
+        axis.errorbar(mean, place, xerr=sd, markersize=5, **style)
 
 
 def plot_beside(means, spread, other, baselines, line):

@@ -3,25 +3,21 @@
     python scripts/gpu.py
 
 is what ``make gpu`` runs. It takes less than nine minutes, and needs no installation and no
-network: neither pandas nor matplotlib, but for the page's table.
+network: neither pandas nor matplotlib.
 The measurements are made one after the other in a process of their own, so that one that fails or
 takes too long leaves the others and the file as they are. Seconds are those of the clock on the
 wall: every epoch ends with numbers that are read from the device, so nothing is left in its queue.
 Without a GPU it does the same on the processor with small sizes. ``notebooks/05_runtime.ipynb``
-shows what is stored.
+shows what is stored, by :mod:`experiments.times`.
 """
 
 import argparse
 import dataclasses
 import datetime
 import functools
-import gc
-import json
 import os
-import platform
 import signal
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -32,7 +28,7 @@ import torch
 from dmac.anchors import n_anchors_for
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
-from dmac.data.datasets import DATASETS, title_of
+from dmac.data.datasets import DATASETS
 from dmac.estimator import DMAC
 from dmac.metrics import scores
 from dmac.recipes import PUBLISHED, RELEASED, REVISED, get_recipe
@@ -43,6 +39,7 @@ from dmac.views import load
 from experiments import bench, provenance
 from experiments.harness import Child, say, write_json
 from experiments.store import round_floats
+from experiments.studies import SIXTEEN
 
 ROOT = Path(__file__).parents[2]
 #: Seconds for every part, in the order in which they run; what one leaves the next ones have.
@@ -75,10 +72,6 @@ SHAPES = {
 }
 #: Epochs that are not counted: a GPU compiles in the first ones, k-means is seeded in the first.
 _WARM = {"cuda": 3, "cpu": 1}
-_NONE = "–"
-
-
-# --- what is measured, in a process of its own
 
 
 def shape_of(shape):
@@ -91,28 +84,8 @@ def _views(shape):
     return check_views(bench.synthetic_views(*shape_of(shape)))
 
 
-def _reset_memory(device):
-    """Begin to count the peak memory: of the device, or of the process on a processor."""
-    gc.collect()
-    if device.startswith("cuda"):
-        torch.empty(1, device=device)  # before the first tensor there are no statistics
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-    else:
-        provenance.reset_peak_memory()
-
-
-def _peak_gb(device):
-    gpu = device.startswith("cuda")
-    mb = torch.cuda.max_memory_allocated() / 1e6 if gpu else provenance.peak_memory()
-    return round(mb / 1e3, 3)
-
-
 def _counted(records, warm, epochs, seconds):
-    """Seconds of the epochs that count, and of those before them.
-
-    ``epochs`` of them, fewer where all together take longer than ``seconds``, but at least one.
-    """
+    """Seconds of the epochs that count, at least one while the time lasts, and those before."""
     taken = []
     for record in records:
         taken.append(record.seconds)
@@ -129,7 +102,7 @@ def epoch_times(system, shape, *, device, n_anchors=None, epochs=12, seconds=6.0
     """
     n, dims, c = shape_of(shape)
     views = _views(shape)
-    _reset_memory(device)
+    provenance.reset_peak_gb(device)
     start = time.perf_counter()
     recipe = dataclasses.replace(SYSTEMS[system][0], epochs=1000, pretrain_epochs=1000)
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
@@ -159,7 +132,7 @@ def epoch_times(system, shape, *, device, n_anchors=None, epochs=12, seconds=6.0
         "epochs": len(counted),
         "warm_up_s": sum(before),
         "set_up_s": whole - sum(counted) - sum(before),
-        "peak_gb": _peak_gb(device),
+        "peak_gb": provenance.peak_gb(device),
     }
 
 
@@ -172,7 +145,7 @@ def fit_times(recipe, shape, *, device, target_s=None, changes=None):
     """
     n, dims, c = shape_of(shape)
     views = _views(shape)
-    _reset_memory(device)
+    provenance.reset_peak_gb(device)
     made = dataclasses.replace(get_recipe(recipe), **(changes or {}))
     clock = _Phases()
     model = DMAC(c, made, random_state=0, device=device).fit(views, callback=clock)
@@ -185,7 +158,7 @@ def fit_times(recipe, shape, *, device, target_s=None, changes=None):
         "target_s": target_s,
         **clock.facts(),
         **clock.phases(),
-        "peak_gb": _peak_gb(device),
+        "peak_gb": provenance.peak_gb(device),
     }
 
 
@@ -280,10 +253,10 @@ def run_tests(files):
 
 
 def datasets_at_hand():
-    """The data sets that need no network: mfeat, and those in DMAC_DATA, small ones first."""
+    """Those of the sixteen data sets that are in DMAC_DATA, small ones first, after mfeat."""
     folder = os.environ.get("DMAC_DATA")
     files = {path.name for path in Path(folder).rglob("*") if path.is_file()} if folder else set()
-    found = [one for one in DATASETS.values() if one.filename in files]
+    found = [DATASETS[name] for name in SIXTEEN if DATASETS[name].filename in files]
     return ["mfeat", *(one.name for one in sorted(found, key=lambda one: one.n_samples))]
 
 
@@ -313,39 +286,6 @@ def jobs_of(profile):
         "epochs": [(s, on, o) for on, o in named + grown for s in SYSTEMS],
         "fits": fits,
         "scores": [(recipe, name, options) for name in data for recipe in recipes],
-    }
-
-
-def _memory_gb(device):
-    if not device.startswith("cuda"):
-        return None
-    return round(torch.cuda.get_device_properties(device).total_memory / 1e9, 1)
-
-
-def _driver():
-    """The version of NVIDIA's driver, or None where its program is not there or does not answer."""
-    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.split("\n")[0].strip() or None if done.returncode == 0 else None
-
-
-def about(device):
-    """The machine: its card or its processor, and the versions of what runs on it."""
-    gpu = device.startswith("cuda")
-    return {
-        "device": device,
-        "card": torch.cuda.get_device_name(device) if gpu else None,
-        "card_memory_gb": _memory_gb(device),
-        "driver": _driver() if gpu else None,
-        "cuda": torch.version.cuda if gpu else None,
-        "processor": provenance.processor(),
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "versions": provenance.versions() | {"torch": torch.__version__},
-        "commit": provenance.commit(),
     }
 
 
@@ -397,7 +337,7 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
     content = {
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "profile": profile,
-        **about(device),
+        **provenance.about(device),
         "units": UNITS,
         "parts": list(ends),
         "budget_s": max(ends.values()),
@@ -434,7 +374,7 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
                 given = (measures[part], system, on)
                 found = attempt(child, end - time.monotonic(), *given, device=device, **options)
                 if "memory" in found.get("missing", ""):
-                    found["peak_gb"] = _memory_gb(device)
+                    found["peak_gb"] = provenance.card_memory_gb(device)
                 keep(part, {"system": system, "on": on} | found, f" {system} on {on}:")
     content["took_s"] = time.monotonic() - start
     write_json(path, round_floats(content))
@@ -458,91 +398,3 @@ def main(arguments=None):
     print(f"{Path(given.out) / 'gpu.json'}, {content['took_s']:.0f} s")
     found = [one for part in BUDGETS["full"] for one in content[part]]
     sys.exit(any(one.get("failed") for one in found))
-
-
-# --- what the run-time page shows of it
-
-
-def read_stored(path):
-    """The stored file of a full run on a GPU, or None where there is none."""
-    path = Path(path)
-    if not path.exists():
-        return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        card, profile = found["card"], found["profile"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a file of `make gpu`: {error!r}; remove it") from error
-    if card is None or profile != "full":
-        raise ValueError(
-            f"{path} has the profile {profile!r} of {card or found.get('processor')!r}; the page "
-            "shows a full run on a GPU: run `make gpu` there, or remove the file"
-        )
-    return found
-
-
-def label_shape(on):
-    """A shape's name in a table: that of its data set, or its number of samples."""
-    return f"n = {on:,}" if isinstance(on, int) else title_of(on)
-
-
-def _seconds(value):
-    return _NONE if value is None else f"{value:.3g}"
-
-
-def epochs_table(found, stored):
-    """Seconds of an epoch on the GPU beside those of the processor, and the GPU's peak memory.
-
-    One row per shape; where there is no number, – stands, or the reason if it is the memory.
-    """
-    import pandas as pd
-
-    gpu, peak = {}, {}
-    for one in found["epochs"] if found else []:
-        key = one["system"], label_shape(one["on"])
-        gpu[key] = _seconds(one.get("epoch_s"))
-        if "memory" in one.get("missing", ""):
-            gpu[key] = "memory"
-        elif "peak_gb" in one:
-            peak[key[1]] = max(one["peak_gb"], peak.get(key[1], 0))
-    processor, sizes = {}, []
-    for one in stored:
-        grown = one["name"] == "growth"
-        if (grown and one["m"] != 512) or one["name"].endswith("views"):
-            continue
-        shape = label_shape(one["n"] if grown else one["name"])
-        processor[one["system"], shape] = _seconds(one.get("median"))
-        sizes.append(shape)
-    rows = {}
-    for shape in dict.fromkeys([*sizes, *(shape for _, shape in gpu)]):
-        row = {}
-        for system, (_, name) in SYSTEMS.items():
-            row[f"{system}, GPU"] = gpu.get((system, shape), _NONE)
-            if name is not None:
-                row[f"{system}, processor"] = processor.get((name, shape), _NONE)
-        rows[shape] = row | {"GPU, GB": _seconds(peak.get(shape))}
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def page_facts(found):
-    """What the page's sentences say about the stored run, or that there is none."""
-    if found is None:
-        nothing = dict.fromkeys(("driver", "torch", "made", "tests", "missing"), _NONE)
-        never = dict.fromkeys(("released", "revised"), "not run")
-        return {"card": "none, since no GPU was at hand"} | nothing | never
-    tests = found["tests"][0] if found["tests"] else {"passed": 0, "failed": 0}
-    seconds = {}
-    for one in found["fits"]:
-        if one.get("target_s") is not None and not one["changes"]:
-            seconds[one["system"].lower()] = f"{one['fit_s']:.0f} s"
-    measured = [one for part in ("epochs", "fits", "scores") for one in found[part]]
-    return {
-        "card": found["card"],
-        "driver": found["driver"] or _NONE,
-        "torch": found["versions"]["torch"],
-        "made": found["made"][:10],
-        "tests": f"{tests['passed']} of {tests['passed'] + tests['failed']}",
-        "released": seconds.get("released", "not reached"),
-        "revised": seconds.get("revised", "not reached"),
-        "missing": str(sum("missing" in one for one in measured)),
-    }

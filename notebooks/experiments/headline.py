@@ -1,25 +1,33 @@
 """The start page's one figure: PIE, and the data sets that no recipe was developed on.
 
-It sets the paper's value beside RELEASED, the paper's setting as run here, beside the best single
-pipeline that trains nothing, and beside the book's two recipes.
+It sets the paper's value beside RELEASED, the paper's setting as run here, before and after its
+main training, beside the shallow baseline, and beside the book's two recipes.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from experiments import generalise_tables, paper, plan, records
-from experiments.generalise import CONFIRMED
+from dmac.recipes import RELEASED
+from experiments import evidence, paper, records
 from experiments.run import settings_of
+from experiments.studies import CONFIRMED
 
 #: The rows, from above: the method, its text in the figure, its colour.
 ROWS = {
-    "paper": ("the paper's value", "0.55"),
-    "RELEASED": ("its setting, run here", "C1"),
-    "best single": ("shallow, no training", "C5"),
-    "CLOSED_FORM": ("ours, no training", "C0"),
-    "REVISED": ("ours, trained", "C2"),
+    "paper": ("paper's value", "0.55"),
+    "pre-trained": ("RELEASED, pre-trained", "C4"),
+    "RELEASED": ("RELEASED, trained", "C1"),
+    "best single": ("shallow baseline", "C5"),
+    "CLOSED_FORM": ("CLOSED_FORM", "C0"),
+    "REVISED": ("REVISED", "C2"),
 }
+
+
+def released_runs(datasets, results=records.RESULTS):
+    """The stored runs of RELEASED as the module ships it."""
+    variants = {"RELEASED": ("DMAC", settings_of(RELEASED))}
+    return records.read_runs(variants, datasets, results=results)
 
 
 def headline_scores(runs=None, results=records.RESULTS):
@@ -28,7 +36,7 @@ def headline_scores(runs=None, results=records.RESULTS):
     Parameters
     ----------
     runs : dict of str to pandas.DataFrame, optional
-        Of :func:`experiments.generalise_tables.read_runs`; without it they are read.
+        Of :func:`experiments.evidence.read_runs`; without it they are read.
     results : str or path
         Folder of the store.
 
@@ -36,16 +44,15 @@ def headline_scores(runs=None, results=records.RESULTS):
     -------
     pandas.DataFrame
         ACC in %, a row for each of `ROWS` and a column for PIE and each of
-        :data:`experiments.generalise.CONFIRMED`; NaN where the paper has no such data or
+        :data:`experiments.studies.CONFIRMED`; NaN where the paper has no such data or
         nothing is stored.
     """
-    runs = generalise_tables.read_runs(results) if runs is None else runs
+    runs = evidence.read_runs(results) if runs is None else runs
     columns = ["PIE", *CONFIRMED]
-    scores = generalise_tables.beside(runs).xs("acc", axis=1, level=1).T[columns]
-    variants = {"RELEASED": ("DMAC", settings_of(plan.RECIPES["released"]))}
-    stored = [name for name in columns if name in (*plan.MAIN, *plan.OTHERS)]
-    released = records.read_runs(variants, stored, results=results)
-    scores.loc["RELEASED"] = released.groupby("dataset", observed=True).acc.mean()
+    scores = evidence.beside(runs).xs("acc", axis=1, level=1).T[columns]
+    released = released_runs(columns, results).groupby("dataset", observed=True)
+    scores.loc["RELEASED"] = released.acc.mean()
+    scores.loc["pre-trained"] = released.start_acc.mean()
     scores.loc["paper"] = pd.Series({"PIE": paper.value("PIE", "acc")})
     return scores.loc[list(ROWS)]
 

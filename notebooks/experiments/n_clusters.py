@@ -13,7 +13,7 @@ import pandas as pd
 
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.views import available, load
-from experiments.generalise import DEVELOPED, SIXTEEN
+from experiments.studies import DEVELOPED, SIXTEEN
 
 #: Where the runs lie.
 PATH = Path(__file__).resolve().parents[1] / "results" / "n_clusters.csv"
@@ -23,18 +23,7 @@ SEEDS = (0, 1, 2)
 
 
 def measure(datasets=SIXTEEN, seeds=SEEDS):
-    """Ask for the number of clusters of every data set that is there.
-
-    Parameters
-    ----------
-    datasets : sequence of str
-    seeds : sequence of int
-
-    Yields
-    ------
-    dict
-        ``dataset``, ``samples``, ``clusters``, ``seed``, ``criterion`` and ``suggested``.
-    """
+    """Ask for the number of clusters of every data set that is there; yields rows."""
     for name in datasets:
         if name not in available():
             continue
@@ -57,15 +46,8 @@ def measure(datasets=SIXTEEN, seeds=SEEDS):
 def read_runs(path=PATH):
     """The stored runs, with how far off each is, as a factor.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `measure`, ``right``, ``factor`` (the larger of both numbers over the
-        smaller, at least 1) and ``group``: "developed on" or "others".
+    Beside the columns of `measure` there are ``right``, ``factor`` (the larger of both numbers over
+    the smaller, at least 1) and ``group``: "developed on" or "others".
     """
     runs = pd.read_csv(path)
     runs["right"] = runs.suggested == runs.clusters

@@ -1,6 +1,6 @@
 """What an experiment notebook starts with: its parameters checked, its runs found or made.
 
-A notebook names variants (:mod:`experiments.plan`), a `Page` finds their runs in the store and
+A notebook names variants (:mod:`experiments.studies`), a `Page` finds their runs in the store and
 makes those that are missing where it was asked to. :mod:`experiments.tables` and
 :mod:`experiments.figures` show them; the notebook's author writes what they mean.
 """
@@ -16,7 +16,7 @@ import pandas as pd
 
 import dmac
 from dmac.data.registry import DownloadError
-from experiments import plan
+from experiments import plan, studies
 from experiments import records as experiments
 
 PROFILES = ("stored", "full", "quick")
@@ -237,7 +237,7 @@ class Page:
         return (
             self.profile != "quick"
             and not self.datasets
-            and self.seeds == plan.SEEDS
+            and self.seeds == studies.SEEDS
             and not any(bound is not None for bound in self._bounds.values())
             and all(name in self._records for name in self._asked)
         )

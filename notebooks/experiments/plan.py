@@ -3,99 +3,24 @@
 A run belongs to the first list that names it; later ones, and the pages, find it in the store.
 """
 
-from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
-from experiments import changes, field, generalise, paper, switches
-from experiments.libraries import ESTIMATORS, library_settings
-from experiments.run import EARLY, METHODS, PEERS, Spec, peer_settings, settings_of
+from experiments import studies
+from experiments.run import Spec
+from experiments.studies import FEW, MAIN, OTHERS, PEER_DATASETS, SEEDS, SHORTENED, STUDIES
 
-#: Data sets of the pages that show all of a figure's panels, and the others at hand.
-MAIN = ("PIE", "Yale-3view", "mfeat", "BBC")
-#: The other data sets at hand.
-OTHERS = ("ALOI-10", "100Leaves", "CCV-20d", "BBCSport", "NGs")
-#: Those of which arrays are kept, for figures 3 and 4.
-SHOWN = ("BBC", "PIE", "mfeat")
-SEEDS = 10
-FEW = 3
-
-#: The recipes as the stored runs have them; RELEASED is :data:`~experiments.run.EARLY`.
-RECIPES = {
-    "published": PUBLISHED,
-    "released": EARLY,
-    "revised": REVISED,
-    "closed_form": CLOSED_FORM,
-}
-#: RELEASED with the authors' schedule of k, of which fewer seeds are stored.
-SCHEDULE = {"k as the authors change it": ("DMAC", settings_of(RELEASED))}
-SCHEDULE_SEEDS = 2
-
-#: Table 2. A variant is a name, under which tables show it, and what is run: method and settings.
-COMPARISON = {
-    **{name: (name, settings) for name, (_, settings) in METHODS.items()},
-    **{name.upper(): ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
-}
-
-#: The other systems of Table 2, as published: those that train no network.
-SHALLOW_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name in paper.SHALLOW}
-#: Those of them that train a network. The published rule ends DFP-GNN's last stage when no label
-#: changes, or after 20000 epochs; on PIE that rule has not ended it by epoch 2000, which takes ten
-#: minutes and more, and all of them would take hours.
-DEEP_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name not in paper.SHALLOW}
-DEEP_PEERS["DFP-GNN"] = ("DFP-GNN", peer_settings("DFP-GNN", epochs=2000))
-#: The data sets on which they are run.
-PEER_DATASETS = (
-    *("PIE", "BBC", "mfeat", "100Leaves", "NGs", "BBCSport"),
-    *("Yale-3view", "3Sources", "MNIST-4"),
-)
-#: Those on which the systems that train a network get a tenth of their epochs: with all of them,
-#: three seeds there would take one core a day and a half.
-SHORTENED = ("mfeat", "100Leaves", "MNIST-4")
-#: Those on which they get both, to see what the other nine tenths are worth.
-BOTH_SCHEDULES = ("PIE", "BBCSport", "Yale-3view", "3Sources")
-
-
-def _tenth(name):
-    """A tenth of all epochs, and of those between two refreshes of graphs or pseudo-labels."""
-    settings = DEEP_PEERS[name][1]
-    fewer = {
-        key: max(1, value // 10)
-        for key, value in settings.items()
-        if key.endswith("epochs") or key == "refresh"
-    }
-    return settings | fewer
-
-
-#: `DEEP_PEERS` with a tenth of their schedules.
-SHORT_PEERS = {name: (name, _tenth(name)) for name in DEEP_PEERS}
-#: The same, as they are run on `SHORTENED`. A tenth of 20000 epochs hardly shortens DFP-GNN's
-#: pre-training, which its 1 % rule ends after 1000 to 2000: three quarters of an hour a run on
-#: 100Leaves, and hours on the other two. There a stage ends when 100 epochs lower its loss by less
-#: than 5 %.
-CAPPED_PEERS = SHORT_PEERS | {"DFP-GNN": ("DFP-GNN", SHORT_PEERS["DFP-GNN"][1] | {"flat": 0.05})}
-#: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
-#: published schedules of the deep ones take hours.
-PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
-
-#: What people would install instead, each with its own defaults, on the same data sets.
-LIBRARIES = {name: (name, library_settings(name)) for name in ESTIMATORS}
-#: Takes two views, and its documentation gives it the first two of more.
-TWO_VIEWS = "mvlearn, spherical k-means"
-LIBRARIES[TWO_VIEWS] = (TWO_VIEWS, library_settings(TWO_VIEWS, first_views=2))
-#: The same with all views, which it refuses: one seed, for its error.
-REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
-
-#: Ten minutes for the 2,000 samples of mfeat, and n^3: one run would take more than an hour.
-TOO_LONG = (("MNIST-4", "mvlearn, co-trained spectral"),)
+#: Groups of records of which arrays are kept, for figures 3 and 4.
+_KEPT = ("comparison", "ablation", "shipped")
 
 
 def is_short(spec):
     """Whether a run is that of a system that trains a network, with a tenth of its epochs."""
-    both = [SHORT_PEERS.get(spec.method), CAPPED_PEERS.get(spec.method)]
-    return (spec.method, spec.settings) in both
+    tenths = [peers.get(spec.method) for peers in (studies.SHORT_PEERS, studies.CAPPED_PEERS)]
+    tenths += studies.PEER_DEFAULTS["CMGEC, cosine, a tenth"].variants.values()
+    return (spec.method, spec.settings) in tenths
 
 
 def keeps(dataset, seed):
     """Whether figures 3 and 4 show the run: anchors and the embedding in the plane."""
-    return seed == 1 and dataset in SHOWN
+    return seed == 1 and dataset in studies.SHOWN
 
 
 def specs(variants, datasets, seeds, file, keep=False):
@@ -104,8 +29,7 @@ def specs(variants, datasets, seeds, file, keep=False):
     Parameters
     ----------
     variants : dict of str to (str, dict)
-        Name to method and settings, as `COMPARISON` is and :func:`experiments.changes.vary`
-        makes them.
+        Name to method and settings, as in a :class:`experiments.studies.Study`.
     datasets, seeds : iterables
     file : str
         Group of records in the store.
@@ -131,50 +55,23 @@ def specs(variants, datasets, seeds, file, keep=False):
     ]
 
 
-def comparison(datasets, seeds):
-    """Table 2: the baselines and the recipes of DMAC."""
-    return specs(COMPARISON, datasets, seeds, "comparison", keep=True)
+def of(name, datasets=None, seeds=None, variants=None):
+    """The runs of a study, or those of some of its data sets, seeds and variants.
 
-
-def ablation(datasets, seeds):
-    """Table 3, beside RELEASED itself."""
-    wanted = changes.vary({"RELEASED": {}} | changes.ABLATION)
-    return specs(wanted, datasets, seeds, "ablation", keep=True)
-
-
-def other_systems(systems, datasets):
-    """Runs of `SHALLOW_PEERS` or `DEEP_PEERS`, with their numbers of seeds."""
-    most = range(1, max(PEER_SEEDS[name] for name in systems) + 1)
-    return [
-        spec
-        for seed in most
-        for spec in specs(
-            {name: run for name, run in systems.items() if seed <= PEER_SEEDS[name]},
-            datasets,
-            [seed],
-            "peers",
-        )
-    ]
-
-
-def other_libraries(datasets):
-    """Runs of `LIBRARIES`, and one of each of `REFUSED`: those that take seconds first.
-
-    With ten seeds; three on the larger sets, where dense eigenvectors of n x n matrices take
-    minutes, and none of `TOO_LONG`.
+    What the code no longer has is in the store, but cannot be made: it is left out.
     """
-    runs = specs(REFUSED, datasets, [1], "libraries")
-    small = [d for d in datasets if d not in SHORTENED]
-    runs += specs(LIBRARIES, small, range(1, SEEDS + 1), "libraries")
-    for dataset in sorted((d for d in datasets if d in SHORTENED), key=SHORTENED.index):
-        possible = {name: run for name, run in LIBRARIES.items() if (dataset, name) not in TOO_LONG}
-        runs += specs(possible, [dataset], range(1, FEW + 1), "libraries")
+    study = STUDIES[name]
+    file = study.file or name
+    runs = []
+    for seed in study.all_seeds if seeds is None else seeds:
+        here = {
+            key: run
+            for key, run in study.with_seed(seed).items()
+            if "retired" not in run[1] and (variants is None or key in variants)
+        }
+        on = study.datasets if datasets is None else datasets
+        runs += specs(here, on, [seed], file, keep=file in _KEPT)
     return runs
-
-
-def variants(changed, datasets, seeds, file, **more):
-    """RELEASED with each of some changes, as :mod:`experiments.changes` has them."""
-    return specs(changes.vary(changed, **more), datasets, seeds, file)
 
 
 def full(datasets=None):
@@ -183,63 +80,60 @@ def full(datasets=None):
     Parameters
     ----------
     datasets : list of str, optional
-        Only these; further ones (paths of files with labels) join `OTHERS`. The groups of chapter
-        11, on their own data sets, and the other systems come last.
+        Only these; further ones (paths of files with labels) join `OTHERS`. The studies of REVISED
+        and CLOSED_FORM, on their own data sets, and the other systems come last.
 
     Returns
     -------
     dict of str to list of Spec
     """
-    ten, three = range(1, SEEDS + 1), range(1, FEW + 1)
+    ten, few = range(1, SEEDS + 1), range(1, FEW + 1)
     chosen = [*MAIN, *OTHERS] if datasets is None else list(datasets)
-    main = [d for d in MAIN if d in chosen]
+    main, others = [d for d in MAIN if d in chosen], [d for d in chosen if d not in MAIN]
     quick, text = [d for d in main if d != "BBC"], [d for d in main if d == "BBC"]
-    others = [d for d in chosen if d not in MAIN]
-    lines = [line for values in changes.LINES.values() for line in values.values()]
-    gap = [d for d in main if d in ("PIE", "BBC")]
-    # The last ones cannot share RELEASED's pre-training.
-    shared = dict(list(changes.BEYOND.items())[: -changes.OWN_PRETRAINING])
-    own = {name: fields for name, fields in changes.BEYOND.items() if name not in shared}
     # The pre-training of BBC takes as long as that of all others together: few seeds first. Runs
     # that share a pre-training do not stand side by side, or one worker would wait for the other.
-    early = [spec for seed in ten for spec in comparison(main if seed <= FEW else quick, [seed])]
+    early = [
+        spec for seed in ten for spec in of("comparison", main if seed <= FEW else quick, [seed])
+    ]
     stages = {
         "comparison": early,
-        "ablation": ablation(quick, ten) + ablation(text, three),
-        "grid": variants(changes.GRID, main, three, "grid"),
-        "lines": variants(dict(enumerate(lines)), main, three, "lines"),
-        "trials": variants(changes.TRIALS | changes.PAIRED_TRIALS, gap, three, "trials"),
-        "BBC": comparison(text, ten) + ablation(text, ten),
-        "trials, 10 seeds": variants(changes.TRIALS, gap, ten, "trials"),
-        "others": comparison(others, ten) + ablation(others, ten),
+        "ablation": of("ablation", quick) + of("ablation", text, few),
+        "grid": of("grid", main),
+        "lines": of("lines", main),
+        "trials": of("trials", [d for d in main if d in studies.CLUSTERS]),
+        "BBC": of("comparison", text) + of("ablation", text),
+        "trials, 10 seeds": of("trials, 10 seeds", [d for d in main if d in studies.CLUSTERS]),
+        "others": of("comparison", others) + of("ablation", others),
         "tf-idf": [
             spec
-            for change in changes.WEIGHTED_TRIALS.items()
-            for spec in variants(dict([change]), text, three, "trials", weighting="tf-idf")
+            for name in STUDIES["tf-idf"].variants
+            for spec in of("tf-idf", text, variants=[name])
         ],
-        "beyond": variants(changes.BEYOND, quick, three, "beyond"),
-        "beyond, BBC": variants(shared, text, three, "beyond"),
-        "long": variants(changes.LONG_TRIALS, [d for d in gap if d == "PIE"], ten, "trials"),
-        "own pre-training": variants(own, text, three, "beyond"),
-        "schedule": specs(SCHEDULE, chosen, range(1, SCHEDULE_SEEDS + 1), "schedule"),
+        "beyond": of("beyond", quick),
+        "beyond, BBC": of("beyond", text, variants=studies.SHARING),
+        "long": of("long", [d for d in main if d == "PIE"]),
+        "own pre-training": of("beyond", text, variants=studies.OWN_PRETRAINING),
+        "schedule": of("schedule", chosen),
+        "shipped": [spec for some in (quick, others, text) for spec in of("shipped", some)],
     }
-    for group, asked in (switches.GROUPS | generalise.GROUPS).items():
-        wanted = [d for d in asked["datasets"] if datasets is None or d in datasets]
-        # What the code no longer has is in the store, but cannot be made.
-        runs = {k: run for k, run in asked["variants"].items() if "retired" not in run[1]}
-        stages[group] = specs(runs, wanted, asked["seeds"], group)
     wanted = PEER_DATASETS if datasets is None else chosen
-    for group, asked in field.GROUPS.items():
-        here = [d for d in asked["datasets"] if d in wanted]
-        stages[group] = specs(asked["variants"], here, asked["seeds"], group)
-    stages["peers, shallow"] = other_systems(SHALLOW_PEERS, wanted)
-    whole = [d for d in wanted if d not in SHORTENED]
-    both = [d for d in wanted if d in BOTH_SCHEDULES]
-    capped = [d for d in wanted if d in SHORTENED]
-    stages["peers, deep"] = [
-        *other_systems(DEEP_PEERS, whole),
-        *other_systems(SHORT_PEERS, both),
-        *other_systems(CAPPED_PEERS, capped),
-    ]
-    stages["libraries"] = other_libraries([d for d in PEER_DATASETS if d in wanted])
-    return stages
+    small = [d for d in wanted if d not in SHORTENED]
+    last = {
+        "peers, shallow": of("peers, shallow", wanted),
+        "peers, deep": of("peers, deep", small)
+        + of("peers, a tenth", [d for d in wanted if d in studies.BOTH_SCHEDULES])
+        + of("peers, a tenth at most", [d for d in wanted if d in SHORTENED]),
+        # Those that take seconds first.
+        "libraries": [
+            spec
+            for name, study in STUDIES.items()
+            if name.startswith("libraries")
+            for spec in of(name, [d for d in study.datasets if d in wanted])
+        ],
+    }
+    for name, study in STUDIES.items():
+        if name not in stages and name not in last and not study.file:
+            here = [d for d in study.datasets if datasets is None or d in datasets]
+            stages[name] = of(name, here)
+    return stages | last

@@ -41,11 +41,7 @@ def share(folder, at=()):
 
 
 def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
-    """A pre-training from where a kept one stopped.
-
-    ``log`` takes the records of epochs that are not computed again, but for the last, which is
-    yielded.
-    """
+    """A pre-training from where a kept one stopped; `log` takes epochs that are not yielded."""
     recipe = solver.recipe
     tensors = all(isinstance(x, (torch.Tensor, SparseView)) for x in views)
     if not tensors or parallel.shards() or progress.epoch or not recipe.pretrain_epochs:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from dmac.recipes import RELEASED
 from experiments import paper
-from experiments.compare import NOTHING, format_change, interval, list_datasets
+from experiments.compare import NOTHING, format_change, interval, list_datasets, mean_and_sd
 from experiments.figures import MARKERS, add_legend, draw_paper, make_panels, plot_nothing
 from experiments.tables import format_spread
 
@@ -101,18 +101,7 @@ CHOICES = {
 
 
 def gains(frame):
-    """What each choice by the labels adds, in points, by seed.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Of `score_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``dataset``, ``seed``, and a column for each of `CHOICES`.
-    """
+    """What each of `CHOICES` adds to the scores of `score_runs`, in points, by seed."""
     table = frame.set_index(["dataset", "seed", "protocol"])[["acc", "nmi"]].unstack()
     columns = {}
     for name, (metric, upper, lower) in CHOICES.items():
@@ -165,8 +154,8 @@ def plot_protocols(frame):
             values = part.loc[part.protocol == kind, "acc"]
             if not len(values):
                 continue
-            sd = values.std() if len(values) > 1 else 0
-            axis.errorbar(values.mean(), j, xerr=sd, fmt=MARKERS[j], color=f"C{j}", capsize=2)
+            mean, sd = mean_and_sd(values)
+            axis.errorbar(mean, j, xerr=sd, fmt=MARKERS[j], color=f"C{j}", capsize=2)
             axis.plot(values, [j + 0.25] * len(values), "|", color="0.5", markersize=5)
         draw_paper(axis, name, paper.value(name, "acc"), along="x")
         axis.set_yticks(range(len(kinds)), list(kinds.values()))

@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import gc
 import hashlib
 import os
 import platform
@@ -113,3 +114,63 @@ def peak_memory():
 
     scale = 1e6 if os.uname().sysname == "Darwin" else 1e3
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale)
+
+
+def reset_peak_gb(device):
+    """Begin to count the peak memory: of the device, or of the process on a processor."""
+    import torch
+
+    gc.collect()
+    if device.startswith("cuda"):
+        torch.empty(1, device=device)  # before the first tensor there are no statistics
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    else:
+        reset_peak_memory()
+
+
+def peak_gb(device):
+    """Peak memory in 10^9 bytes since `reset_peak_gb`: of the device, or of the process."""
+    import torch
+
+    gpu = device.startswith("cuda")
+    mb = torch.cuda.max_memory_allocated() / 1e6 if gpu else peak_memory()
+    return round(mb / 1e3, 3)
+
+
+def card_memory_gb(device):
+    """The memory of a GPU in 10^9 bytes, or None of a processor."""
+    import torch
+
+    if not device.startswith("cuda"):
+        return None
+    return round(torch.cuda.get_device_properties(device).total_memory / 1e9, 1)
+
+
+def _driver():
+    """The version of NVIDIA's driver, or None where its program is not there or does not answer."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.split("\n")[0].strip() or None if done.returncode == 0 else None
+
+
+def about(device):
+    """The machine: its card or its processor, and the versions of what runs on it."""
+    import torch
+
+    gpu = device.startswith("cuda")
+    return {
+        "device": device,
+        "card": torch.cuda.get_device_name(device) if gpu else None,
+        "card_memory_gb": card_memory_gb(device),
+        "driver": _driver() if gpu else None,
+        "cuda": torch.version.cuda if gpu else None,
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "versions": versions() | {"torch": torch.__version__},
+        "commit": commit(),
+    }

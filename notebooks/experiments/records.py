@@ -1,6 +1,6 @@
 """Experiments: the store of runs opened, filled, and read as tables.
 
-What is run is listed in :mod:`experiments.plan`, one run is made by
+What is run is listed in :mod:`experiments.studies`, one run is made by
 :mod:`experiments.run`, and a notebook asks for its runs through
 :class:`experiments.page.Page`.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import title_of
-from experiments import changes, plan
+from experiments import studies
 from experiments.run import complete_settings, fill, make_run
 from experiments.store import Store
 
@@ -96,7 +96,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
             os.replace(temporary, path)
         return record
 
-    more = dict(pretrained=pretrained, pretrained_at=changes.PRETRAINED_AT)
+    more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)
     make = functools.partial(make_run, device=device, load=load, **more)
     yield from fill(
         store,
@@ -155,6 +155,7 @@ def _row(variant, record):
 
 _COLUMNS = (
     *("variant", "dataset", "seed", "acc", "nmi", "ari", "purity", "f1", "nmi_max"),
+    *("kmeans_acc", "kmeans_nmi"),
     *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi", "fitted_acc", "fitted_nmi"),
     *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
     *("seconds", "fit_seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
@@ -164,15 +165,8 @@ _COLUMNS = (
 def titles(datasets):
     """What tables and figures call some data sets, by the names under which their runs are stored.
 
-    Parameters
-    ----------
-    datasets : iterable of str
-
-    Returns
-    -------
-    dict of str to str
-        :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
-        copies of a set are asked for, each keeps its own name: their runs must not be mixed.
+    It is :func:`dmac.data.datasets.title_of`, so that one set has one name on all pages. Where both
+    copies of a set are asked for, each keeps its own name: their runs must not be mixed.
     """
     shown = {name: title_of(name) for name in datasets}
     counts = Counter(shown.values())
@@ -187,7 +181,7 @@ def runs(records, variants, datasets, seeds):
     records : dict
         What `index` returns.
     variants : dict of str to (str, dict)
-        Name to method and settings, as :data:`experiments.plan.COMPARISON` is.
+        Name to method and settings, as :data:`experiments.studies.COMPARISON` is.
     datasets : list of str
     seeds : iterable of int
 
@@ -196,7 +190,8 @@ def runs(records, variants, datasets, seeds):
     pandas.DataFrame
         One row per stored run, by variant, data set and seed in the given order: scores of the
         returned labels in % (``acc``, ``nmi``, ``ari``, ``purity``, ``f1``, and of the other
-        systems ``nmi_max``, by the larger entropy and not by the mean), the best over epochs
+        systems ``nmi_max``, by the larger entropy and not by the mean), those of k-means on the
+        embedding beside an arg-max (``kmeans_acc``, ``kmeans_nmi``), the best over epochs
         (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
         ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
         ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and
@@ -220,9 +215,22 @@ def runs(records, variants, datasets, seeds):
     return frame
 
 
-def read_runs(variants=plan.COMPARISON, datasets=plan.MAIN, seeds=range(1, 11), results=RESULTS):
+def runs_of(records, name):
+    """The runs of a study in an index of records; see :func:`runs`."""
+    study = studies.STUDIES[name]
+    return runs(records, study.variants, study.datasets, study.all_seeds)
+
+
+def read_runs(
+    variants=studies.COMPARISON, datasets=studies.MAIN, seeds=range(1, 11), results=RESULTS
+):
     """The stored runs of some variants, for a page that makes none; see :func:`runs`."""
     return runs(index(open_store(results).refresh()), variants, datasets, seeds)
+
+
+def read_study(name, results=RESULTS):
+    """The stored runs of a study, by its name in :data:`experiments.studies.STUDIES`."""
+    return runs_of(index(open_store(results).refresh()), name)
 
 
 def curves(frame):

@@ -19,9 +19,10 @@ from threadpoolctl import threadpool_limits
 
 import dmac
 from dmac import baselines, peers
+from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
 from dmac.metrics import scores
-from dmac.recipes import RELEASED, Recipe, SpectralRecipe
+from dmac.recipes import Recipe, SpectralRecipe
 from experiments import libraries, pretraining, provenance
 from experiments.ideas import search
 from experiments.ideas.network_ideas import NetworkIdea
@@ -52,16 +53,16 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
     return model.fit(views)
 
 
-#: The nine other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
+#: The other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
 #: of clusters, seed and settings, which returns the fitted system. They are not among `METHODS`:
 #: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
+#: Those of them whose labels are the arg-max of soft assignments, beside which a record has the
+#: scores of k-means on the embedding.
+BY_ARGMAX = ("DFP-GNN", "SURER")
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.
 LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS}
-#: RELEASED as most stored runs have it: k changes an epoch earlier than in the authors'
-#: implementation. The comparison page measures what that epoch is worth.
-EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {kind.__name__: kind for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea)}
 _FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}
@@ -204,9 +205,10 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     -------
     dict
         ``scores`` of the returned labels, for `PEERS` and `LIBRARIES` with ``nmi_max``, the mutual
-        information over the larger entropy, and how many ``clusters`` they name, for `PEERS` that
-        train a network the ``curves`` of :func:`experiments.measure.curves_of`, and for DMAC
-        what :func:`experiments.measure.measure` adds; what the run cost and what made it.
+        information over the larger entropy, for `BY_ARGMAX` with ``kmeans_acc`` and
+        ``kmeans_nmi``, and how many ``clusters`` they name, for `PEERS` that train a network the
+        ``curves`` of :func:`experiments.measure.curves_of`, and for DMAC what
+        :func:`experiments.measure.measure` adds; what the run cost and what made it.
         A fit that failed by its own doing has ``error`` instead of scores.
     """
     if retired := spec.settings.get("retired"):
@@ -317,6 +319,10 @@ def _labels(data, spec, device):
     scored, record = scores(data.labels, labels), {}
     if spec.method in PEERS and (curves := curves_of(found.history_)):
         record["curves"] = curves
+    if spec.method in BY_ARGMAX:
+        again = kmeans(found.embedding_, data.n_clusters, spec.seed, n_init=10).labels_
+        again = scores(data.labels, again)
+        scored |= {f"kmeans_{name}": again[name] for name in ("acc", "nmi")}
     if spec.method in PEERS or spec.method in LIBRARIES:
         record["clusters"] = len(set(labels.tolist()))
         by_larger = normalized_mutual_info_score(data.labels, labels, average_method="max")

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 
 from dmac.recipes import RELEASED
-from experiments.compare import NOTHING, format_p, holm, list_datasets
+from experiments.compare import (
+    NOTHING,
+    blocked_f_test,
+    format_p,
+    holm,
+    list_datasets,
+    mean_and_sd,
+)
 from experiments.figures import MARKERS, STYLES, add_legend, make_panels, plot_nothing
 from experiments.tables import format_number
 
@@ -58,49 +65,6 @@ def _percent(x):
     return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
 
 
-def blocked_f_test(scores):
-    r"""Whether the columns of a table have the same mean, with its rows as blocks.
-
-    The two-way additive model :math:`y_{ij} = \mu + \beta_i + \tau_j + \varepsilon_{ij}` has b
-    blocks and t treatments, with one value each. What the blocks differ by is taken out first, and
-
-    .. math::
-
-        F = \frac{b \sum_j (\bar y_{\cdot j} - \bar y)^2 / (t - 1)}
-                 {\sum_{ij} (y_{ij} - \bar y_{i \cdot} - \bar y_{\cdot j} + \bar y)^2
-                  / ((b - 1)(t - 1))}
-
-    has the F distribution with t − 1 and (b − 1)(t − 1) degrees of freedom where all
-    :math:`\tau_j` are 0.
-
-    Parameters
-    ----------
-    scores : array of shape (b, t)
-        One row per block, here a seed, and one column per treatment, here a value of a number.
-
-    Returns
-    -------
-    f, p : float
-        NaN with fewer than two blocks or treatments, or where all values are equal. F is 0 where
-        the treatments' means are equal, and infinite where only the residuals vanish.
-    """
-    from scipy import stats
-
-    y = np.asarray(scores, dtype=float)
-    b, t = y.shape
-    if min(b, t) < 2 or np.ptp(y) == 0:
-        return np.nan, np.nan
-    treatments = y.mean(axis=0) - y.mean()
-    residuals = y - y.mean(axis=1, keepdims=True) - treatments
-    freedom = (b - 1) * (t - 1)
-    between, within = b * (treatments**2).sum() / (t - 1), (residuals**2).sum() / freedom
-    rounding = 1e-24 * (y**2).mean()
-    if between < rounding:
-        return 0.0, 1.0
-    f = between / within if within > rounding else np.inf
-    return f, stats.f.sf(f, t - 1, freedom)
-
-
 def spreads(runs, groups, metric="acc"):
     """How far one number of the recipe moves a score, beside the scatter of the seeds.
 
@@ -109,7 +73,7 @@ def spreads(runs, groups, metric="acc"):
     runs : pandas.DataFrame
         Whose variants are named "what = value".
     groups : dict of str to iterable
-        What is varied, and its values: :data:`experiments.changes.LINES`.
+        What is varied, and its values: :data:`experiments.studies.LINES`.
     metric : str
 
     Returns
@@ -192,7 +156,7 @@ def plot_lines(runs, groups, metric="acc"):
     runs : pandas.DataFrame
         Whose variants are named "what = value".
     groups : dict of str to list
-        What is varied, and its values: :data:`experiments.changes.LINES`.
+        What is varied, and its values: :data:`experiments.studies.LINES`.
     metric : str
     """
     if runs.empty:
@@ -203,10 +167,11 @@ def plot_lines(runs, groups, metric="acc"):
             part = runs[runs.dataset == name]
             scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
             place = [i for i, x in enumerate(scores) if len(x)]
+            means, sds = zip(*(mean_and_sd(scores[i]) for i in place)) if place else ((), ())
             axis.errorbar(
                 place,
-                [scores[i].mean() for i in place],
-                yerr=[scores[i].std() if len(scores[i]) > 1 else 0 for i in place],
+                means,
+                yerr=sds,
                 linestyle=STYLES[number],
                 marker=MARKERS[number],
                 capsize=2,

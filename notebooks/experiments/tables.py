@@ -11,18 +11,17 @@ import numpy as np
 import pandas as pd
 
 from experiments import paper
-from experiments.compare import NOTHING, best_of, list_datasets
-from experiments.run import EARLY
+from experiments.compare import NOTHING, best_of, list_datasets, mean_and_sd
+from experiments.studies import EARLY
 
 
 def format_spread(values, of=0, digits=1, failed=0):
     """Mean ± sd as text, and the number of values behind it where it is less than ``of``."""
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    text = f"{values.mean():.{digits}f}" if len(values) else NOTHING
-    if len(values) > 1:
-        text += f" ± {values.std(ddof=1):.{digits}f}"
-    text += f" ({len(values)})" if 0 < len(values) < of - failed else ""
+    (mean, sd), known = mean_and_sd(values), int(pd.notna(values).sum())
+    text = f"{mean:.{digits}f}" if known else NOTHING
+    if known > 1:
+        text += f" ± {sd:.{digits}f}"
+    text += f" ({known})" if 0 < known < of - failed else ""
     return text.replace("-", "−") + (f" ({failed} failed)" if failed else "")
 
 
@@ -285,7 +284,7 @@ def format_choices(changes):
     Parameters
     ----------
     changes : dict
-        Name to recipe fields, as :data:`experiments.changes.BEYOND` is.
+        Name to recipe fields, as :data:`experiments.studies.BEYOND` is.
 
     Returns
     -------

@@ -1,16 +1,20 @@
 """The run-time page: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
 
 All of it reads stored numbers: the runs of the store, and the .json files of
-:mod:`experiments.bench`, which say what the names in them are.
+:mod:`experiments.bench` and :mod:`experiments.gpu`, which say what the names in them are.
 """
+
+import json
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from dmac.data.datasets import title_of
-from experiments import paper
-from experiments.bench import SYSTEMS, growth_exponent
+from experiments import gpu, paper
+from experiments.bench import SYSTEMS
+from experiments.compare import NOTHING, growth_exponent
 from experiments.figures import MARKERS, STYLES
 
 
@@ -336,8 +340,13 @@ def parts_table(stored):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def _called(on):
+    """A shape's name in a table: that of its data set, or its number of samples."""
+    return f"n = {on:,}" if isinstance(on, int) else title_of(on)
+
+
 def _shape(one):
-    return f"n = {one['n']:,}" if one["name"] == "growth" else title_of(one["name"])
+    return _called(one["n"] if one["name"] == "growth" else one["name"])
 
 
 def plot_parts(stored):
@@ -355,3 +364,81 @@ def plot_parts(stored):
     axis.set_xlabel("times the floor (the black line)")
     figure.legend(loc="outside lower center", ncols=6, fontsize=7)
     return figure
+
+
+def _digits(value):
+    return NOTHING if value is None else f"{value:.3g}"
+
+
+def read_gpu(path):
+    """The stored file of a full run on a GPU, or None where there is none."""
+    path = Path(path)
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        card, profile = found["card"], found["profile"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a file of `make gpu`: {error!r}; remove it") from error
+    if card is None or profile != "full":
+        raise ValueError(
+            f"{path} has the profile {profile!r} of {card or found.get('processor')!r}; the page "
+            "shows a full run on a GPU: run `make gpu` there, or remove the file"
+        )
+    return found
+
+
+def gpu_table(found, stored):
+    """Seconds of an epoch on the GPU beside those of the processor, and the GPU's peak memory.
+
+    One row per shape; where there is no number, – stands, or the reason if it is the memory.
+    """
+    on_gpu, peak = {}, {}
+    for one in found["epochs"] if found else []:
+        key = one["system"], _called(one["on"])
+        on_gpu[key] = _digits(one.get("epoch_s"))
+        if "memory" in one.get("missing", ""):
+            on_gpu[key] = "memory"
+        elif "peak_gb" in one:
+            peak[key[1]] = max(one["peak_gb"], peak.get(key[1], 0))
+    processor, sizes = {}, []
+    for one in stored:
+        grown = one["name"] == "growth"
+        if (grown and one["m"] != 512) or one["name"].endswith("views"):
+            continue
+        shape = _called(one["n"] if grown else one["name"])
+        processor[one["system"], shape] = _digits(one.get("median"))
+        sizes.append(shape)
+    rows = {}
+    for shape in dict.fromkeys([*sizes, *(shape for _, shape in on_gpu)]):
+        row = {}
+        for system, (_, name) in gpu.SYSTEMS.items():
+            row[f"{system}, GPU"] = on_gpu.get((system, shape), NOTHING)
+            if name is not None:
+                row[f"{system}, processor"] = processor.get((name, shape), NOTHING)
+        rows[shape] = row | {"GPU, GB": _digits(peak.get(shape))}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def gpu_facts(found):
+    """What the page's sentences say about the stored run, or that there is none."""
+    if found is None:
+        nothing = dict.fromkeys(("driver", "torch", "made", "tests", "missing"), NOTHING)
+        never = dict.fromkeys(("released", "revised"), "not run")
+        return {"card": "none, since no GPU was at hand"} | nothing | never
+    tests = found["tests"][0] if found["tests"] else {"passed": 0, "failed": 0}
+    seconds = {}
+    for one in found["fits"]:
+        if one.get("target_s") is not None and not one["changes"]:
+            seconds[one["system"].lower()] = f"{one['fit_s']:.0f} s"
+    measured = [one for part in ("epochs", "fits", "scores") for one in found[part]]
+    return {
+        "card": found["card"],
+        "driver": found["driver"] or NOTHING,
+        "torch": found["versions"]["torch"],
+        "made": found["made"][:10],
+        "tests": f"{tests['passed']} of {tests['passed'] + tests['failed']}",
+        "released": seconds.get("released", "not reached"),
+        "revised": seconds.get("revised", "not reached"),
+        "missing": str(sum("missing" in one for one in measured)),
+    }

@@ -5,6 +5,7 @@ import torch
 from sklearn.cluster import KMeans
 
 import dmac.compute.kmeans
+from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sample_anchors
 
@@ -89,6 +90,29 @@ def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
     assert not torch.allclose(first, second)
     assert torch.equal(first, sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
     assert not first.requires_grad
+
+
+def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch):
+    x = torch.randn(400, 4, generator=generator)
+    drawn = []
+    for n_many, share in ((10**6, 32), (0, 32), (0, 32), (0, 400 // 5), (0, 400)):
+        monkeypatch.setattr(parallel, "MANY", n_many)
+        monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", share)
+        drawn.append(sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
+    whole, part, again, everything, more = drawn
+    assert torch.equal(part, again) and not torch.equal(part, whole)
+    assert torch.equal(whole, everything) and torch.equal(whole, more)
+    spread = [torch.cdist(x, u).min(1).values.square().mean() for u in (whole, part)]
+    assert spread[1] < 1.1 * spread[0]
+
+
+def test_a_part_is_of_the_samples_that_are_marked(monkeypatch):
+    monkeypatch.setattr(parallel, "MANY", 0)
+    x = torch.arange(400.0)[:, None]
+    marked = x[:, 0] % 2 == 0
+    x[~marked] += 1e6
+    u = sample_anchors(x, 5, torch.Generator().manual_seed(1), 2, marked)
+    assert u.max() < 1000
 
 
 def test_final_kmeans_repeats_with_the_seed():

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.compute.layers import SparseView, dense_layer, linear, view_tensor
+from dmac.compute.layers import SparseView, dense_layer, linear, product, view_tensor
 
 
 def test_initial_weights_come_from_the_generator_alone():
@@ -25,7 +25,11 @@ def test_sparse_view_of_an_empty_row_and_column():
     matrix = scipy.sparse.csr_matrix(np.array([[0.0, 0, 0], [1, 0, 2]]))
     view = SparseView(matrix, torch.float64, "cpu")
     w = torch.arange(6.0, dtype=torch.float64).reshape(3, 2)
-    torch.testing.assert_close(view.x @ w, torch.tensor([[0, 0], [8, 11]], dtype=torch.float64))
+    expected = torch.tensor([[0, 0], [8, 11]], dtype=torch.float64)
+    torch.testing.assert_close(view.x @ w, expected)
+    unsorted = scipy.sparse.csr_matrix(([2.0, 1.0], [2, 0], [0, 0, 2]), shape=(2, 3))
+    torch.testing.assert_close(product(SparseView(unsorted, torch.float64, "cpu"), w), expected)
+    assert unsorted.indices.tolist() == [2, 0]  # the caller's matrix is left alone
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -128,6 +128,16 @@ def test_labels_that_skip_numbers_are_numbered_in_order(save, views):
     assert_read(read_mat(path), views, np.array([2, 0, 1, 3])[LABELS])
 
 
+def test_one_hot_labels(save, views):
+    table = np.eye(4)[LABELS]
+    path = save({"X": cell(views), "labels_all": table, "Y": np.zeros((N, 2))})
+    _, labels = read_mat(path, labels_key="labels_all")
+    np.testing.assert_array_equal(labels, LABELS)
+    for wrong in (table + np.eye(N, 4), table[:, :2], 2 * table):
+        with pytest.raises(ValueError, match="Y is not one vector of labels"):
+            read_mat(save({"X": cell(views), "Y": wrong}))
+
+
 def test_nested_label_cell_and_transposed_views(save, views):
     """The layout of NGs and 100Leaves."""
     vector = (LABELS + 1)[None].astype(np.uint8)
@@ -221,7 +231,7 @@ def test_square_views_alone_are_ambiguous(save):
             {},
             "different labels",
         ),
-        ({"X": np.ones((N, 3))}, {"views_key": "Z"}, r"views_key='Z'.*no variable \['Z'\].*X: 12"),
+        ({"X": np.ones((N, 3))}, {"views_key": "Z"}, r"views_key='Z'.*no variable Z.*X: 12"),
         ({"X": np.ones((N, 3))}, {"labels_key": "Z"}, "labels_key='Z'.*no such variable"),
         ({"X": np.ones((N, 3)), "s": "text"}, {"views_key": "s"}, "does not hold numeric matrices"),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),

@@ -1,6 +1,9 @@
 """Files that people have: what is read from them, and what is said where that is not clear."""
 
+import gzip
 import re
+import sys
+import warnings
 
 import h5py
 import numpy as np
@@ -8,7 +11,9 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.readers import ENDINGS, natural, read_csv, read_views
+from dmac.data.named_views import natural
+from dmac.data.readers import ENDINGS, read_views
+from dmac.data.tables import read_csv
 
 RNG = np.random.default_rng(0)
 VIEWS = [np.abs(RNG.normal(size=(12, d))).round(3) for d in (3, 2)]
@@ -50,7 +55,12 @@ def write_h5(folder):
     return [folder / "all.h5"]
 
 
-WRITERS = [write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
+def write_named_npz(folder):
+    np.savez(folder / "all.npz", a10=VIEWS[1], a9=VIEWS[0], target=LABELS, about="text")
+    return [folder / "all.npz"]
+
+
+WRITERS = [write_named_npz, write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -63,6 +73,17 @@ def test_the_same_views_from_every_kind_of_file(write, tmp_path):
     np.testing.assert_array_equal(found.labels, LABELS)
     assert found.samples is None
     assert read_views(paths, labels_key=False).labels is None
+
+
+def test_views_are_called_as_their_file_calls_them(tmp_path):
+    assert read_views(write_mat(tmp_path)).names == ["X1", "X2"]
+    found = read_views(write_named_npz(tmp_path))
+    assert found.names == ["a9", "a10"] and found.known == "target"
+    cell = np.empty((1, 2), object)
+    cell[0, :] = VIEWS
+    scipy.io.savemat(tmp_path / "cell.mat", {"X": cell, "Y": LABELS})
+    assert read_views([tmp_path / "cell.mat"]).names == ["X 1", "X 2"]
+    assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
@@ -83,6 +104,8 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
         (",0,1\n7,1,2\n8,3,4\n", (2, 2), ["7", "8"]),  # as pandas writes it
         ("id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
         ("x,1,2\ny,3,4\n", (2, 2), ["x", "y"]),
+        ("patient_id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
+        ("a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),  # as R writes it
         ('"x, 1",1,2\n"y",3,4\n', (2, 2), ["x, 1", "y"]),
         ("a\n1\n3\n", (2, 1), None),
         ("1e-3, -2\n+3,4.\n", (2, 2), None),
@@ -101,7 +124,8 @@ def test_headers_and_names_of_samples(text, shape, samples, tmp_path):
         ("", "x.csv is empty"),
         ("a,b\n", "a header and no samples"),
         ("1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
-        ("1,2\n3,\n", "line 2, column 2 is empty"),
+        ("1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row where"),
+        ("1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or empty"),
         ("a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
         ("1,2\n3,nan\n", "line 2, column 2 holds 'nan'"),
         ("1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
@@ -114,22 +138,182 @@ def test_bad_tables_are_refused_with_line_and_column(text, message, tmp_path):
         read_csv(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize(
+    "text, samples",
+    [
+        ("1,3\n2,4\n", None),
+        ("a,1,3\nb,2,4\n", None),
+        ("p,q\n1,3\n2,4\n", ["p", "q"]),
+        ("gene,p,q\na,1,3\nb,2,4\n", ["p", "q"]),
+        ("gene,7,8\na,1,3\nb,2,4\n", ["7", "8"]),
+        (",7,8\n0,1,3\n1,2,4\n", ["7", "8"]),
+        ("p,q\na,1,3\nb,2,4\n", ["p", "q"]),  # as R writes it
+    ],
+)
+def test_samples_are_columns(text, samples, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    x, found = read_csv(tmp_path / "x.csv", transposed=True)
+    assert x.tolist() == [[1, 2], [3, 4]] and found == samples
+
+
+def test_transposed_tables_of_all_kinds(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    for name, x in zip("ab", VIEWS):
+        rows = [f"{name}{j},{','.join(map(str, row))}" for j, row in enumerate(x.T.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+    (tmp_path / "labels.csv").write_text(",".join(map(str, LABELS)))
+    np.save(tmp_path / "c.npy", VIEWS[1].T)
+    found = read_views([tmp_path], transposed=True)
+    assert found.names == ["a", "b", "c"] and found.samples == names
+    np.testing.assert_array_equal(found.labels, LABELS)
+    for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
+        np.testing.assert_array_equal(x, expected)
+    (tmp_path / "labels.csv").write_text(f"id,{','.join(names)}\nk,{','.join(map(str, LABELS))}")
+    np.testing.assert_array_equal(read_views([tmp_path], transposed=True).labels, LABELS)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"], file["y"] = VIEWS[0].T, LABELS
+    found = read_views([tmp_path / "x.h5"], transposed=True)
+    np.testing.assert_array_equal(found.views[0], VIEWS[0])
+    np.testing.assert_array_equal(found.labels, LABELS)
+    (tmp_path / "a.csv").write_text("gene,p,q\nx,1,2\ny,3,no\n")
+    with pytest.raises(ValueError, match="a.csv, line 3, column 3 holds 'no'"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+    (tmp_path / "a.csv").write_text("p,q\n")
+    with pytest.raises(ValueError, match="a.csv has no row of numbers"):
+        read_csv(tmp_path / "a.csv", transposed=True)
+
+
+def test_columns_that_look_like_the_samples_are_told(tmp_path):
+    for a, x in enumerate(VIEWS):
+        np.savetxt(tmp_path / f"{a}.csv", x.T, delimiter=",")
+    with pytest.raises(ValueError, match="3 x 12, 2 x 12.*if the columns are .*transposed=True"):
+        read_views([tmp_path])
+    assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
+
+
+def test_compressed_tables(tmp_path):
+    write_csv(tmp_path)
+    plain = read_views([tmp_path])
+    for file in sorted(tmp_path.iterdir()):
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    found = read_views([tmp_path])
+    assert found.names == plain.names and found.sources == ["view9.csv.gz", "view10.csv.gz"]
+    for x, expected in zip(found.views, plain.views):
+        np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(found.labels, plain.labels)
+    write_tsv(tmp_path)
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress((tmp_path / "view9.tsv").read_bytes()))
+    np.testing.assert_array_equal(read_csv(tmp_path / "a.tsv.gz")[0], VIEWS[0])
+    whole = (tmp_path / "a.tsv.gz").read_bytes()
+    for broken in (b"1,2\n", whole[:-20], whole[:20] + b"xxxx" + whole[24:]):
+        (tmp_path / "a.tsv.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match=r"a.tsv.gz is not a table of text"):
+            read_csv(tmp_path / "a.tsv.gz")
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe1,2\n")
     with pytest.raises(ValueError, match="x.csv is not a table of text"):
         read_csv(tmp_path / "x.csv")
 
 
-def test_samples_in_another_order_are_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\np,1\nq,2\n")
-    (tmp_path / "b.csv").write_text("id,x\np,1\nq,2\n")
-    assert read_views([tmp_path]).samples == ["p", "q"]
-    (tmp_path / "b.csv").write_text("id,x\nq,2\np,1\n")
-    with pytest.raises(ValueError, match="a.csv and .*b.csv do not name the same.*at sample 1"):
+def write_named(file, rows, x, head=True):
+    text = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.tolist())]
+    top = [f"id,{','.join(f'{file.stem}{j}' for j in range(x.shape[1]))}"] if head else []
+    file.write_text("\n".join(top + text))
+
+
+def test_samples_in_another_order_are_lined_up(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    write_named(tmp_path / "a.csv", names, VIEWS[0])
+    order = RNG.permutation(12)
+    write_named(tmp_path / "b.csv", [names[i] for i in order], VIEWS[1][order])
+    found = read_views([tmp_path])
+    assert found.samples == names and not np.any(found.lacking)
+    for x, expected in zip(found.views, VIEWS):
+        np.testing.assert_array_equal(x, expected)
+    assert found.columns == [["a0", "a1", "a2"], ["b0", "b1"]]
+
+
+def test_tables_that_lack_samples_are_joined(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    write_named(tmp_path / "a.csv", names[:8], VIEWS[0][:8])
+    write_named(tmp_path / "b.csv", names[:5:-1], VIEWS[1][:5:-1])
+    (tmp_path / "labels.csv").write_text("\n".join(f"{n},k{y}" for n, y in zip(names, LABELS)))
+    found = read_views([tmp_path])
+    assert found.samples == [*names[:8], *names[:7:-1]]
+    rows = [int(name[1:]) for name in found.samples]
+    np.testing.assert_array_equal(found.labels, LABELS[rows])
+    has = np.array([[i < 8, i > 5] for i in rows])
+    np.testing.assert_array_equal(np.transpose(found.lacking), ~has)
+    for x, expected, present in zip(found.views, VIEWS, has.T):
+        np.testing.assert_array_equal(x, np.where(present[:, None], expected[rows], 0))
+
+
+@pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null"])
+def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
+    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{empty}\n3,4\n")
+    (tmp_path / "b.csv").write_text("1\n2\n3\n")
+    found = read_views([tmp_path])
+    assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
+    assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
+    (tmp_path / "a.csv").write_text(f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n")
+    (tmp_path / "b.csv").write_text("id,c\np,1\nq,2\nr,3\n")
+    found = read_views([tmp_path])
+    assert found.samples == ["p", "q", "r"] and found.lacking[0].tolist() == [False, True, False]
+    (tmp_path / "b.csv").write_text("id,c\np,1\nq,\nr,3\n")
+    with pytest.raises(ValueError, match="1 samples have no value in any view, the first is q"):
         read_views([tmp_path])
-    (tmp_path / "b.csv").write_text("id,x\np,1\n")
-    with pytest.raises(ValueError, match="at sample 2"):
+    (tmp_path / "a.csv").write_text(f"1,2\n{empty}\n3,4\n")
+    (tmp_path / "b.csv").write_text("1,2\n,\n3,4\n")
+    with pytest.raises(ValueError, match="1 samples have no value .* is number 2"):
         read_views([tmp_path])
+
+
+def test_tables_that_cannot_be_joined_are_refused(tmp_path):
+    names = [f"s{i}" for i in range(12)]
+
+    def refused(match, **options):
+        with pytest.raises(ValueError, match=match):
+            read_views([tmp_path], **options)
+
+    write_named(tmp_path / "a.csv", names, VIEWS[0])
+    write_named(tmp_path / "b.csv", [f"t{i}" for i in range(12)], VIEWS[1])
+    refused(r"a.csv and .*b.csv share no sample \(s0, ... and t0, ...\); .*pass transposed=True")
+    refused(r"call a sample by one name in all files$", transposed=True)
+    write_named(tmp_path / "c.csv", [*names[:6], *(f"t{i}" for i in range(6))], VIEWS[0])
+    assert len(read_views([tmp_path]).samples) == 24  # the third table links the other two
+    (tmp_path / "c.csv").unlink()
+    write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
+    refused(r"b.csv names 1 samples more than once \(the first is s1\)")
+    write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
+    np.save(tmp_path / "c.npy", VIEWS[0])
+    refused("c.npy does not name its samples, and the other files name different ones")
+    (tmp_path / "c.npy").unlink()
+    # Genes in rows, some of them in both tables, and patients in columns.
+    for name, x in zip("ab", VIEWS):
+        rows = [f"{g}," + ",".join(map(str, row)) for g, row in zip(f"u{name}v", x.T.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+    refused(r"have the same columns \(s0, ...\) and other rows: .*pass transposed=True; otherwise")
+    assert read_views([tmp_path], transposed=True).samples == names
+    assert len(read_views([tmp_path], transposed=False).samples) == 4
+
+
+def test_known_classes_of_a_file_are_lined_up_with_it(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+    cells = anndata.AnnData(VIEWS[0])
+    cells.obs_names, cells.obs["kind"] = [f"s{i}" for i in range(12)], [f"k{y}" for y in LABELS]
+    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
+        cells.write_h5ad(tmp_path / "cells.h5ad")
+    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(11, -1, -1)], VIEWS[1][::-1])
+    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
+    assert found.samples[0] == "s11" and found.labels.tolist() == LABELS[::-1].tolist()
+    np.testing.assert_array_equal(found.views[1], VIEWS[0][::-1])
+    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(1, 13)], VIEWS[1])
+    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
+    assert found.labels is None and found.known is None
+    assert found.left_out == {"obs, column kind": "it has no class for 1 of 13 samples"}
 
 
 def test_what_is_not_clear_is_said(tmp_path):
@@ -139,13 +323,13 @@ def test_what_is_not_clear_is_said(tmp_path):
 
     refused("no file or folder .*lost.csv", "lost.csv", error=FileNotFoundError)
     refused("no files", *())
-    refused("has no file that ends in .csv, .tsv, .npy", "")
+    refused("has no file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .npy", "")
     (tmp_path / "a.txt").touch()
     refused(f"none of the known endings: {', '.join(ENDINGS)}", "a.txt")
     for name in ("y", "labels"):
         (tmp_path / f"{name}.csv").write_text("1\n2\n")
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
-    refused("both have the name of known classes", "")
+    refused(r"several may be the known classes \(labels.csv, y.csv\): pass labels_key=", "")
     (tmp_path / "b.npy").write_bytes(b"nothing")
     refused("b.npy cannot be read as an array", "b.npy")
     (tmp_path / "b.h5").write_bytes(b"nothing")
@@ -159,6 +343,140 @@ def test_what_is_not_clear_is_said(tmp_path):
         file["y"] = LABELS
     refused(r"several may be the known classes \(truth, y\)", "all.h5")
     assert read_views([tmp_path / "all.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
+
+
+NOISE = [RNG.normal(size=(30, d)).round(6) for d in (3, 4)]
+KINDS = np.arange(30) % 3
+AS_NUMBERS = "\n".join(map(str, KINDS))
+AS_WORDS = "PAM50\n" + "\n".join(f"k{y}" for y in KINDS)
+WITH_NAMES = "patient_id,stage\n" + "\n".join(f"{i},{y}" for i, y in enumerate(KINDS))
+ONE_HOT = "\n".join(",".join(map(str, row)) for row in np.eye(3, dtype=int)[KINDS])
+CLINICAL = "age,sex,kind\n" + "\n".join(f"{40 + i}.5,{'fm'[i % 2]},{KINDS[i]}" for i in range(30))
+AGES = "\n".join(f"{40 + i}.5" for i in range(30))
+
+
+def noise_in(folder):
+    for name, x in zip(("a", "b"), NOISE):
+        np.savetxt(folder / f"{name}.csv", x, delimiter=",", fmt="%.6f")
+
+
+@pytest.mark.parametrize(
+    "text, known",
+    [
+        (AS_NUMBERS, True),
+        (AS_WORDS, True),
+        (WITH_NAMES, True),
+        (ONE_HOT, False),
+        (CLINICAL, False),
+        (AGES, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("class", "classes", "target", "subtype", "cell_type", "clinical"),
+        *("CellTypes", "BRCA_subtype", "group", "cancer-type"),
+    ],
+)
+def test_known_classes_are_never_a_view(name, text, known, tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / f"{name}.csv").write_text(text)
+    found = read_views([tmp_path])
+    assert found.names == ["a", "b"] and found.sources == ["a.csv", "b.csv"]
+    if known:
+        assert found.known.startswith(f"{name}.csv") and found.left_out == {}
+        np.testing.assert_array_equal(found.labels, KINDS)
+    else:
+        assert found.labels is None and list(found.left_out) == [f"{name}.csv"]
+        assert "its name is that of known classes" in found.left_out[f"{name}.csv"]
+    chosen = read_views([tmp_path], views_key=["b"], labels_key=False)
+    assert chosen.names == ["b"] and chosen.labels is None
+
+
+def test_measurements_of_such_a_name_are_a_view(tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / "a.csv").rename(tmp_path / "target.csv")
+    (tmp_path / "target_genes.csv").write_text(ONE_HOT)
+    assert read_views([tmp_path]).names == ["b", "target", "target_genes"]
+    np.save(tmp_path / "class.npy", KINDS)
+    found = read_views([tmp_path])
+    assert found.names == ["b", "target", "target_genes"] and found.known == "class.npy"
+    (tmp_path / "target.csv").write_text(ONE_HOT)
+    assert read_views([tmp_path], views_key=["target", "b.csv"]).names == ["target", "b"]
+
+
+def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
+    noise_in(tmp_path)
+    (tmp_path / "clinical.csv").write_text(CLINICAL)
+    (tmp_path / "class.csv").write_text(AS_NUMBERS)
+    (tmp_path / "subtype.csv").write_text(AS_WORDS)
+    found = read_views([tmp_path])  # two may be the classes
+    assert found.labels is None and len(found.left_out) == 3
+    found = read_views([tmp_path], labels_key="subtype")
+    assert found.known == "subtype.csv" and list(found.left_out) == ["class.csv", "clinical.csv"]
+    found = read_views([tmp_path], labels_key="sex")
+    assert found.known == "clinical.csv, column sex"
+    np.testing.assert_array_equal(found.labels, np.arange(30) % 2)
+    (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
+    with pytest.raises(ValueError, match="which of its columns .without names. has the classes"):
+        read_views([tmp_path], labels_key="batch")
+    for key, message in (
+        ("lost", "no such table or column. There are .*b.csv"),
+        ("clinical", "age, s"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_views([tmp_path], labels_key=key)
+    with pytest.raises(ValueError, match="views_key='lost': there is no such file. There are b"):
+        read_views([tmp_path], views_key=["lost"])
+    for name in ("batch", "b"):
+        (tmp_path / f"{name}.csv").unlink()
+    with pytest.raises(ValueError, match="no views beside class.csv, clinical.csv, subtype.csv"):
+        read_views([tmp_path])
+
+
+def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
+    names = [f"s{i}" for i in range(30)]
+    rows = [f"{n}," + ",".join(map(str, x)) for n, x in zip(names, NOISE[0].tolist())]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    (tmp_path / "b.csv").write_text("\n".join(rows))
+    lines = [f"{n},k{y}" for n, y in zip(names, KINDS)]
+    (tmp_path / "labels.csv").write_text("\n".join(lines[::-1]))
+    np.testing.assert_array_equal(read_views([tmp_path]).labels, KINDS)
+    (tmp_path / "labels.csv").write_text("\n".join(lines[5:]))
+    with pytest.raises(ValueError, match="no class for 5 of 30 samples, the first is s0.*_key=F"):
+        read_views([tmp_path])
+    (tmp_path / "labels.csv").write_text("\n".join(["id,class", *lines[::-1], "s3,k0"]))
+    with pytest.raises(ValueError, match="names a sample twice"):
+        read_views([tmp_path])
+    (tmp_path / "labels.csv").write_text("id,class\n" + "\n".join(lines[:-1]) + "\ns29,NA")
+    with pytest.raises(ValueError, match="1 samples have no class, the first is s29"):
+        read_views([tmp_path])
+    assert read_views([tmp_path], labels_key=False).labels is None
+
+
+def test_a_column_of_known_classes_in_a_view_is_told(tmp_path):
+    text = "\n".join(f"{x[0]},{y}" for x, y in zip(NOISE[0].tolist(), KINDS))
+    (tmp_path / "a.csv").write_text("size,class\n" + text)
+    with pytest.warns(UserWarning, match="a.csv: the column class has name and values of known"):
+        read_views([tmp_path / "a.csv"])
+    (tmp_path / "a.csv").write_text("size,width\n" + text)
+    read_views([tmp_path / "a.csv"])
+
+
+def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["rna"], file["mirna"] = NOISE
+        file["class"], file["subtype_onehot/group"] = KINDS[:, None], np.eye(3)[KINDS]
+    found = read_views([tmp_path / "x.h5"])
+    assert found.names == ["mirna", "rna"] and found.known == "class"
+    np.testing.assert_array_equal(found.labels, KINDS)
+    assert list(found.left_out) == ["subtype_onehot/group"]
+    found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
+    assert found.names == ["class"]
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file["rna"], file["class"], file["a/class"] = NOISE[0], KINDS, KINDS[::-1]
+    found = read_views([tmp_path / "y.h5"], labels_key="class")
+    assert found.known == "class" and found.labels.tolist() == KINDS.tolist()
 
 
 def test_bad_labels_of_their_own_file_are_refused(tmp_path):
@@ -188,31 +506,68 @@ def test_views_of_cells(tmp_path):
     assert found.labels.tolist() == LABELS.tolist()
     np.testing.assert_array_equal(found.views[0].toarray(), VIEWS[0])
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
+    assert found.columns[0][:2] == ["0", "1"] and found.columns[1] is None
     found = read_views([tmp_path / "cells.h5ad"], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None
+    with pytest.raises(ValueError, match="rows are the samples by its format"):
+        read_views([tmp_path / "cells.h5ad"], transposed=True)
     with pytest.raises(ValueError, match="has no view lost; it has X, "):
         read_views([tmp_path / "cells.h5ad"], views_key=["lost"])
-    with pytest.raises(ValueError, match="obs has no column lost"):
+    with pytest.raises(ValueError, match="labels_key='lost' is no column of obs, which has kind"):
         read_views([tmp_path / "cells.h5ad"], labels_key="lost")
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_cells_that_all_modalities_have(tmp_path):
+def write_mudata(path, sparse=False):
+    """Twelve cells, of which two lack the second modality; read as warnings of libraries permit."""
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
     mudata = pytest.importorskip("mudata", reason="needs the extra: pip install 'dmac[cells]'")
     parts = {}
     for name, x, rows in (("rna", VIEWS[0], range(12)), ("atac", VIEWS[1], range(11, 1, -1))):
-        part = anndata.AnnData(x[list(rows)])
+        part = anndata.AnnData(scipy.sparse.csr_matrix(x[list(rows)]) if sparse else x[list(rows)])
         part.obs_names = [f"cell {i}" for i in rows]
         part.var_names = [f"{name} {j}" for j in range(x.shape[1])]
         parts[name] = part
-    with anndata.settings.override(allow_write_nullable_strings=True):
-        mudata.MuData(parts).write(tmp_path / "cells.h5mu")
-    found = read_views([tmp_path / "cells.h5mu"])
-    assert found.names == ["rna", "atac"] and len(found.samples) == 10
-    rows = [int(name.split()[1]) for name in found.samples]
-    for x, expected in zip(found.views, VIEWS):
-        np.testing.assert_array_equal(x, expected[rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with anndata.settings.override(allow_write_nullable_strings=True):
+            cells = mudata.MuData(parts)
+            cells.obs["kind"] = [f"k{y}" for y in LABELS]
+            cells.write(path)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
+    write_mudata(tmp_path / "cells.h5mu", sparse)
+    found = read_views([tmp_path / "cells.h5mu"], labels_key="kind")
+    assert found.names == ["rna", "atac"]
+    assert found.samples == [f"cell {i}" for i in range(12)]
+    assert [names[1] for names in found.columns] == ["rna 1", "atac 1"]
+    np.testing.assert_array_equal(found.labels, LABELS)
+    expected = VIEWS[1].copy()
+    expected[:2] = 0
+    assert scipy.sparse.issparse(found.views[1]) == sparse
+    assert [mask.sum() for mask in found.lacking] == [0, 2] and found.lacking[1][:2].all()
+    assert found.columns == [["rna 0", "rna 1", "rna 2"], ["atac 0", "atac 1"]]
+    for x, rows in zip(found.views, (VIEWS[0], expected)):
+        np.testing.assert_array_equal(x.toarray() if sparse else x, rows)
+
+
+def test_only_two_warnings_of_mudata_are_silenced(tmp_path, monkeypatch):
+    write_mudata(tmp_path / "cells.h5mu")
+    mudata = sys.modules["mudata"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_views([tmp_path / "cells.h5mu"])
+    assert [str(one.message) for one in caught] == []
+    read = mudata.read_h5mu
+
+    def warn(path):
+        warnings.warn("something else", FutureWarning, stacklevel=1)
+        return read(path)
+
+    monkeypatch.setattr(mudata, "read_h5mu", warn)
+    with pytest.warns(FutureWarning, match="something else"):
+        read_views([tmp_path / "cells.h5mu"])
 
 
 @pytest.mark.parametrize("ending, package", [(".h5ad", "anndata"), (".h5mu", "mudata")])

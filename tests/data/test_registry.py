@@ -1,5 +1,6 @@
 """The registered files: the table, the reader's own copies, and downloads from a local server."""
 
+import dataclasses
 import hashlib
 import http.server
 import os
@@ -12,8 +13,8 @@ import pytest
 import requests
 
 import dmac
-from dmac.data.datasets import BASE_URL, DATASETS, TITLES, Dataset, title_of
-from dmac.data.registry import DownloadError, fetch
+from dmac.data.datasets import BASE_URL, DATASETS, KINDS, TITLES, Dataset, title_of
+from dmac.data.registry import DownloadError, _sha256, fetch
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
 
@@ -157,6 +158,29 @@ def test_missing_folder(dataset, server, tmp_path, monkeypatch):
     assert server.requests == []
 
 
+def test_another_registered_file_of_that_name_is_passed_over(
+    dataset, server, tmp_path, monkeypatch
+):
+    """WebKB.mat is the name of two registered files."""
+    (tmp_path / dataset.filename).write_bytes(b"of the other")
+    other = dict(sha256=hashlib.sha256(b"of the other").hexdigest(), name="Other", path="b/Toy.mat")
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="is not the registered file of 'Toy'"):
+        fetch("Toy")
+    monkeypatch.setitem(DATASETS, "Other", dataclasses.replace(dataset, **other))
+    assert fetch("Toy").read_bytes() == CONTENT and len(server.requests) == 1
+
+
+def test_what_was_made_is_not_downloaded(dataset, server, tmp_path, monkeypatch):
+    monkeypatch.setitem(DATASETS, "Toy", dataclasses.replace(dataset, made="two tables of owner"))
+    with pytest.raises(DownloadError, match=f"two tables of owner.*{dataset.sha256}.*DMAC_DATA"):
+        fetch("Toy")
+    assert server.requests == []
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    (tmp_path / dataset.filename).write_bytes(CONTENT)
+    assert fetch("Toy").read_bytes() == CONTENT
+
+
 def test_unknown_name():
     with pytest.raises(ValueError, match="'moon'.*PIE.*100Leaves"):
         fetch("moon")
@@ -171,13 +195,23 @@ def test_the_two_copies_of_the_numerals_have_one_title():
 def test_table():
     names = "PIE BBC CCV-20d ALOI-10 Yale-3view BBCSport NGs HandWritten 100Leaves"
     more = "3Sources CiteSeer Cora HW2sources Hdigit WebKB MNIST-4"
-    assert list(DATASETS) == [*names.split(), *more.split()]
+    developed = "TCGA-LGG-511 ROSMAP-351 CESC-124 BreastTCGA-150 CITEseq-PBMC-1182"
+    developed += " WebKB-Wisconsin-265"
+    reported = "ACM BDGP-1000-500 BreastCancer-3 Dermatology Digits8x8-3 LandUse-21 MSRC-v1-5view"
+    reported += " MSRC-v1-6view Movies ORL-4view Prokaryotic ProteinFold Reuters-1200 Scene-15"
+    reported += " Synthetic3d WebKB-203 Wiki WikipediaArticles"
+    assert list(DATASETS) == " ".join((names, more, developed, reported)).split()
+    made = "TCGA-LGG-511 ROSMAP-351 BreastTCGA-150 CITEseq-PBMC-1182 BreastCancer-3 Digits8x8-3"
+    assert sorted(name for name, entry in DATASETS.items() if entry.made) == sorted(made.split())
     for entry in DATASETS.values():
-        assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.repository)
-        assert re.fullmatch("[0-9a-f]{40}", entry.commit)
-        assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
-        assert entry.layout and entry.description and entry.path.endswith(".mat")
-        assert entry.url().startswith(f"{BASE_URL}/{entry.repository}/{entry.commit}/")
+        assert re.fullmatch("[0-9a-f]{64}", entry.sha256) and entry.kind in KINDS
+        assert entry.layout and entry.description and entry.path.endswith((".mat", ".npz"))
+        if entry.made:
+            assert entry.path == entry.filename and not entry.commit and entry.repository
+        else:
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.repository)
+            assert re.fullmatch("[0-9a-f]{40}", entry.commit)
+            assert entry.url().startswith(f"{BASE_URL}/{entry.repository}/{entry.commit}/")
         assert 1 < entry.n_clusters < entry.n_samples and min(entry.dims) > 0
     assert len({entry.sha256 for entry in DATASETS.values()}) == len(DATASETS)
 
@@ -187,7 +221,8 @@ DATA = os.environ.get("DMAC_DATA")  # read before the fixture above unsets it
 
 @pytest.mark.parametrize("name", list(DATASETS))
 def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
-    if not DATA or not any(Path(DATA).rglob(DATASETS[name].filename)):
+    digests = (_sha256(path) for path in Path(DATA or ".").rglob(DATASETS[name].filename))
+    if not DATA or DATASETS[name].sha256 not in digests:
         pytest.skip(f"{DATASETS[name].filename} is not in the folder named by DMAC_DATA")
     monkeypatch.setenv("DMAC_DATA", DATA)
     assert fetch(name.upper()).name == DATASETS[name].filename

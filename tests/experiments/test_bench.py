@@ -34,16 +34,6 @@ def test_operations_are_those_that_a_counter_sees():
     assert counter.get_total_flops() == bench.operations(n, dims, m)
 
 
-def test_growth_exponent_of_a_power_law():
-    n = np.array([1e3, 1e4, 1e5, 1e6])
-    slope, half = bench.growth_exponent(n, 3e-5 * n**1.5)
-    assert slope == pytest.approx(1.5)
-    assert half == pytest.approx(0, abs=1e-6)
-    noise = np.array([1.1, 0.9, 1.1, 0.9])
-    slope, half = bench.growth_exponent(n, n * noise)
-    assert abs(slope - 1) < half
-
-
 def test_synthetic_views_are_unit_rows_and_repeat():
     views = bench.synthetic_views(50, (3, 8), 4)
     assert [x.shape for x in views] == [(50, 3), (50, 8)]

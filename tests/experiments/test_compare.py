@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from toy_frames import frame, several, three_variants
 
@@ -103,3 +105,51 @@ def test_repeated_runs_are_compared_seed_by_seed():
     same = comparisons.compare_repeats(first, first)
     assert same.largest.tolist() == [0, 0]
     assert comparisons.compare_repeats(first, again.iloc[:0]).empty
+
+
+def test_growth_exponent_of_a_power_law():
+    n = np.array([1e3, 1e4, 1e5, 1e6])
+    slope, half = comparisons.growth_exponent(n, 3e-5 * n**1.5)
+    assert slope == pytest.approx(1.5)
+    assert half == pytest.approx(0, abs=1e-6)
+    noise = np.array([1.1, 0.9, 1.1, 0.9])
+    slope, half = comparisons.growth_exponent(n, n * noise)
+    assert abs(slope - 1) < half
+
+
+def least_squares(scores):
+    """The same F-test by two regressions on dummies: with the treatments, and without them."""
+    b, t = scores.shape
+    block, treatment = np.kron(np.eye(b), np.ones((t, 1))), np.kron(np.ones((b, 1)), np.eye(t))
+    y, sums = scores.ravel(), []
+    for design in (np.hstack([block, treatment[:, 1:]]), block):
+        fitted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        sums.append(((y - fitted) ** 2).sum())
+    full, reduced = sums
+    freedom = (b - 1) * (t - 1)
+    f = (reduced - full) / (t - 1) / (full / freedom)
+    return f, stats.f.sf(f, t - 1, freedom)
+
+
+@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**31 - 1))
+def test_blocked_f_test_is_that_of_least_squares(b, t, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(b, t)) + 10 * rng.normal(size=(b, 1)) + rng.normal(size=t)
+    f, p = comparisons.blocked_f_test(scores)
+    assert (f, p) == (pytest.approx(least_squares(scores), rel=1e-6))
+    # What the blocks differ by does not matter.
+    assert comparisons.blocked_f_test(scores + rng.normal(size=(b, 1)))[0] == pytest.approx(f)
+
+
+def test_blocked_f_test_of_two_treatments_is_the_paired_t_test():
+    scores = np.array([[30.0, 31.0], [40.0, 42.5], [35.0, 35.5], [33.0, 36.0]])
+    f, p = comparisons.blocked_f_test(scores)
+    expected = stats.ttest_rel(*scores.T)
+    assert (f, p) == (pytest.approx(expected.statistic**2), pytest.approx(expected.pvalue))
+
+
+def test_blocked_f_test_says_where_it_cannot_tell():
+    for scores in ([[1.0, 2.0]], [[1.0], [2.0]], [[3.0, 3.0], [3.0, 3.0]]):
+        assert np.isnan(comparisons.blocked_f_test(scores)).all()
+    assert comparisons.blocked_f_test([[1.0, 3.0], [2.0, 4.0]]) == (np.inf, 0)
+    assert comparisons.blocked_f_test([[1.0, 1.0], [2.0, 2.0]])[1] == 1

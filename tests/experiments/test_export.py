@@ -3,8 +3,10 @@
 import base64
 import csv
 import json
+import subprocess
 import sys
 
+import nbformat
 import pandas as pd
 import pytest
 
@@ -25,15 +27,15 @@ def page(*cells):
 
 def rows_of(table):
     """What a reader of the CSV sees, from pandas itself."""
-    return export.parse_table(table.to_html())
+    return export.parse_table(table.to_html()).to_numpy().tolist()
 
 
 def test_a_plain_table_is_read_cell_by_cell():
-    table = pd.DataFrame({"ACC": ["1.0 ± 0.5", "−2.0"], "a < b": ["x & y", "–"]}, ["PIE", "BBC"])
-    assert rows_of(table) == [
-        ["", "ACC", "a < b"],
-        ["PIE", "1.0 ± 0.5", "x & y"],
-        ["BBC", "−2.0", "–"],
+    columns = {"ACC": ["1.0 ± 0.5", "−2.0"], "a < b": ["x & y", "–"], "2": ["1.50", "NaN"]}
+    assert rows_of(pd.DataFrame(columns, ["PIE", "BBC"])) == [
+        ["", "ACC", "a < b", "2"],
+        ["PIE", "1.0 ± 0.5", "x & y", "1.50"],
+        ["BBC", "−2.0", "–", "NaN"],
     ]
 
 
@@ -53,8 +55,10 @@ def test_spans_are_repeated_so_that_every_line_can_be_read_by_itself():
 
 def test_styles_around_a_table_are_no_cells():
     table = pd.DataFrame({"a": [1]})
-    assert export.parse_table(table._repr_html_()) == [["", "a"], ["0", "1"]]
-    with pytest.raises(ValueError, match="no table"):
+    assert export.parse_table(table._repr_html_()).to_numpy().tolist() == [["", "a"], ["0", "1"]]
+    assert export.parse_table(pd.DataFrame()._repr_html_()).empty
+    assert rows_of(pd.DataFrame(columns=["a", "b"])) == [["", "a", "b"]]
+    with pytest.raises(ValueError, match="No tables"):
         export.parse_table("<p>nothing</p>")
 
 
@@ -93,23 +97,21 @@ def test_files_are_named_after_page_and_cell(tmp_path):
     assert 'alt="a &quot;line&quot;"' in index and all(name in index for name in names)
 
 
-def test_a_drawing_is_written_as_it_is():
+def test_a_drawing_is_written_as_it_is_and_two_figures_of_one_cell_are_refused():
     drawing = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-    shown = {"image/svg+xml": [drawing], "image/png": PIXEL}
+    shown = {"image/svg+xml": drawing, "image/png": PIXEL}
     drawn = cell("drawn", shown, mystnb={"image": {"alt": "x"}})
-    assert list(export.named_outputs(page(drawn))) == [("drawn", "svg", drawing.encode(), "x")]
-
-
-def test_two_figures_of_one_cell_are_refused():
+    found = list(export.named_outputs(nbformat.from_dict(page(drawn))))
+    assert found == [("drawn", "svg", drawing.encode(), "x")]
     twice = cell("twice", {"image/png": PIXEL}, {"image/png": PIXEL})
     with pytest.raises(ValueError, match="'twice' shows two of one kind"):
-        list(export.named_outputs(page(twice)))
+        list(export.named_outputs(nbformat.from_dict(page(twice))))
 
 
-def test_the_command_says_what_it_wrote(tmp_path, monkeypatch, capsys):
+def test_the_command_says_what_it_wrote(tmp_path):
     (tmp_path / "01_toy.ipynb").write_text(json.dumps(page(cell("a", {"image/png": PIXEL}))))
-    monkeypatch.setattr(sys, "argv", ["export", str(tmp_path), str(tmp_path / "out")])
-    export.main()
-    assert capsys.readouterr().out.startswith("1 figures and tables in")
+    command = [sys.executable, export.__file__, str(tmp_path), str(tmp_path / "out")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("1 figures and tables: open ")
     with pytest.raises(FileNotFoundError, match="no executed notebook"):
         export.export(tmp_path / "out", tmp_path)

@@ -1,9 +1,76 @@
-"""Published numbers beside ours and the best of a grid."""
+"""The other systems: their stored runs, published numbers beside ours, and losses of stages."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 from toy_frames import bold, frame, several
 
-from experiments import field_tables, paper
+from experiments import field_tables, paper, studies
+from experiments import records as experiments
+from experiments.run import peer_settings
+
+
+def test_runs_are_counted_with_those_that_are_missing():
+    seeds = {"GMC": 1, "LMVSC": 3, "SURER": 2}
+    rows = several("PIE", "LMVSC", [20.0, 22.0]) + several("mfeat", "LMVSC", [60.0, 61.0, 62.0])
+    runs = frame(rows, list(seeds), ["PIE", "mfeat"], seeds=10)
+    counts = field_tables.count_stored(runs, seeds)
+    assert counts.loc["LMVSC"].tolist() == [3, 6, 5, 1]
+    assert counts.loc["SURER"].tolist() == [2, 4, 0, 4]
+    assert field_tables.count_stored(runs.iloc[:0], seeds)["not yet run"].tolist() == [2, 6, 4]
+
+
+def test_stored_runs_are_found_by_what_they_are(tmp_path):
+    store = experiments.open_store(tmp_path)
+
+    def add(dataset, method, settings, seed, acc):
+        scores = dict(acc=acc, nmi=acc, ari=acc, purity=acc, f1=acc)
+        run = dict(dataset=dataset, data="0" * 64, method=method, settings=settings, seed=seed)
+        store.append(run | {"scores": scores, "seconds": 1.0}, f"{dataset}/some")
+
+    add("PIE", "LMVSC", peer_settings("LMVSC"), 1, 0.4)
+    add("PIE", *next(iter(studies.grid(68).values())), 1, 0.5)
+    add("BBC", *studies.PEER_TRIALS["UDBGL, unit rows"].variants["UDBGL, unit rows"], 2, 0.7)
+    runs, grids, trials = field_tables.read_published(tmp_path)
+    assert runs.acc.tolist() == [40.0] and set(runs.variant.cat.categories) | {"DMAC"} == set(
+        paper.TABLE_2
+    )
+    assert grids["PIE"].acc.tolist() == [50.0] and len(grids["BBC"]) == 0
+    assert trials.variant.tolist() == ["UDBGL, unit rows"] and trials.seed.tolist() == [2]
+    row = field_tables.beside_published(runs, grids).loc[("LMVSC", "PIE")]
+    assert row.oracle == 50 and row.seeds == 1
+
+
+def test_what_a_stage_leaves_is_measured_from_its_first_epoch(tmp_path):
+    nothing = field_tables.read_flattening(tmp_path)
+    assert nothing == ({}, {}) and field_tables.measure_flattening(*nothing).empty
+    store = experiments.open_store(tmp_path)
+    curves = {
+        "stopped": {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}},
+        "endless": {"view 1": {"epochs": 99, "epoch": [1, 99], "loss": [4.0, 1.0]}},
+    }
+    ((_, on_and_on),) = studies.PEER_ENDS["DFP-GNN, on and on"].variants.values()
+    settings = peer_settings("DFP-GNN"), on_and_on
+    for one, asked in zip(curves.values(), settings):
+        run = dict(dataset="Yale-3view", data="0" * 64, method="DFP-GNN", settings=asked, seed=1)
+        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
+        store.append(run | {"scores": scores, "seconds": 1.0, "curves": one}, "Yale-3view/some")
+    found = field_tables.read_flattening(tmp_path)
+    assert found == (curves["stopped"], curves["endless"])
+    row = field_tables.measure_flattening(*found).loc["view 1"]
+    assert row.tolist() == [10, 50, 25]
+
+
+def test_the_last_stage_is_read_of_each_data_set(tmp_path):
+    assert field_tables.read_last_stages(tmp_path) == {}
+    store = experiments.open_store(tmp_path)
+    kept = {"PIE": studies.DEEP_PEERS["DFP-GNN"][1], "BBC": peer_settings("DFP-GNN")}
+    for epochs, (dataset, settings) in enumerate(kept.items(), 7):
+        run = dict(dataset=dataset, data="0" * 64, method="DFP-GNN", settings=settings, seed=1)
+        scores = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), 0.5)
+        curves = {"view 1": {"epochs": 3}, "tuning": {"epochs": epochs}}
+        store.append(run | {"scores": scores, "seconds": 1.0, "curves": curves}, f"{dataset}/some")
+    found = field_tables.read_last_stages(tmp_path)
+    assert found == {"PIE": {"epochs": 7}, "BBC": {"epochs": 8}}
 
 
 def test_published_numbers_stand_beside_ours_and_the_best_of_the_grid():
@@ -60,6 +127,13 @@ def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
     assert table.loc[("SURER", "BBC")].tolist() == [*("79.85", "–", "–", "64.24", "–", "–", "–", 0)]
 
 
+def test_the_public_code_stands_beside_what_is_published_and_ours():
+    table = field_tables.format_others_code()
+    row = table.loc[[("GMC", "BBC")]].iloc[0]
+    assert row.published == "69.05 / 47.87" and row.ours == row["public code"] == "69.34 / 56.28"
+    assert {system for system, _ in table.index} == paper.TABLE_2.keys() - {"DMAC", "CMGEC", "MSGL"}
+
+
 def test_trials_are_means_over_their_seeds():
     runs = frame([*several("PIE", "a", [40.0, 44.0]), *several("BBC", "a", [7.0])])
     table = field_tables.format_trials(runs)
@@ -99,3 +173,30 @@ def test_other_systems_stand_beside_the_paper():
     assert new.data["of a library"].tolist() == ["–", "–", "–"]
     nothing = runs.iloc[:0]
     assert set(field_tables.format_other_systems(nothing, seeds, seeds).data.loc["mfeat"]) == {"–"}
+
+
+def test_a_dot_stands_where_the_rule_ended_a_stage():
+    endless = {
+        "view 1": {"epochs": 100, "epoch": [1, 10, 100], "loss": [4.0, 2.0, 1.0]},
+        "shared": {"epochs": 100, "epoch": [1, 100], "loss": [2.0, 1.0]},
+    }
+    stopped = {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}}
+    (axis,) = field_tables.plot_flattening(stopped | {"shared": {}}, endless).axes
+    line, dot = axis.lines
+    assert line.get_ydata().tolist() == [1.0, 0.5, 0.25]
+    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (10, 0.5)
+    (axis,) = field_tables.plot_flattening({}, endless).axes
+    assert not axis.lines
+    plt.close("all")
+
+
+def test_a_last_stage_is_drawn_to_its_own_end():
+    curve = {"epochs": 20, "epoch": [1, 20], "loss": [0.5, 0.75]}
+    (axis,) = field_tables.plot_last_stages({"PIE": curve}).axes
+    line, dot = axis.lines
+    assert line.get_ydata().tolist() == [1.0, 1.5] and axis.get_xscale() == "log"
+    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (20, 1.5)
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["PIE"]
+    (axis,) = field_tables.plot_last_stages({}).axes
+    assert not axis.lines
+    plt.close("all")

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from toy_frames import three_variants
 
-from experiments import changes, figures, plan, sensitivity, switches
 from experiments import compare as comparisons
+from experiments import figures, plan, sensitivity, studies
 from experiments import records as experiments
 from experiments.page import Page
 
@@ -21,7 +21,7 @@ PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb")) if "runtime" 
 PARAMETERS = dict(
     dataset="",
     profile="stored",
-    seeds=plan.SEEDS,
+    seeds=studies.SEEDS,
     pretrain_epochs=None,
     epochs=None,
     device="cpu",
@@ -70,7 +70,9 @@ def record(spec, rng):
 def fill(folder, share):
     """Invented records of a share of the runs of the pages, with their arrays."""
     rng, store, seen = np.random.default_rng(0), experiments.open_store(folder), set()
-    pages = (specs for stage, specs in plan.full().items() if stage not in switches.GROUPS)
+    chapters = set(studies.shown_on("14_network", "15_evidence"))
+    chapters -= set(studies.shown_on("01_comparison"))
+    pages = (specs for stage, specs in plan.full().items() if stage not in chapters)
     for specs in pages:
         for spec in specs:
             made = record(spec, rng)
@@ -149,7 +151,7 @@ def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monke
 
 
 def test_grid_has_its_axes_the_right_way(folder):
-    grid = page(folder, dataset="PIE").fetch(changes.vary(changes.GRID), "grid", seeds=3)
+    grid = page(folder, dataset="PIE").fetch(studies.GRID, "grid", seeds=3)
     means = sensitivity.grid_means(grid, "PIE", "acc")
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
@@ -160,16 +162,16 @@ def test_grid_has_its_axes_the_right_way(folder):
 
 
 def test_lines_stand_at_the_values_of_their_runs(folder):
-    runs = page(folder, dataset="PIE").fetch(changes.line_variants(), "lines", seeds=3)
-    panels = sensitivity.plot_lines(runs, changes.LINES).axes
-    rate = panels[list(changes.LINES).index("learning rate")]
+    runs = page(folder, dataset="PIE").fetch(studies.line_variants(), "lines", seeds=3)
+    panels = sensitivity.plot_lines(runs, studies.LINES).axes
+    rate = panels[list(studies.LINES).index("learning rate")]
     means = runs[runs.variant == "learning rate = 0.001"].acc.mean()
-    place = list(changes.LINES["learning rate"]).index(1e-3)
+    place = list(studies.LINES["learning rate"]).index(1e-3)
     assert rate.lines[0].get_ydata()[place] == pytest.approx(means)
 
 
 def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
-    runs = page(folder).fetch(plan.COMPARISON, "comparison", plan.MAIN)
+    runs = page(folder).fetch(studies.COMPARISON, "comparison", studies.MAIN)
     figure = figures.plot_epochs(runs[runs.variant == "RELEASED"], {"PIE": 12.0})
     styles = {
         axis.get_title(loc="left") or axis.get_title(): {

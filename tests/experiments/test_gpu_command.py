@@ -9,11 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 import toy_jobs
 
 from dmac.data.datasets import DATASETS
 from dmac.recipes import REVISED
-from experiments import bench, gpu
+from experiments import bench, gpu, provenance
 from experiments.gpu import ROOT
 from experiments.harness import Child
 
@@ -104,12 +105,12 @@ def test_data_sets_at_hand_need_no_network(monkeypatch, tmp_path):
 
 def test_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch):
     called = []
-    monkeypatch.setattr(gpu.torch, "empty", lambda n, device: called.append(device))
+    monkeypatch.setattr(torch, "empty", lambda n, device: called.append(device))
     for name in ("empty_cache", "reset_peak_memory_stats"):
-        monkeypatch.setattr(gpu.torch.cuda, name, lambda name=name: called.append(name))
-    monkeypatch.setattr(gpu.torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
-    gpu._reset_memory("cuda")
-    assert gpu._peak_gb("cuda") == 2.346
+        monkeypatch.setattr(torch.cuda, name, lambda name=name: called.append(name))
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
+    provenance.reset_peak_gb("cuda")
+    assert provenance.peak_gb("cuda") == 2.346
     assert called == ["cuda", "empty_cache", "reset_peak_memory_stats"]
 
 
@@ -133,15 +134,15 @@ def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
     program.write_text("#!/bin/sh\necho 580.1\necho 580.1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(gpu.torch.cuda, "get_device_name", lambda device: "A card")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "A card")
     card = SimpleNamespace(total_memory=80 * 10**9)
-    monkeypatch.setattr(gpu.torch.cuda, "get_device_properties", lambda device: card)
-    found = gpu.about("cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    found = provenance.about("cuda")
     assert (found["card"], found["card_memory_gb"], found["driver"]) == ("A card", 80, "580.1")
-    assert found["versions"]["torch"] == gpu.torch.__version__
+    assert found["versions"]["torch"] == torch.__version__
     program.write_text("#!/bin/sh\nexit 9\n")
-    assert gpu.about("cuda")["driver"] is None
-    assert gpu.about("cpu")["card"] is gpu.about("cpu")["driver"] is None
+    assert provenance.about("cuda")["driver"] is None
+    assert provenance.about("cpu")["card"] is provenance.about("cpu")["driver"] is None
 
 
 def test_the_full_plan_has_every_shape_and_target(monkeypatch):
@@ -255,99 +256,3 @@ def test_make_gpu_makes_no_environment():
         text=True,
     )
     assert done.stdout.split()[0] == "some-python"  # what the user has set stands
-
-
-# --- the page's table
-
-STORED = [
-    {"name": "mfeat", "system": "released", "n": 2000, "m": 141, "median": 0.05},
-    {"name": "mfeat", "system": "dense", "n": 2000, "m": 141, "median": 9.0},
-    {"name": "ALOI", "system": "revised", "n": 10800, "m": 2078, "error": "more than 20 GB"},
-    {"name": "ALOI, 1 of 4 views", "system": "released", "n": 10800, "m": 1039, "median": 1.0},
-    {"name": "growth", "system": "released", "n": 1000, "m": 512, "median": 0.01},
-    {"name": "growth", "system": "released", "n": 1000, "m": 100, "median": 0.005},
-]
-
-
-def made_up():
-    return {
-        "made": "2030-01-02T03:04:05+00:00",
-        "profile": "full",
-        "card": "A card",
-        "driver": "1.2",
-        "versions": {"torch": "9.9"},
-        "tests": [{"passed": 40, "failed": 2, "skipped": 1}],
-        "epochs": [
-            {"system": "RELEASED", "on": "mfeat", "epoch_s": 0.00123456, "peak_gb": 0.2},
-            {"system": "REVISED", "on": "mfeat", "epoch_s": 0.002, "peak_gb": 0.3},
-            {
-                "system": "REVISED",
-                "on": 1000000,
-                "missing": "it does not fit the memory",
-                "peak_gb": 80,
-            },
-            {"system": "PUBLISHED", "on": 1000000, "missing": "not reached"},
-        ],
-        "fits": [
-            {"system": "RELEASED", "on": "ALOI", "fit_s": 21.4, "target_s": 30, "changes": {}},
-            {
-                "system": "REVISED",
-                "on": 10**6,
-                "fit_s": 9,
-                "target_s": 60,
-                "changes": {"n_anchors": 512},
-            },
-            {"system": "REVISED", "on": 10**6, "missing": "stopped", "epochs": 7},
-        ],
-        "scores": [],
-    }
-
-
-def test_the_table_stands_beside_the_processor():
-    table = gpu.epochs_table(made_up(), STORED)
-    assert list(table.index) == ["HandWritten", "ALOI", "n = 1,000", "n = 1,000,000"]
-    assert table.loc["HandWritten", "RELEASED, GPU"] == "0.00123"
-    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
-    assert table.loc["n = 1,000", "RELEASED, processor"] == "0.01"
-    assert table.loc["HandWritten", "GPU, GB"] == "0.3"
-    assert table.loc["n = 1,000,000", "REVISED, GPU"] == "memory"
-    assert table.loc["n = 1,000,000", "PUBLISHED, GPU"] == "–"
-    assert table.loc["ALOI", "REVISED, processor"] == "–"
-
-
-def test_without_a_file_the_processor_stands_alone():
-    table = gpu.epochs_table(None, STORED)
-    of_gpu = [name for name in table if "GPU" in name]
-    assert len(of_gpu) == 5 and (table[of_gpu] == "–").all(axis=None)
-    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
-
-
-def test_facts_name_the_card_or_say_that_there_was_none():
-    facts = gpu.page_facts(made_up())
-    assert facts == {
-        "card": "A card",
-        "driver": "1.2",
-        "torch": "9.9",
-        "made": "2030-01-02",
-        "tests": "40 of 42",
-        "released": "21 s",
-        "revised": "not reached",
-        "missing": "3",
-    }
-    none = gpu.page_facts(None)
-    assert none.keys() == facts.keys()
-    assert "no GPU was at hand" in none["card"] and none["released"] == "not run"
-
-
-def test_only_a_full_run_on_a_gpu_is_read(tmp_path):
-    path = tmp_path / "gpu.json"
-    assert gpu.read_stored(path) is None
-    path.write_text(json.dumps(made_up()))
-    assert gpu.read_stored(path) == made_up()
-    for change in ({"card": None, "processor": "a processor"}, {"profile": "quick"}):
-        path.write_text(json.dumps(made_up() | change))
-        with pytest.raises(ValueError, match="a full run on a GPU"):
-            gpu.read_stored(path)
-    path.write_text("[1")
-    with pytest.raises(ValueError, match="is not a file of `make gpu`"):
-        gpu.read_stored(path)

@@ -6,7 +6,7 @@ import pytest
 
 from dmac.model_selection import CRITERIA
 from experiments import n_clusters
-from experiments.generalise import CONFIRMED, DEVELOPED
+from experiments.studies import CONFIRMED, DEVELOPED
 
 
 def test_every_data_set_seed_and_criterion_is_stored():

@@ -5,8 +5,8 @@ import pytest
 from toy_runs import METHOD, VARIANTS, filled, load
 
 import dmac
-from experiments import plan
 from experiments import records as experiments
+from experiments import studies
 from experiments.page import Page, check_parameters, load_subset
 
 PARAMETERS = dict(
@@ -49,7 +49,7 @@ def test_page_shows_what_is_stored_and_says_what_is_missing(folder, made):
 
 
 def test_page_looks_up_what_is_stored_and_misses_nothing(folder, made, monkeypatch):
-    monkeypatch.setattr(plan, "SEEDS", 2)
+    monkeypatch.setattr(studies, "SEEDS", 2)
     for profile in ("stored", "full"):  # it makes none in any
         here = page(folder, profile=profile)
         found = here.look_up(VARIANTS, ("toy", "absent"), seeds=1)
@@ -61,7 +61,7 @@ def test_page_looks_up_what_is_stored_and_misses_nothing(folder, made, monkeypat
 
 
 def test_page_is_whole_where_all_of_the_full_profile_is_there(folder, made, monkeypatch):
-    monkeypatch.setattr(plan, "SEEDS", 2)
+    monkeypatch.setattr(studies, "SEEDS", 2)
 
     def shows(datasets=("toy", "other"), **parameters):
         here = page(folder, **parameters)
@@ -103,7 +103,9 @@ def test_quick_page_is_small_and_leaves_the_store_alone():
     here = Page(PARAMETERS | dict(profile="quick", seeds=10), quick_seeds=2)
     assert here.datasets == ["mfeat"] and here.seeds == 2
     assert here.store.folder.parent != experiments.RESULTS
-    frame = here.fetch({"both": plan.COMPARISON[METHOD], "not": ("no", {})}, "some", quick=["both"])
+    frame = here.fetch(
+        {"both": studies.COMPARISON[METHOD], "not": ("no", {})}, "some", quick=["both"]
+    )
     assert len(frame) == 2 and set(frame.dataset) == {"HandWritten"}
     assert list(here.status().index) == ["HandWritten", "all"]
     assert here.status().loc["all", "stored"] == 2 and not here.is_whole

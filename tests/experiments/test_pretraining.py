@@ -10,7 +10,7 @@ import scipy.sparse
 import dmac
 from dmac import embedding
 from dmac.recipes import RELEASED
-from experiments import changes, pretraining
+from experiments import pretraining, studies
 from experiments.ideas.network_ideas import change
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
@@ -176,9 +176,9 @@ def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
     own = []
     with pretraining.share(tmp_path):
         fit()
-        for name, fields in changes.BEYOND.items():
+        for name, fields in studies.BEYOND.items():
             before = len(list(tmp_path.iterdir()))
             fit(**fields)
             if len(list(tmp_path.iterdir())) > before:
                 own.append(name)
-    assert own == list(changes.BEYOND)[-changes.OWN_PRETRAINING :]
+    assert own == list(studies.OWN_PRETRAINING)

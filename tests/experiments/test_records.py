@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from toy_runs import METHOD, SHORT, VARIANTS, filled, load
 
-from experiments import plan
+from experiments import plan, studies
 from experiments import records as experiments
 from experiments import run as runs
 
@@ -91,7 +91,7 @@ def test_two_data_sets_of_one_name_are_refused(folder, made, tmp_path):
 
 
 def test_a_data_set_has_one_name_whichever_copy_was_run(made):
-    variants = {"RELEASED": plan.COMPARISON["RELEASED"]}
+    variants = {"RELEASED": studies.COMPARISON["RELEASED"]}
     shown = experiments.read_runs(variants, ["PIE", "mfeat"])
     assert list(shown.dataset.cat.categories) == ["PIE", "HandWritten"]
     if len(shown):  # the project's store is there
@@ -115,7 +115,7 @@ def test_both_copies_of_a_data_set_keep_their_names_where_both_are_shown(made, t
 def test_records_of_the_project_are_found():
     if not (experiments.RESULTS / "runs").is_dir():
         pytest.skip("no stored runs")
-    frame = experiments.read_runs(plan.COMPARISON, plan.MAIN)
+    frame = experiments.read_runs(studies.COMPARISON, studies.MAIN)
     lines = [
         json.loads(line)["key"]
         for path in (experiments.RESULTS / "runs").rglob("*.jsonl")

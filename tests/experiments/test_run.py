@@ -14,9 +14,10 @@ from toy_runs import load as load_toy
 
 import dmac
 from dmac import peers
+from dmac.compute.kmeans import kmeans
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
-from experiments import measure, paper, plan
+from experiments import measure, paper, plan, studies
 from experiments import records as experiments
 from experiments import run as runs
 from experiments.ideas import search
@@ -137,6 +138,58 @@ def test_a_view_can_be_made_a_bad_one(tmp_path):
     assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
 
 
+def bad_views(sparse=False):
+    rng = np.random.default_rng(0)
+    found = [rng.poisson(1.0, (50, 12)) + 1.0, rng.standard_normal((50, 5))]
+    return [scipy.sparse.csr_matrix(x) for x in found] if sparse else found
+
+
+def dense(x):
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", runs.DISTURBED)
+def test_disturbing_changes_one_view_and_leaves_the_others(kind, sparse):
+    before, clean = bad_views(sparse), bad_views(sparse)
+    after = runs.disturb(before, kind, seed=0)
+    for one, other in zip(before, clean):
+        np.testing.assert_array_equal(dense(one), dense(other))  # what came in
+    if kind == "left out":
+        (rest,) = after
+        np.testing.assert_array_equal(dense(rest), dense(clean[1]))
+        return
+    np.testing.assert_array_equal(dense(after[1]), dense(clean[1]))
+    first = dense(clean[0])
+    if kind == "empty rows":
+        empty = ~dense(after[0]).any(1)
+        assert len(after) == 2 and empty.sum() == 20
+        assert scipy.sparse.issparse(after[0]) == sparse
+        np.testing.assert_array_equal(dense(after[0])[~empty], first[~empty])
+        return
+    np.testing.assert_array_equal(dense(after[0]), first)
+    assert len(after) == 3
+    if kind == "duplicate":
+        np.testing.assert_array_equal(dense(after[2]), first)
+    if kind == "noise":
+        assert after[2].shape == (50, 64) and abs(after[2].mean()) < 0.1
+    if kind == "shuffled":
+        assert (dense(after[2]) != first).any()
+        np.testing.assert_array_equal(np.sort(dense(after[2]), 0), np.sort(first, 0))
+
+
+@pytest.mark.parametrize("kind", ["noise", "shuffled", "empty rows"])
+def test_disturbing_hangs_on_the_seed_alone(kind):
+    first, again, other = (runs.disturb(bad_views(), kind, seed) for seed in (0, 0, 1))
+    assert all((a == b).all() for a, b in zip(first, again))
+    assert any((a != b).any() for a, b in zip(first, other))
+
+
+def test_unknown_disturbances_are_refused():
+    with pytest.raises(ValueError, match="kind is 'upside down', it must be one of"):
+        runs.disturb(bad_views(), "upside down", 0)
+
+
 def test_a_share_of_the_samples_is_held_out(tmp_path):
     settings = runs.settings_of(SHORT, held_out=0.25)
     (record,) = complete([spec(settings)], tmp_path)
@@ -187,7 +240,13 @@ def test_a_network_of_another_system_is_on_the_device_of_the_run():
     short = dict(pretrain_epochs=1, epochs=1, hidden=(8, 4), shared=(4, 3))
     one = spec(runs.peer_settings("DFP-GNN", **short), "DFP-GNN")
     record = runs.make_run(one, load=load)
-    assert "scores" in record and all(c["epoch"] == [1] for c in record["curves"].values())
+    assert all(c["epoch"] == [1] for c in record["curves"].values())
+    # Beside the arg-max of its assignments is what k-means finds in its embedding.
+    data = load("toy")
+    z = peers.DFPGNN(3, random_state=1, device="cpu", **short).fit(data.views).embedding_
+    again = dmac.scores(data.labels, kmeans(z, 3, 1, n_init=10).labels_)
+    assert record["scores"]["kmeans_acc"] == pytest.approx(again["acc"], abs=1e-5)
+    assert record["scores"]["kmeans_nmi"] == pytest.approx(again["nmi"], abs=1e-5)
     with pytest.raises(ValueError, match="device 'abacus' is not usable"):
         runs.make_run(one, device="abacus", load=load)
 
@@ -270,32 +329,31 @@ def test_the_list_has_the_paper_s_protocol():
         settings = runs.settings_of(recipe)
         return {s.seed for s in listed if s.dataset == dataset and s.settings == settings}
 
-    wo_pd = dataclasses.replace(runs.EARLY, perturbation=False, al_weight=0.0)
-    for dataset in (*plan.MAIN, *plan.OTHERS):
-        for recipe in (*plan.RECIPES.values(), wo_pd):
+    wo_pd = dataclasses.replace(studies.EARLY, perturbation=False, al_weight=0.0)
+    for dataset in (*studies.MAIN, *studies.OTHERS):
+        for recipe in (*studies.RECIPES.values(), RELEASED, wo_pd):
             assert seeds(dataset, recipe) == set(range(1, 11)), (dataset, recipe.name)
-        assert seeds(dataset, RELEASED) == {1, 2}  # with the authors' schedule of k
-    corner = dataclasses.replace(runs.EARLY, cm_weight=1e-3, sp_weight=1e3)
-    assert all(seeds(dataset, corner) == {1, 2, 3} for dataset in plan.MAIN)
+    corner = dataclasses.replace(studies.EARLY, cm_weight=1e-3, sp_weight=1e3)
+    assert all(seeds(dataset, corner) == {1, 2, 3} for dataset in studies.MAIN)
     assert [s for s in plan.full(["PIE"])["grid"] if s.dataset != "PIE"] == []
     assert plan.full(["my.mat"])["others"][0].dataset == "my.mat"
 
 
 def test_the_list_has_every_other_system_of_the_paper():
-    assert set(runs.PEERS) == set(paper.TABLE_2) - {"DMAC"} == set(plan.PEER_SEEDS)
+    assert set(runs.PEERS) - {"SNF"} == set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
     stages, counts = plan.full(), {}
     for one in stages["peers, shallow"] + stages["peers, deep"]:
-        if one.method in paper.SHALLOW or plan.is_short(one) == (one.dataset in plan.SHORTENED):
+        if one.method in paper.SHALLOW or plan.is_short(one) == (one.dataset in studies.SHORTENED):
             counts.setdefault((one.method, one.dataset), []).append(one.seed)
-    assert set(counts) == {(name, d) for name in runs.PEERS for d in plan.PEER_DATASETS}
+    assert set(counts) == {(name, d) for name in studies.PEER_SEEDS for d in studies.PEER_DATASETS}
     for (name, _), seeds in counts.items():
         expected = 1 if name == "GMC" else 10 if name in paper.SHALLOW else 3
         assert seeds == list(range(1, expected + 1))
 
 
 def test_a_tenth_of_a_schedule_changes_nothing_else():
-    for name, (method, settings) in plan.SHORT_PEERS.items():
-        whole = plan.DEEP_PEERS[name][1]
+    for name, (method, settings) in studies.SHORT_PEERS.items():
+        whole = studies.DEEP_PEERS[name][1]
         changed = {key for key in whole if settings[key] != whole[key]}
         assert method == name and settings.keys() == whole.keys()
         assert changed == {k for k in whole if k.endswith("epochs") or k == "refresh"} != set()

@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from toy_frames import frame, several
 
@@ -39,44 +37,6 @@ def test_weights_are_summed_up_with_ties():
     assert row["at structure weight"] == "10" and row["share of CM"] == "0 %"
     tied = sensitivity.format_weights(grid([[50, 50, 40], [30, 30, 40]]), "oracle_acc").loc["PIE"]
     assert tied["at structure weight"] == "1, 10"
-
-
-def least_squares(scores):
-    """The same F-test by two regressions on dummies: with the treatments, and without them."""
-    b, t = scores.shape
-    block, treatment = np.kron(np.eye(b), np.ones((t, 1))), np.kron(np.ones((b, 1)), np.eye(t))
-    y, sums = scores.ravel(), []
-    for design in (np.hstack([block, treatment[:, 1:]]), block):
-        fitted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        sums.append(((y - fitted) ** 2).sum())
-    full, reduced = sums
-    freedom = (b - 1) * (t - 1)
-    f = (reduced - full) / (t - 1) / (full / freedom)
-    return f, stats.f.sf(f, t - 1, freedom)
-
-
-@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**31 - 1))
-def test_blocked_f_test_is_that_of_least_squares(b, t, seed):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(b, t)) + 10 * rng.normal(size=(b, 1)) + rng.normal(size=t)
-    f, p = sensitivity.blocked_f_test(scores)
-    assert (f, p) == (pytest.approx(least_squares(scores), rel=1e-6))
-    # What the blocks differ by does not matter.
-    assert sensitivity.blocked_f_test(scores + rng.normal(size=(b, 1)))[0] == pytest.approx(f)
-
-
-def test_blocked_f_test_of_two_treatments_is_the_paired_t_test():
-    scores = np.array([[30.0, 31.0], [40.0, 42.5], [35.0, 35.5], [33.0, 36.0]])
-    f, p = sensitivity.blocked_f_test(scores)
-    expected = stats.ttest_rel(*scores.T)
-    assert (f, p) == (pytest.approx(expected.statistic**2), pytest.approx(expected.pvalue))
-
-
-def test_blocked_f_test_says_where_it_cannot_tell():
-    for scores in ([[1.0, 2.0]], [[1.0], [2.0]], [[3.0, 3.0], [3.0, 3.0]]):
-        assert np.isnan(sensitivity.blocked_f_test(scores)).all()
-    assert sensitivity.blocked_f_test([[1.0, 3.0], [2.0, 4.0]]) == (np.inf, 0)
-    assert sensitivity.blocked_f_test([[1.0, 1.0], [2.0, 2.0]])[1] == 1
 
 
 def test_spreads_are_tested_with_the_seed_as_a_block():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from toy_frames import bold, frame, grid_frame, several, three_variants
 
-from experiments import changes, tables
+from experiments import studies, tables
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def test_grid_chooses_the_best_point_by_its_mean():
 
 
 def test_choices_name_the_fields_before_and_after():
-    table = tables.format_choices(changes.BEYOND)
-    assert list(table.index) == list(changes.BEYOND)
+    table = tables.format_choices(studies.BEYOND)
+    assert list(table.index) == list(studies.BEYOND)
     assert table.loc["Adam"].tolist() == ["optimizer", "rmsprop", "adam"]
     both = table.loc["nothing normalised in the network"]
     assert both.tolist() == ["normalize_embedding, normalize_anchors", "True, True", "False, False"]
@@ -120,7 +120,7 @@ def test_ablation_shows_the_paper_and_both_scores():
         for name, values in {"wo/PD": [30, 31], "wo/CM": [34, 35], "RELEASED": [34, 36]}.items()
         for row in several("Yale-3view", name, values)
     ]
-    runs = frame(rows, list(changes.ABLATED))
+    runs = frame(rows, list(studies.ABLATED))
     column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
     assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
     by_nmi = tables.format_ablation(runs, "nmi")

@@ -1,4 +1,4 @@
-"""Eigenvectors against LAPACK on the whole matrix, components against ones that were planted."""
+"""Singular vectors against LAPACK on the whole matrix, components against planted ones."""
 
 import numpy as np
 import pytest
@@ -6,66 +6,9 @@ import scipy.linalg
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from systems import planted_graph, same_partition
 
-from dmac.peers import _spectral
-from dmac.peers._spectral import (
-    bipartite_components,
-    bipartite_embedding,
-    components,
-    laplacian,
-    leading_singular_vectors,
-    smallest_eigenvectors,
-)
-
-
-def planted_graph(sizes, seed, neighbors=6):
-    """A weighted graph with one connected component a size, its nodes shuffled; and their parts."""
-    generator = np.random.default_rng(seed)
-    parts = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    graph = np.zeros((len(parts), len(parts)))
-    for part in range(len(sizes)):
-        nodes = np.flatnonzero(parts == part)
-        for i, node in enumerate(nodes):
-            others = generator.choice(nodes, min(neighbors, len(nodes)), replace=False)
-            graph[node, others] = generator.random(len(others))
-            graph[node, nodes[i - 1]] = 0.5  # a ring keeps the component in one piece
-    np.fill_diagonal(graph, 0)
-    return graph, parts
-
-
-def same_partition(a, b):
-    return len(set(zip(a, b))) == len(set(a)) == len(set(b))
-
-
-@pytest.mark.parametrize("sizes", [(40,), (30, 20), (5, 50, 8), (17, 17, 17, 17)])
-@pytest.mark.parametrize("k", [2, 3, 6])
-@pytest.mark.parametrize("dense", [True, False])
-def test_smallest_eigenvectors_are_those_of_the_whole_matrix(sizes, k, dense, monkeypatch):
-    if not dense:
-        monkeypatch.setattr(_spectral, "_DENSE", 0)
-    graph, _ = planted_graph(sizes, seed=sum(sizes))
-    matrix = laplacian(graph)
-    values, vectors = smallest_eigenvectors(matrix, k, np.random.default_rng(0))
-    np.testing.assert_allclose(values, scipy.linalg.eigvalsh(matrix.toarray())[:k], atol=1e-10)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
-    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-8)
-    assert (values == 0).sum() == min(k, len(sizes))
-
-
-def test_lanczos_iterations_run_on_a_large_component_and_repeat():
-    graph, _ = planted_graph((900,), seed=0)
-    matrix = laplacian(graph)
-    found = [smallest_eigenvectors(matrix, 5, np.random.default_rng(3)) for _ in range(2)]
-    np.testing.assert_array_equal(found[0][1], found[1][1])
-    np.testing.assert_allclose(found[0][0], scipy.linalg.eigvalsh(matrix.toarray())[:5], atol=1e-10)
-
-
-def test_more_components_than_vectors_gives_the_largest():
-    graph, parts = planted_graph((4, 20, 9, 15), seed=1)
-    values, vectors = smallest_eigenvectors(laplacian(graph), 2, np.random.default_rng(0))
-    assert (values == 0).all()
-    np.testing.assert_array_equal(vectors[:, 0] > 0, parts == 1)
-    np.testing.assert_array_equal(vectors[:, 1] > 0, parts == 3)
+from dmac.peers._spectral import bipartite_embedding, components, leading_singular_vectors
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31 - 1))
@@ -82,26 +25,6 @@ def test_a_link_in_one_direction_is_a_link_and_a_stored_zero_is_none():
     stored = scipy.sparse.csr_matrix(([0.1, 0.0], ([2, 1], [0, 3])), shape=(4, 4))
     assert components(stored).tolist() == [0, 1, 0, 2]
     assert stored.nnz == 2  # the caller's matrix is left alone
-
-
-def test_bipartite_components_count_samples_alone():
-    graph = np.zeros((5, 4))
-    graph[[0, 1], 3] = 0.5
-    graph[1, 1] = 0.5
-    graph[[2, 4], 0] = 1
-    # Sample 3 is alone, and so is anchor 2, which must leave no gap in the numbers.
-    found = bipartite_components(graph)
-    assert same_partition(found, [0, 0, 1, 2, 1])
-    assert sorted(set(found)) == [0, 1, 2]
-
-
-def test_the_laplacian_has_rows_that_sum_to_zero_and_the_energy_of_its_links():
-    graph, _ = planted_graph((12, 9), seed=2)
-    matrix = laplacian(scipy.sparse.csr_matrix(graph))
-    np.testing.assert_allclose(matrix.sum(1), 0, atol=1e-14)
-    f = np.random.default_rng(0).normal(size=21)
-    energy = 0.5 * (graph * (f[:, None] - f) ** 2).sum()
-    assert f @ (matrix @ f) == pytest.approx(energy)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])

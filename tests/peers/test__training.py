@@ -1,16 +1,17 @@
-"""Epochs and their records, when training ends, and draws that a seed decides."""
+"""Epochs and their records, their steps, and draws that a seed decides."""
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
-from dmac.peers._training import Patience, dropout, torch_generator, train
+from dmac.compute.layers import dense_layer, store_by_columns
+from dmac.peers._autoencoder import even_batches
+from dmac.peers._training import adam, dropout, train
 
 
 def still():
-    """A parameter and its optimiser, which never moves it."""
+    """A parameter and its optimizer, which never moves it."""
     x = torch.zeros(1, requires_grad=True)
     return x, torch.optim.SGD([x], lr=0.0)
 
@@ -18,12 +19,8 @@ def still():
 def test_epochs_are_counted_from_one_and_timed():
     (x, optimizer), records = still(), []
     train(lambda epoch: x.sum() + epoch / 2, optimizer, 3, "fusion", records)
-    assert [(r.stage, r.epoch, r.loss) for r in records] == [
-        ("fusion", 1, 0.0),
-        ("fusion", 2, 0.5),
-        ("fusion", 3, 1.0),
-    ]
-    assert all(record.seconds > 0 for record in records)
+    assert [(r.epoch, r.loss) for r in records] == [(1, 0.0), (2, 0.5), (3, 1.0)]
+    assert all(record.seconds > 0 and record.stage == "fusion" for record in records)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -32,9 +29,6 @@ def test_a_loss_that_is_not_finite_says_where(value):
     with pytest.raises(FloatingPointError, match="fusion loss is .* at epoch 2: lower"):
         train(lambda epoch: x.sum() + (value if epoch else 1), optimizer, 3, "fusion", records)
     assert [record.loss for record in records] == [1]
-    train(lambda rows: x.sum(), optimizer, 1, "batches", records, lambda: [torch.arange(2)])
-    with pytest.raises(FloatingPointError, match="batches loss is .* at epoch 1"):
-        train(lambda rows: x.sum() + value, optimizer, 1, "batches", [], lambda: [torch.arange(2)])
 
 
 def test_training_stops_before_an_epoch_without_a_loss():
@@ -46,20 +40,44 @@ def test_training_stops_before_an_epoch_without_a_loss():
     assert [record.stage for record in history[4:]] == ["t"]
 
 
-def test_patience_without_a_share_waits_for_no_better_loss():
-    stop = Patience(3)
-    assert [stop(loss) for loss in [5, 4, 3.9, 3.8, 3.7999]] == [False] * 5
-    assert [stop(loss) for loss in [4, 4, 4]] == [False, False, True]
+def test_a_full_batch_step_is_that_of_all_samples_at_once():
+    x = torch.randn(11, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    results = []
+    for size in (4, 11):
+        weight = torch.ones(5, dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        records = []
+
+        def loss(rows):
+            return (x[rows] @ weight).square().mean()
+
+        train(loss, optimizer, 3, "stage", records, lambda: even_batches(11, size), full_batch=True)
+        results.append((weight.detach(), torch.tensor([r.loss for r in records])))
+    torch.testing.assert_close(results[0], results[1])
+    assert not torch.equal(results[0][0], torch.ones(5, dtype=torch.float64))
 
 
-def test_patience_with_a_share_ends_where_the_curve_is_flat():
-    losses = [2.0**-epoch + 1 for epoch in range(30)]
-    stop = Patience(2, 0.01)
-    ended = next(epoch for epoch, loss in enumerate(losses) if stop(loss))
-    # Over two epochs the loss 1 + 2^-t falls by 3 * 2^-t, first below 1 % at t = 9.
-    gains = [1 - losses[t] / losses[t - 2] for t in range(2, 30)]
-    assert ended == 2 + next(t for t, gain in enumerate(gains) if gain <= 0.01) == 9
-    assert not any(map(Patience(2), losses))
+def test_mini_batches_step_once_each():
+    weight = torch.zeros((), requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    train(lambda rows: weight, optimizer, 2, "stage", [], lambda: even_batches(9, 3))
+    assert weight.item() == -6
+
+
+def test_adam_is_fused_and_steps_as_the_plain_one_also_on_weights_stored_by_columns():
+    ends = []
+    for optimizer in (adam, torch.optim.Adam):
+        generator = torch.Generator().manual_seed(0)
+        layer = dense_layer(6, 4, generator)
+        store_by_columns(layer)
+        made = optimizer(layer.parameters(), 0.1)
+        for _ in range(3):
+            made.zero_grad()
+            layer(torch.randn(9, 6, generator=generator)).square().sum().backward()
+            made.step()
+        ends.append((made.defaults["fused"], layer.weight.detach()))
+    assert ends[0][0] and not ends[1][0]
+    torch.testing.assert_close(ends[0][1], ends[1][1])
 
 
 def test_dropout_keeps_the_mean_and_needs_a_generator():
@@ -68,10 +86,3 @@ def test_dropout_keeps_the_mean_and_needs_a_generator():
     torch.testing.assert_close(y.unique(), torch.tensor([0, 4 / 3]))
     assert y.mean().item() == pytest.approx(1, abs=0.03)
     assert dropout(x, 0.25, None) is x
-
-
-def test_seeds_follow_the_generator():
-    a, b, c = (torch_generator(np.random.default_rng(seed)) for seed in (0, 0, 1))
-    draw = torch.rand(3, generator=a)
-    assert torch.equal(torch.rand(3, generator=b), draw)
-    assert not torch.equal(torch.rand(3, generator=c), draw)

@@ -1,28 +1,25 @@
 """What all methods share: shuffling and its undoing, the checks, the refusal of too much memory."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
-from systems import easy_views
 
-from dmac.peers import ALL
 from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
 
 VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
 
 
+@dataclass(eq=False, repr=False)
 class Echo(Peer):
     """Says what it was given: the value of the first feature is the label of a sample."""
 
-    def __init__(
-        self, n_clusters, kind="none", n_bytes=0, random_state=None, memory_budget=MEMORY_BUDGET
-    ):
-        self.n_clusters = n_clusters
-        self.kind = kind
-        self.n_bytes = n_bytes
-        self.random_state = random_state
-        self.memory_budget = memory_budget
+    n_clusters: int
+    kind: str = "none"
+    n_bytes: int = 0
+    random_state: object = None
+    memory_budget: int = MEMORY_BUDGET
 
     def memory(self, n_samples, n_features):
         self.asked_ = n_samples, tuple(n_features)
@@ -77,23 +74,6 @@ def test_a_graph_to_anchors_is_put_back_by_rows_alone(sparse, m):
     np.testing.assert_array_equal(graph, np.arange(12)[:, None] * np.arange(1, m + 1))
 
 
-@pytest.mark.parametrize("name", ["MSGL", "LMVSC", "UDBGL"])
-def test_columns_of_an_anchor_graph_stay_where_they_are(name, monkeypatch):
-    views, _ = easy_views(30)
-    seen = []
-    solve = ALL[name]._solve
-    monkeypatch.setattr(ALL[name], "_solve", lambda *args: seen.append(solve(*args)) or seen[-1])
-    model = ALL[name](3, n_anchors=30, random_state=0).fit(views[:1])
-    assert model.graph_.shape == seen[0].graph.shape == (30, 30)
-    np.testing.assert_array_equal(model.graph_, seen[0].graph[_back(0)])
-
-
-def _back(seed, n=30):
-    """The order that puts the samples of a fit with a seed back."""
-    seed = np.random.RandomState(seed).randint(2**31 - 1)
-    return np.argsort(np.random.default_rng(seed).permutation(n))
-
-
 def test_what_a_method_does_not_have_is_not_there():
     model = Echo(2, random_state=0).fit(VIEWS)
     assert not hasattr(model, "graph_")
@@ -113,14 +93,6 @@ def test_the_seed_decides_the_order_and_the_draws():
     assert first != Echo(2, random_state=state).fit(VIEWS).history_
 
 
-def test_the_global_random_state_is_left_alone():
-    np.random.seed(0)
-    expected = np.random.rand()
-    np.random.seed(0)
-    Echo(2, random_state=3).fit(VIEWS)
-    assert np.random.rand() == expected
-
-
 def test_sparse_views_stay_sparse_and_the_callers_are_left_alone():
     sparse = scipy.sparse.csr_matrix(VIEWS[0])
     before = sparse.toarray()
@@ -132,11 +104,6 @@ def test_sparse_views_stay_sparse_and_the_callers_are_left_alone():
     assert dense(VIEWS[0]) is VIEWS[0]
 
 
-def test_integer_views_arrive_as_floats():
-    model = Echo(2, random_state=0).fit([x.astype(int) for x in VIEWS])
-    assert all(x.dtype == np.float64 for x in model.seen_)
-
-
 def test_too_much_memory_is_refused_before_anything_is_done():
     model = Echo(2, n_bytes=3 * 2**30, memory_budget=2**30)
     with pytest.raises(MemoryError, match=r"Echo on 12 samples .* 3\.0 GiB.* = 1\.0 GiB"):
@@ -144,52 +111,12 @@ def test_too_much_memory_is_refused_before_anything_is_done():
     assert model.asked_ == (12, (2, 3))
     assert not hasattr(model, "seen_") and not hasattr(model, "labels_")
     Echo(2, n_bytes=2**30, memory_budget=2**30).fit(VIEWS)  # as much as the budget is no more
+    with pytest.raises(ValueError, match="n_bytes is -1 for 12 samples"):  # checked before
+        model.set_params(n_bytes=-1).fit(VIEWS)
 
 
-def test_parameters_are_checked_before_the_memory():
-    model = Echo(2, n_bytes=-1)
-    with pytest.raises(ValueError, match="n_bytes is -1 for 12 samples"):
-        model.fit(VIEWS)
-    assert not hasattr(model, "asked_")
-
-
-@pytest.mark.parametrize("bad", [1, 0, -3, 13])
-def test_a_number_of_clusters_out_of_range_is_refused(bad):
-    with pytest.raises(ValueError, match=f"n_clusters is {bad}, .* from 2 to .* 12"):
+@pytest.mark.parametrize("bad", [1, 0, -3, 13, 2.0, "3", None, True])
+def test_a_wrong_number_of_clusters_is_refused(bad):
+    why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
+    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
         Echo(bad).fit(VIEWS)
-
-
-@pytest.mark.parametrize("bad", [2.0, "3", None, True])
-def test_a_number_of_clusters_that_is_no_integer_is_refused(bad):
-    with pytest.raises(ValueError, match="n_clusters is .* must be an integer"):
-        Echo(bad).fit(VIEWS)
-
-
-def test_unusable_views_are_refused():
-    with pytest.raises(ValueError, match="view 2 has 11 samples, view 1 has 12"):
-        Echo(2).fit([VIEWS[0], VIEWS[1][:11]])
-    with pytest.raises(ValueError, match="no views"):
-        Echo(2).fit([])
-    broken = VIEWS[0].copy()
-    broken[3, 1] = np.nan
-    with pytest.raises(ValueError, match="view 1 has 1 NaN"):
-        Echo(2).fit([broken])
-
-
-def test_labels_that_are_passed_are_not_looked_at():
-    plain = Echo(2, random_state=0).fit(VIEWS)
-    given = Echo(2, random_state=0).fit(VIEWS, np.zeros(3))
-    np.testing.assert_array_equal(plain.labels_, given.labels_)
-    np.testing.assert_array_equal(
-        plain.labels_, Echo(2, random_state=0).fit_predict(VIEWS, object())
-    )
-
-
-def test_keeps_the_contract_of_an_estimator():
-    model = Echo(4, kind="square", random_state=5)
-    assert clone(model).get_params() == model.get_params()
-    assert model.set_params(n_clusters=3).n_clusters == 3
-    with pytest.raises(NotImplementedError):
-        Peer()._solve(VIEWS, None)
-    with pytest.raises(NotImplementedError):
-        Peer().memory(3, (2,))

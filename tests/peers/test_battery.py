@@ -1,4 +1,4 @@
-"""What all systems have to do alike: labels, invariances, odd data, refusals."""
+"""What all systems have to do alike: labels, invariances, refusals; test_fuzz has odd data."""
 
 import inspect
 import math
@@ -11,11 +11,14 @@ from sklearn.base import clone
 from systems import ENOUGH, QUICK, easy_views, enough, quick
 
 from dmac import peers
+from dmac.compute.threads import LARGE, VARIABLE
 from dmac.metrics import scores
 from dmac.peers import ALL
 
 #: Labels are the components of a graph: their number is what it is.
 COMPONENTS = ("GMC", "UDBGL")
+#: Nothing is drawn before labels are read off.
+DRAWS_NOTHING = (*COMPONENTS, "SNF")
 #: Not every seed finds easy clusters: a view's clusters are named after what the untrained label
 #: head says of that view, and two views can get different names for one cluster.
 SEEDS = {"DealMVC": 3}
@@ -28,6 +31,7 @@ def name(request):
 
 def test_every_system_is_registered_and_tested():
     assert set(ALL) == set(QUICK) == set(ENOUGH) == set(BAD)
+    assert set(STAGES) == {name for name in ALL if hasattr(ALL[name], "device")}
     exported = {getattr(peers, name) for name in peers.__all__ if name != "ALL"}
     assert exported == {*ALL.values(), peers.Peer, peers.Outcome}
     assert all(issubclass(system, peers.Peer) for system in ALL.values())
@@ -61,7 +65,7 @@ def test_same_seed_same_labels_and_no_global_randomness(name):
     for again in (second, given):
         np.testing.assert_array_equal(first.labels_, again.labels_)
         np.testing.assert_array_equal(found(first), found(again))
-    if name not in COMPONENTS:  # where little is random, or nothing
+    if name not in DRAWS_NOTHING:  # where little is random, or nothing
         assert not np.array_equal(found(first), found(other))
     assert torch.equal(torch.random.get_rng_state(), torch_state)
     np.testing.assert_array_equal(np.random.get_state()[1], global_state)
@@ -77,122 +81,100 @@ def test_parameters_are_stored_and_cloned(name):
     assert set(", ".join(heads).split(", ")) >= set(model.get_params())
 
 
-def degenerate():
-    views, _ = easy_views(24)
-    zero_row = [x.copy() for x in views]
-    for x in zero_row:
-        x[3] = 0
-    constant = [np.hstack([x, np.ones((24, 1))]) for x in views]
-    return {
-        "zero row": zero_row,
-        "constant column": constant,
-        "sparse": [scipy.sparse.csr_matrix(np.abs(x) * (x > 1)) for x in views],
-        "one view": views[:1],
-        "five views": [*views, *views[:2]],
-        "integers": [np.rint(x).astype(int) for x in views],
-        "two distinct samples": [x[np.arange(24) % 2] for x in views],
-        "a view that says nothing": [views[0], np.ones((24, 2))],
-        "all zero": [np.zeros((24, 4))],
-        "three samples": [x[:3] for x in views],
-        "one feature": [x[:, :1] for x in views],
-        "huge range": [x * np.where(np.arange(x.shape[1]) % 2, 1e150, 1e-150) for x in views],
-    }
+@pytest.mark.parametrize("name", ["GMC", "UDBGL"])
+def test_rows_of_unit_length_do_not_see_how_long_a_document_is(name):
+    views, classes = easy_views(noise=0.2, spread=2, widths=(7, 9))
+    length = np.random.default_rng(0).lognormal(sigma=1.5, size=(90, 1))
+    short, long = ([by * np.exp(x) for x in views] for by in (1, length))
+    settings = [(short, "rows"), (long, "rows"), (long, ALL[name](3).scale)]
+    models = [ALL[name](3, scale=s, random_state=0).fit(x) for x, s in settings]
+    one, other, usual = (scipy.sparse.csr_matrix(model.graph_).toarray() for model in models)
+    assert scores(classes, models[0].labels_)["acc"] > 0.95
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+    assert np.abs(usual - other).max() > 1e-3
 
 
-@pytest.mark.filterwarnings("ignore:n_neighbors = 5 needs 7 samples")
-@pytest.mark.parametrize("kind", degenerate())
-def test_degenerate_views_give_finite_results(name, kind):
-    views = degenerate()[kind]
-    model = quick(name).fit(views)
-    n = views[0].shape[0]
-    assert model.labels_.shape == (n,) and model.labels_.min() >= 0
-    assert model.labels_.max() < (n if name in COMPONENTS else 3)
-    assert len(found(model)) == n and np.isfinite(found(model)).all()
-    if hasattr(model, "graph_"):
-        graph = model.graph_
-        assert np.isfinite(graph.data if scipy.sparse.issparse(graph) else graph).all()
-        assert graph.shape[0] == n
-    for record in model.history_:
-        numbers = [value for value in vars(record).values() if not isinstance(value, (str, tuple))]
-        # GMC has no eigenvalue after the c-th where there are c samples.
-        least = [x for x in numbers if x != math.inf or name != "GMC"]
-        assert np.isfinite(least).all(), record
+#: Epochs in which every loss falls, and the stages that a fit then has.
+LONG = dict(pretrain_epochs=30, lr=3e-3)
+STAGES = {
+    "CMGEC": (
+        dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3),
+        {"fusion": 30, "embedding": 30, "joint": 20},
+    ),
+    "DealMVC": (
+        LONG | dict(widths=(32, 16), calibration_epochs=20, finetune_epochs=5),
+        {"reconstruction": 30, "calibration": 20, "fine-tuning": 5},
+    ),
+    "GCFAggMVC": (
+        LONG | dict(widths=(32, 16), contrastive_epochs=15),
+        {"reconstruction": 30, "contrast": 15},
+    ),
+    "DFP-GNN": (
+        LONG | dict(lr=1e-3, epochs=6, tolerance=0.0, flat=None),
+        {"view 1": 30, "view 2": 30, "view 3": 30, "shared": 30, "tuning": 6},
+    ),
+    "SURER": (
+        LONG | dict(epochs=20, pretrain_lr=1e-3, lr=1e-3),
+        {"view 1": 30, "view 2": 30, "view 3": 30, "unified": 20},
+    ),
+}
 
 
-def test_sparse_and_dense_views_give_the_same(name):
-    views = [np.abs(x) * (np.arange(x.shape[1]) > 0) for x in easy_views()[0]]
-    sparse = [scipy.sparse.csr_matrix(x) for x in views]
-    models = quick(name).fit(sparse), quick(name).fit(views)
-    np.testing.assert_allclose(*map(found, models), atol=1e-4)
+@pytest.mark.parametrize("deep", STAGES)
+def test_stages_follow_each_other_and_losses_fall(deep):
+    settings, stages = STAGES[deep]
+    history = quick(deep, **settings).fit(easy_views()[0]).history_
+    assert [r.stage for r in history] == [name for name, n in stages.items() for _ in range(n)]
+    for name in stages.keys() - {"tuning"}:  # each new target raises the loss of that one
+        losses = [record.loss for record in history if record.stage == name]
+        assert losses[-1] < losses[0], name
 
 
-def test_too_much_memory_is_refused_before_anything_is_allocated(name, monkeypatch):
-    views, _ = easy_views()
-    monkeypatch.setattr(ALL[name], "_solve", lambda *args: pytest.fail("it began"))
-    needed = quick(name).memory(90, (7, 5, 9))
-    with pytest.raises(MemoryError, match=f"{ALL[name].__name__} on 90 samples"):
-        quick(name, memory_budget=needed - 1).fit(views)
+def test_memory_grows_as_it_is_said_to(name):
+    steps = np.diff([ALL[name](3).memory(n, (50, 60)) for n in (10**6, 2 * 10**6, 3 * 10**6)])
+    square = name in ("CMGEC", "SURER")  # 4 - 1 and 9 - 4, and else 2 - 1 and 3 - 2
+    assert steps[1] / steps[0] == pytest.approx(5 / 3 if square else 1, rel=0.01)
 
 
-@pytest.mark.parametrize("n_clusters", [0, 1, 91, 2.5, "3", True, None])
-def test_wrong_numbers_of_clusters_are_refused(name, n_clusters):
-    with pytest.raises(ValueError, match="n_clusters is"):
-        quick(name, n_clusters=n_clusters).fit(easy_views()[0])
+@pytest.mark.parametrize("deep", STAGES)
+def test_a_small_fit_takes_one_thread_and_a_large_one_all(deep, monkeypatch):
+    seen, solve, before = [], ALL[deep]._solve, torch.get_num_threads()
+
+    def count(*args):
+        seen.append(torch.get_num_threads())
+        return solve(*args)
+
+    monkeypatch.setattr(ALL[deep], "_solve", count)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    torch.set_num_threads(2)
+    try:
+        quick(deep).fit(easy_views()[0])
+        assert seen == [1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert ALL[deep](3)._work(20_000, (1000, 1000)) > LARGE
 
 
 # Of every system some parameters and values that none of them may have.
+_DEEP = dict(device=("abacus",))
+_CODES = _DEEP | dict(widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,))
+_CODES |= dict(scale=("rows",))
+_WIDTHS = ((), 5, (3, 0), (3.0,), "12", (True,))
+_GRAPHS = _DEEP | dict(n_neighbors=(0,), hidden=_WIDTHS, refresh=(0,))
 BAD = {
-    "GMC": dict(n_neighbors=(0, 2.5, None)),
+    "GMC": dict(n_neighbors=(0, 2.5, None, "2", True, math.inf), scale=("range",)),
     "MSGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)),
-    "LMVSC": dict(n_anchors=(2, 91, 7.5), alpha=(-1, math.nan, math.inf)),
-    "UDBGL": dict(
-        n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan, math.inf), scale=("columns",)
-    ),
-    "CMGEC": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        refresh=(0,),
-        dropout=(1.0, -0.1),
-        metric=("best",),
-        discriminator=((0,),),
-        device=("abacus",),
-    ),
-    "DealMVC": dict(
-        widths=((), (4, 0)),
-        batch_size=(1,),
-        lr=(-1, math.nan),
-        dropout=(1.0,),
-        n_heads=(0, 3),
-        finetune_epochs=(-1,),
-        device=("abacus",),
-    ),
-    "GCFAggMVC": dict(
-        widths=((), (4, 0)),
-        batch_size=(1,),
-        lr=(-1, math.nan),
-        dropout=(1.0,),
-        temperature=(0,),
-        pretrain_epochs=(-1,),
-        device=("abacus",),
-    ),
-    "DFP-GNN": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        shared=((3, 0),),
-        refresh=(0,),
-        patience=(0,),
-        flat=(-1,),
-        lr=(math.nan,),
-        device=("abacus",),
-    ),
-    "SURER": dict(
-        n_neighbors=(0,),
-        hidden=((),),
-        refresh=(0,),
-        lambda3=(-1,),
-        pretrain_lr=(math.nan,),
-        initial=("abacus",),
-        device=("abacus",),
+    "LMVSC": dict(n_anchors=(2, 91, 7.5, True), alpha=(-1, math.nan, math.inf, "1", True)),
+    "UDBGL": dict(n_anchors=(2, 91), beta=(math.nan, math.inf), scale=("columns", None, ["rows"])),
+    "CMGEC": _GRAPHS | dict(dropout=(1.0, -0.1, None), metric=("best",), discriminator=((0,),)),
+    "DealMVC": _CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,)),
+    "GCFAggMVC": _CODES | dict(temperature=(0,), pretrain_epochs=(-1,)),
+    "DFP-GNN": _GRAPHS
+    | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
+    "SURER": _GRAPHS | dict(lambda3=(-1,), pretrain_lr=(math.nan,), initial=("abacus",)),
+    "SNF": dict(
+        n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5), scale=("rows",)
     ),
 }
 
@@ -209,3 +191,8 @@ BAD = {
 def test_bad_parameters_are_refused(system, parameter, value):
     with pytest.raises(ValueError, match=parameter):
         quick(system, **{parameter: value}).fit(easy_views()[0])
+
+
+def test_numbers_of_numpy_are_numbers():
+    quick("SURER", hidden=[np.int64(8), 4], epochs=np.int64(2), lr=0).fit(easy_views()[0])
+    quick("LMVSC", n_anchors=np.int64(5), alpha=0).fit(easy_views()[0])

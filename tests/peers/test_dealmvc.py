@@ -1,63 +1,126 @@
-"""DealMVC: the weights that must learn, its records and its memory."""
+"""DealMVC: its losses and its matching of clusters against references, and what must learn."""
+
+import itertools
+import math
 
 import numpy as np
 import pytest
 import torch
-from systems import easy_views
+import torch.nn.functional as F
+from helpers import assert_matches
+from systems import easy_views, enough, random
 
-from dmac.peers.dealmvc import DealMVC, _Network
-
-SMALL = dict(
-    widths=(32, 16),
-    n_heads=2,
-    pretrain_epochs=20,
-    calibration_epochs=20,
-    finetune_epochs=20,
-    batch_size=40,
-    lr=3e-3,
-    n_init=5,
-    device="cpu",
-    random_state=0,
+from dmac.peers.dealmvc import (
+    ViewWeights,
+    _Network,
+    calibration_loss,
+    calibration_target,
+    dual_calibration_loss,
+    match_clusters,
 )
 
 
-def test_every_weight_of_the_fusion_gets_a_gradient_and_moves():
+def target_by_loops(p, q, threshold=0.8):
+    rows = []
+    for i in range(len(p)):
+        row = []
+        for j in range(len(q)):
+            agreement = sum(p[i, k] * q[j, k] for k in range(p.shape[1]))
+            if i == j:
+                agreement = agreement * 0 + 1
+            row.append(agreement if agreement >= threshold else agreement * 0)
+        rows.append(torch.stack([value / sum(row) for value in row]))
+    return torch.stack(rows)
+
+
+def loss_by_loops(h, g, target):
+    total = 0.0
+    for i in range(len(h)):
+        weights = [torch.exp(h[i] @ g[j]) for j in range(len(g))]
+        for j in range(len(g)):
+            total = total - target[i, j] * torch.log(weights[j] / sum(weights) + 1e-7)
+    return total / len(h)
+
+
+@pytest.mark.parametrize("threshold", [0.8, 0.3])
+def test_targets_and_gradients_are_those_of_the_formula(threshold):
+    # Logits large enough that some pairs agree and others do not.
+    inputs = [(4 * random(6, 3, seed=s, gradient=False)).requires_grad_() for s in (1, 2)]
+
+    def on(function):
+        return lambda p, q: function(torch.softmax(p, 1), torch.softmax(q, 1), threshold)
+
+    target = on(calibration_target)(*inputs)
+    assert (target == 0).any() and ((target > 0).sum() > 6)
+    assert_matches(on(calibration_target), on(target_by_loops), *inputs)
+
+
+def test_targets_of_certain_and_of_uncertain_labels_in_closed_form():
+    q = torch.eye(2)[[0, 0, 1]]
+    expected = torch.tensor([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]])
+    torch.testing.assert_close(calibration_target(q, q), expected)
+    q = torch.full((4, 3), 1 / 3)
+    assert torch.equal(calibration_target(q, q), torch.eye(4))
+
+
+def test_calibration_of_equal_features_is_log_b():
+    h = torch.ones(6, 2)
+    loss = calibration_loss(h, h, torch.eye(6))
+    assert loss.item() == pytest.approx(math.log(6), rel=1e-5)
+
+
+@pytest.mark.parametrize("v", [1, 3])
+def test_dual_calibration_adds_all_pairs_the_fusion_and_the_differences(v):
+    inputs = [random(4, 3, seed=s, gradient=False) for s in range(v + 1)]
+    inputs += [4 * random(4, 2, seed=9 + s, gradient=False) for s in range(v + 1)]
+    inputs = [x.requires_grad_() for x in inputs]
+
+    def normed(inputs):
+        features = [F.normalize(x) for x in inputs[: v + 1]]
+        return features, [torch.softmax(x, 1) for x in inputs[v + 1 :]]
+
+    def ours(*inputs):
+        (*hs, fused), (*qs, p) = normed(inputs)
+        return dual_calibration_loss(hs, qs, fused, p, 0.6)
+
+    def by_loops(*inputs):
+        (*hs, fused), (*qs, p) = normed(inputs)
+        overall = target_by_loops(p, p, 0.6)
+        total = loss_by_loops(fused, fused, overall)
+        for a, b in itertools.combinations(range(v), 2):
+            target = target_by_loops(qs[a], qs[b], 0.6)
+            total = total + loss_by_loops(hs[a], hs[b], target)
+            total = total + ((overall - target) ** 2).sum() / 16
+        return total
+
+    assert_matches(ours, by_loops, *inputs)
+
+
+def test_matching_is_the_best_of_all_renamings():
+    rng = np.random.default_rng(0)
+    clusters, labels = rng.integers(4, size=(2, 50))
+    agreement = (match_clusters(clusters, labels, 4) == labels).sum()
+    renamings = map(np.array, itertools.permutations(range(4)))
+    assert agreement == max((names[clusters] == labels).sum() for names in renamings)
+
+
+def test_view_weights_are_a_share_and_follow_the_views():
+    weights = ViewWeights(3, 8, 2, 5, 0.5, torch.Generator().manual_seed(0)).double()
+    means = random(3, 8, gradient=False)
+    w = weights(means)
+    assert w.sum().item() == pytest.approx(1 / 3) and (w > 0).all()
+    assert not torch.allclose(w, weights(2 * means))
+    assert not torch.allclose(w, weights(means, torch.Generator().manual_seed(1)))
+
+
+def test_every_weight_gets_a_gradient_and_those_of_the_views_move():
     views, _ = easy_views(110)
-    model = DealMVC(3, **SMALL)
+    model = enough("DealMVC", threshold=0.1)  # so that labels are certain enough
     network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
     batch = [torch.as_tensor(x[:40], dtype=torch.float32) for x in views]
     model._loss(network, batch, None).backward()
-    for name, parameter in network.weights.named_parameters():
+    for name, parameter in network.named_parameters():
         assert parameter.grad.abs().max() > 0, name
     untrained = model.set_params(calibration_epochs=0).fit(views).view_weights_
     trained = model.set_params(calibration_epochs=20).fit(views).view_weights_
     assert np.abs(trained - untrained).max() > 1e-3
-
-
-def test_the_label_head_gets_a_gradient_where_labels_are_certain():
-    model = DealMVC(3, **{**SMALL, "threshold": 0.1})
-    network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
-    batch = [torch.as_tensor(x[:40], dtype=torch.float32) for x in easy_views(110)[0]]
-    model._loss(network, batch, None).backward()
-    assert network.label_head.weight.grad.abs().max() > 0
-
-
-def test_records_of_the_three_stages():
-    model = DealMVC(3, **{**SMALL, "finetune_epochs": 5}).fit(easy_views(110)[0])
-    stages = [r.stage for r in model.history_]
-    assert stages == ["reconstruction"] * 20 + ["calibration"] * 20 + ["fine-tuning"] * 5
-    losses = [r.loss for r in model.history_]
-    assert losses[39] < losses[20] and losses[44] < losses[40]
-    assert model.embedding_.shape == (110, 16)
-
-
-def test_memory_counts_the_weights_and_is_refused_before_anything_is_allocated(monkeypatch):
-    model = DealMVC(3, **SMALL)
-    network = _Network((7, 5, 9), model, torch.Generator().manual_seed(0))
-    weights = 16 * sum(p.numel() for p in network.parameters())
-    assert weights < model.memory(110, (7, 5, 9)) < weights + 2e6
-    growth = model.memory(20_000, (7,)) - model.memory(10_000, (7,))
-    assert growth == model.memory(30_000, (7,)) - model.memory(20_000, (7,))  # linear in n
-    monkeypatch.setattr(model, "_solve", lambda *_: pytest.fail("started to fit"))
-    with pytest.raises(MemoryError, match="DealMVC on 110 samples"):
-        model.set_params(memory_budget=weights).fit(easy_views(110)[0])

@@ -1,29 +1,20 @@
 """UDBGL: each block's update by itself, its co-clustering on planted graphs, then the whole."""
 
-import functools
-
 import numpy as np
 import pytest
-import systems
-from scipy.optimize import minimize
+from systems import close_views, minimum_on_simplex, same_partition
 
 from dmac.metrics import scores
-from dmac.peers._spectral import bipartite_components, bipartite_embedding
+from dmac.peers._spectral import bipartite_embedding
 from dmac.peers.udbgl import (
     UDBGL,
     _fused,
     _nearest_anchors,
     _unit_range,
     _view_weights,
+    bipartite_components,
     cocluster,
 )
-
-WIDTHS = (7, 12, 9)
-easy_views = functools.partial(systems.easy_views, n=120, c=4, noise=0.3, spread=2, widths=WIDTHS)
-
-
-def same_partition(a, b):
-    return len(set(zip(a, b))) == len(set(a)) == len(set(b))
 
 
 def problem(seed, n=12, m=5):
@@ -34,29 +25,6 @@ def problem(seed, n=12, m=5):
     z = [generator.dirichlet(np.ones(m), n) for _ in views]
     p = generator.dirichlet(np.full(m, 0.2), n)
     return views, anchors, z, np.array([0.3, 0.7]), p
-
-
-def objective(model, views, anchors, z, delta, p):
-    fits = sum(
-        ((x - part @ a) ** 2).sum() + model.alpha * (part**2).sum()
-        for x, a, part in zip(views, anchors, z)
-    )
-    return fits + model.beta * ((sum(d * part for d, part in zip(delta, z)) - p) ** 2).sum()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_neither_block_raises_the_objective(seed):
-    views, anchors, z, delta, p = problem(seed)
-    model = UDBGL(3, alpha=0.1, beta=3.0)
-    value = objective(model, views, anchors, z, delta, p)
-    for a in range(2):
-        gram, products = anchors[a] @ anchors[a].T, views[a] @ anchors[a].T
-        z[a] = model._graph(z, delta, p, a, gram, products).z
-        new = objective(model, views, anchors, z, delta, p)
-        assert new < value - 1e-3
-        value = new
-    new = objective(model, views, anchors, z, _view_weights(z, p), p)
-    assert new < value - 1e-6
 
 
 def test_rows_of_a_view_are_minimisers():
@@ -72,16 +40,9 @@ def test_rows_of_a_view_are_minimisers():
             fit = ((views[1][i] - row @ anchors[1]) ** 2).sum()
             return fit + 0.1 * row @ row + 3 * fused @ fused
 
-        other = minimize(
-            part,
-            np.full(5, 0.2),
-            bounds=[(0, 1)] * 5,
-            constraints={"type": "eq", "fun": lambda row: row.sum() - 1},
-            method="SLSQP",
-            options={"ftol": 1e-13},
-        )
-        assert part(found[i]) <= other.fun + 1e-5
-        np.testing.assert_allclose(found[i], other.x, atol=5e-3)
+        other = minimum_on_simplex(part, 5)
+        assert part(found[i]) <= part(other) + 1e-5
+        np.testing.assert_allclose(found[i], other, atol=5e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -89,6 +50,7 @@ def test_view_weights_are_those_of_a_grid_search(seed):
     *_, z, _, p = problem(seed)
     found = _view_weights(z, p)
     assert found.min() >= 0 and found.sum() == pytest.approx(1)
+    np.testing.assert_allclose(_fused(z, [0.3, 0.7]), 0.3 * z[0] + 0.7 * z[1])
     steps = np.linspace(0, 1, 2001)
     values = [((t * z[0] + (1 - t) * z[1] - p) ** 2).sum() for t in steps]
     assert found[0] == pytest.approx(steps[np.argmin(values)], abs=1e-3)
@@ -104,8 +66,8 @@ def planted_bipartite(c, n=60, m=12, noise=0.0, seed=0):
     return graph / graph.sum(1, keepdims=True), rows
 
 
-@pytest.mark.parametrize("c", [2, 3, 4])
-@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
+@pytest.mark.parametrize("c", [2, 4])
+@pytest.mark.parametrize("noise", [0.0, 0.15])
 def test_coclustering_finds_exactly_the_planted_components(c, noise):
     graph, rows = planted_bipartite(c, noise=noise)
     if noise:
@@ -119,8 +81,15 @@ def test_coclustering_finds_exactly_the_planted_components(c, noise):
     assert s[:c].sum() == pytest.approx(c) and s[c] < 1 - 1e-6
 
 
-def test_coclustering_stops_at_once_where_there_is_nothing_to_do():
-    assert cocluster(planted_bipartite(3)[0], 3)[1] == 1
+def test_bipartite_components_count_samples_alone():
+    graph = np.zeros((5, 4))
+    graph[[0, 1], 3] = 0.5
+    graph[1, 1] = 0.5
+    graph[[2, 4], 0] = 1
+    # Sample 3 is alone, and so is anchor 2, which must leave no gap in the numbers.
+    found = bipartite_components(graph)
+    assert same_partition(found, [0, 0, 1, 2, 1])
+    assert sorted(set(found)) == [0, 1, 2]
 
 
 def test_coclustering_cannot_join_components_and_ends():
@@ -128,32 +97,15 @@ def test_coclustering_cannot_join_components_and_ends():
     p, iterations = cocluster(graph, 2)
     assert iterations == 50
     assert same_partition(bipartite_components(p), rows)
-
-
-def test_columns_without_links_stay_so():
+    assert cocluster(planted_bipartite(3)[0], 3)[1] == 1  # there is nothing to do
     graph = np.hstack([planted_bipartite(3, noise=0.1)[0], np.zeros((60, 2))])
-    p, _ = cocluster(graph, 3)
+    p, _ = cocluster(graph, 3)  # columns without links stay so
     assert np.isfinite(p).all() and (p[:, -2:] == 0).all()
 
 
 def test_features_are_scaled_to_their_range():
     x = np.array([[1.0, 5, -1e308], [3, 5, 1e308], [2, 5, 0]])
     np.testing.assert_allclose(_unit_range(x), [[0, 1, 0], [1, 1, 1], [0.5, 1, 0.5]])
-
-
-def test_rows_of_unit_length_do_not_see_how_long_a_document_is():
-    generator = np.random.default_rng(0)
-    views, classes = systems.easy_views(n=90, c=3, noise=0.2, spread=2, widths=(7, 9))
-    views = [np.exp(x) for x in views]
-    length = generator.lognormal(sigma=1.5, size=(90, 1))
-    models = [
-        UDBGL(3, scale="rows", random_state=0).fit(some)
-        for some in (views, [length * x for x in views])
-    ]
-    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-    assert scores(classes, models[0].labels_)["acc"] > 0.95
-    ranged = UDBGL(3, random_state=0).fit([length * x for x in views])
-    assert scores(classes, ranged.labels_)["acc"] < 0.8
 
 
 def test_graphs_start_at_the_nearest_anchors():
@@ -172,34 +124,13 @@ def test_graphs_start_at_the_nearest_anchors():
     np.testing.assert_allclose(_nearest_anchors(np.zeros((3, 2)), np.zeros((2, 2))), 0.5)
 
 
-def test_finds_easy_clusters_as_components():
-    views, classes = easy_views()
-    model = UDBGL(4, random_state=0).fit(views)
+@pytest.mark.parametrize("m", [4, 12])  # also more anchors than clusters
+def test_finds_easy_clusters_as_components(m):
+    views, classes = close_views()
+    model = UDBGL(4, n_anchors=m, random_state=0).fit(views)
     assert scores(classes, model.labels_)["acc"] > 0.95
-    assert model.graph_.shape == (120, 4)
+    assert model.graph_.shape == (120, m)
     assert same_partition(model.labels_, bipartite_components(model.graph_))
     assert model.history_[-1].n_components == len(set(model.labels_)) == 4
     assert all(record.gap <= 1e-6 for record in model.history_)
     assert all(sum(record.weights) == pytest.approx(1) for record in model.history_)
-
-
-def test_more_anchors_than_clusters():
-    views, classes = easy_views()
-    model = UDBGL(4, n_anchors=12, random_state=0).fit(views)
-    assert scores(classes, model.labels_)["acc"] > 0.95
-    assert model.graph_.shape == (120, 12)
-
-
-def test_the_objective_of_the_last_record_is_that_of_the_result():
-    views, _ = easy_views(noise=1.0)
-    model = UDBGL(4, n_anchors=9, alpha=0.5, beta=0.0, random_state=0).fit(views)
-    values = [record.objective for record in model.history_]
-    # Without the fused graph's term every step is that of the views' graphs alone.
-    assert (np.diff(values) <= 1e-4).all()
-    x = np.hstack([_unit_range(v) for v in views])
-    assert 0 < values[-1] < (x**2).sum() + 0.5 * 3 * 120
-
-
-def test_the_fused_graph_is_the_weighted_mean():
-    *_, z, delta, _ = problem(0)
-    np.testing.assert_allclose(_fused(z, delta), 0.3 * z[0] + 0.7 * z[1])

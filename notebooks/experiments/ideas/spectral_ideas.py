@@ -26,7 +26,7 @@ from dmac.averaged_graph import (
 from dmac.compute import parallel
 from dmac.recipes import FLAG, SpectralRecipe, at_least, choice, documented, one_of
 from dmac.solvers.contract import UNWATCHED
-from dmac.solvers.spectral import SpectralSolver, view_agreement
+from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
 from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
 from dmac.votes import ballot, filtered, learned_map, n_columns, unit_rows, voters
 from experiments.ideas.refinement import FORMS, Targets, refine, soft_assignments
@@ -138,7 +138,10 @@ class SpectralIdeaSolver(SpectralSolver):
         taken, stabilities = self.guard(first, found)
         if recipe.vote_rounds and not taken:
             stages, trained = stages[:1], None
-        model = SpectralIdeaModel(recipe, c, widths, spreads, stages, stabilities, agreement)
+        columns = [factor.shape[1] for factor in factors]
+        support = own_support(found[taken][1].labels_, first, columns, blocks, v)
+        about = recipe, c, widths, spreads, stages, stabilities, agreement
+        model = SpectralIdeaModel(*about, support=support)
         model.trained = trained
         return self.outcome(model, first, found[taken], prepared)
 
@@ -250,7 +253,7 @@ class SpectralIdeaModel(SpectralModel):
             maps |= _map_state("trained", self.trained[0])
             maps["trained.values"] = torch.as_tensor(self.trained[1].copy())
         about = self.recipe, self.n_clusters, self.widths, self.spreads, stages
-        plain = SpectralModel(*about, self.stabilities, self.agreement)
+        plain = SpectralModel(*about, self.stabilities, self.agreement, support=self.support)
         return plain.state_dict() | {k: v.contiguous() for k, v in maps.items()}
 
     @classmethod

@@ -1,0 +1,369 @@
+"""Tables of chapters 11, 14 and 15 and of the start page: the book's recipes and what they hold on.
+
+They read frames of :mod:`experiments.studies`, in which no run may be missing: means compare only
+where every variant has all of them.
+"""
+
+import pandas as pd
+
+from dmac.data.datasets import DATASETS, KINDS
+from experiments import compare, paper, records, studies
+from experiments.run import BASELINES
+from experiments.studies import DEVELOPED, DEVELOPMENT, NINE, SIXTEEN
+
+#: The methods of `beside`, in the order of its columns.
+CLOSED, TRAINED, SINGLE, PICKED = "CLOSED_FORM", "REVISED", "best single", "best of four"
+
+
+def read_runs(results=records.RESULTS):
+    """The stored runs of the studies that chapters 11, 14 and 15 show, by name; scores in %.
+
+    To two decimals, as the oldest runs are stored.
+    """
+    store = records.index(records.open_store(results).refresh())
+    return {
+        name: records.runs_of(store, name).round({"acc": 2, "nmi": 2})
+        for name in studies.shown_on("11_recipes", "14_network", "15_evidence")
+    }
+
+
+def check_complete(runs):
+    """Refuse a study with missing runs.
+
+    Raises
+    ------
+    ValueError
+        If runs are missing, as in all functions below that take runs.
+    """
+    counts = runs.groupby(["variant", "dataset"], observed=False).acc.count()
+    if lacking := int((runs.attrs["seeds"] - counts).sum()):
+        raise ValueError(
+            f"{lacking} of {runs.attrs['seeds'] * len(counts)} runs are not stored: make them with "
+            "scripts/run_experiments.py"
+        )
+
+
+def by_variant(runs, reference):
+    """Mean changes against a recipe, one row per variant, in points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Changes of ACC by data set; then the means of ACC and NMI over the data sets, each with the
+        half width of Student's 95 % interval over the seeds.
+    """
+    check_complete(runs)
+    moved, grouped = compare.differences(runs, reference), dict(observed=True)
+    table = moved.groupby(["variant", "dataset"], **grouped).acc.mean().unstack()
+    for key in ("acc", "nmi"):
+        seeds = moved.groupby(["variant", "seed"], **grouped)[key].mean().unstack()
+        means = {variant: compare.interval(row) for variant, row in seeds.iterrows()}
+        table[f"mean {key.upper()}"] = {variant: mean for variant, (mean, _) in means.items()}
+        table[f"± ({key})"] = {variant: half for variant, (_, half) in means.items()}
+    return table
+
+
+def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
+    """How far mean changes against a recipe hold on other data sets, one row per variant.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In points: the ``mean`` over the data sets with the half width ``±`` of Student's 95 %
+        interval over them, and the means over those that the recipe was ``developed on`` and over
+        the ``others``.
+    """
+    check_complete(runs)
+    moved = compare.differences(runs, reference)
+    means = moved.groupby(["variant", "dataset"], observed=True)[metric].mean().unstack()
+    rows = {}
+    for variant, row in means.iterrows():
+        groups = compare.over_datasets(row, developed)
+        rows[variant] = {"mean": groups["mean"]["all"], "±": groups.half["all"]}
+        rows[variant] |= groups["mean"].drop("all").to_dict()
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def by_part(runs, reference):
+    """What CLOSED_FORM's variants change: `over_datasets` of ACC, then ``NMI`` and ``± (NMI)``."""
+    acc = over_datasets(runs, reference, developed=DEVELOPED)
+    nmi = over_datasets(runs, reference, "nmi", DEVELOPED)
+    columns = {"NMI": nmi["mean"], "± (NMI)": nmi["±"]}
+    return acc.rename(columns={"mean": "ACC"}).assign(**columns)
+
+
+def steps(runs, walk, revised):
+    """Scores along a walk that ends at REVISED, on the data sets and seeds of its runs.
+
+    Parameters
+    ----------
+    runs, revised : pandas.DataFrame
+    walk : dict
+        :data:`~experiments.studies.WALK` or the walk from RELEASED; the last row is REVISED.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per step: ACC by data set, and the means of ACC and NMI, in %.
+    """
+    check_complete(runs)
+    arrived = revised[revised.seed.isin(runs.seed) & revised.dataset.isin(runs.dataset)]
+    both = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
+    both["dataset"] = pd.Categorical(both.dataset, NINE, ordered=True)
+    means = both.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
+    table = means.acc.loc[list(walk)]
+    table["mean ACC"], table["mean NMI"] = means.acc.mean(axis=1), means.nmi.mean(axis=1)
+    return table
+
+
+def _together(*frames):
+    """Runs of several studies as one frame, on the sixteen sets."""
+    for frame in frames:
+        check_complete(frame)
+    both = pd.concat([frame.astype({"variant": str, "dataset": str}) for frame in frames])
+    both["dataset"] = pd.Categorical(both.dataset, SIXTEEN, ordered=True)
+    return both
+
+
+def shallow_scores(runs):
+    """Mean ACC and NMI of the four shallow pipelines, by variant and data set."""
+    frame = _together(runs["baselines"], runs["shallow, new sets"])
+    return frame.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean()
+
+
+def beside(runs):
+    """CLOSED_FORM, REVISED and the shallow pipelines on sixteen data sets.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Means over the seeds in %, a row for each data set. The columns are pairs of a method and
+        "acc" or "nmi": CLOSED_FORM, REVISED, the one shallow pipeline with the best mean ACC over
+        the sixteen sets ("best single"), and the best of the four for each set and score, which
+        the labels pick ("best of four").
+    """
+    grid = shallow_scores(runs)
+    single = grid.acc.groupby("variant").mean().idxmax()
+    frames = {
+        CLOSED: _together(runs["closed form"]),
+        TRAINED: _together(runs["revised"], runs["revised, new sets"]),
+    }
+    scores = {
+        name: frame.groupby("dataset", observed=True)[["acc", "nmi"]].mean()
+        for name, frame in frames.items()
+    }
+    scores[SINGLE] = grid.loc[single]
+    scores[PICKED] = grid.groupby("dataset", observed=True).max()
+    return pd.concat(scores, axis=1).loc[list(SIXTEEN)]
+
+
+def in_short(differences, developed=DEVELOPED):
+    """Mean and interval over data sets as text, in points: "all", "developed on" and "others"."""
+    table = compare.over_datasets(differences, developed)
+    return {
+        name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
+        for name, row in table.iterrows()
+    }
+
+
+def choices(runs, seeds=(1,)):
+    """Mean ACC of CLOSED_FORM, first, and of all its variants, at seeds that all of them have."""
+    groups = ("closed form", "closed form, parts", "closed form, constants")
+    frame = _together(*(runs[group] for group in groups))
+    frame = frame[frame.seed.isin(seeds)]
+    means = frame.groupby(["variant", "dataset"], observed=True, sort=False).acc.mean()
+    return means.unstack()[list(SIXTEEN)].rename({"closed form": CLOSED})
+
+
+def leave_one_out(scores):
+    """For each data set of `choices`, the variant that is best on all others, and its ACC here."""
+    rows = {}
+    for dataset in scores:
+        best = scores.drop(columns=dataset).mean(axis=1).idxmax()
+        rows[dataset] = {"variant": best, "acc": scores.loc[best, dataset]}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def beside_shallow(results=records.RESULTS):
+    """REVISED minus the shallow pipeline with the best mean over its nine sets: ACC by data set."""
+    revised = records.read_study("revised", results).groupby("dataset", observed=True).acc.mean()
+    names = ["variant", "dataset"]
+    shallow = records.read_study("baselines", results).groupby(names, observed=True).acc.mean()
+    best = shallow.groupby("variant", observed=True).mean().idxmax()
+    return revised - shallow[best]
+
+
+def of_training(results=records.RESULTS):
+    """REVISED minus its own start in closed form, which no epoch has trained: ACC by data set."""
+    switched, revised = (records.read_study(name, results) for name in ("switches", "revised"))
+    moved = compare.differences(switched, revised)
+    untrained = moved[moved.variant == "nothing trained (0 epochs)"]
+    return -untrained.groupby("dataset", observed=True).acc.mean()
+
+
+def whole_samples(datasets=("Yale", "PIE", "BBC")):
+    """Which accuracies of the paper's Table 2 are those of a whole number of samples.
+
+    Of n samples a single run gets a whole number right. The mean of ten runs is a multiple of
+    1 / (10 n), and one in ten of those is a multiple of 1 / n.
+
+    Parameters
+    ----------
+    datasets : tuple of str
+        Of the paper, small enough that the two decimals of the table tell.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method and data set: ``method``, ``dataset``, ``acc`` as printed, in %, the
+        nearest number of samples ``hits`` of ``n``, whether that is the accuracy as printed
+        (``whole``), and the ``chance`` of this for a mean of ten runs, all multiples of
+        1 / (10 n) being equally likely.
+    """
+    rows = []
+    for dataset in datasets:
+        n = paper.DATASETS[dataset][0]
+        printed = {f"{100 * hits / n:.2f}" for hits in range(n + 1)}
+        means = [f"{10 * hits / n:.2f}" for hits in range(10 * n + 1)]
+        chance = sum(mean in printed for mean in means) / len(means)
+        for method in paper.TABLE_2:
+            acc = paper.value(dataset, "acc", method)
+            hits = round(acc * n / 100)
+            whole = f"{100 * hits / n:.2f}" == f"{acc:.2f}"
+            rows.append((method, dataset, acc, hits, n, whole, chance))
+    columns = ["method", "dataset", "acc", "hits", "n", "whole", "chance"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+#: The groups of runs on the further data sets, by what a table calls their only variant.
+FURTHER_GROUPS = {
+    CLOSED: "further sets, closed form",
+    TRAINED: "further sets, revised",
+    **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
+}
+
+
+def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
+    """Means over the seeds on the further data sets, in %.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+    methods : sequence of str
+        Keys of `FURTHER_GROUPS`; the four shallow pipelines are always there.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each data set, developed on first. The columns are pairs of a method and "acc" or
+        "nmi": the methods, the pipelines, and the best of the pipelines for each set and score,
+        which the labels pick ("best of four").
+
+    Raises
+    ------
+    ValueError
+        If runs are missing.
+    """
+    frames = {name: runs[FURTHER_GROUPS[name]].assign(variant=name) for name in methods}
+    for frame in (*frames.values(), runs["further sets, shallow"]):
+        check_complete(frame)
+    scores = {
+        name: frame.groupby("dataset", observed=True)[["acc", "nmi"]].mean()
+        for name, frame in frames.items()
+    }
+    by = ["variant", "dataset"]
+    grid = runs["further sets, shallow"].groupby(by, observed=True)[["acc", "nmi"]].mean()
+    scores |= {name: grid.loc[name] for name in grid.index.unique("variant")}
+    scores[PICKED] = grid.groupby("dataset", observed=True).max()
+    found = pd.concat(scores, axis=1)
+    found.index = found.index.astype(str)
+    return found.loc[list(studies.FURTHER)]
+
+
+def further_groups():
+    """The further data sets in groups: developed on, reported on, all of them, and by kind.
+
+    Returns
+    -------
+    dict of str to list of str
+    """
+    named = studies.FURTHER
+    groups = {
+        "developed on": list(studies.BROUGHT),
+        "reported": list(studies.REPORTED),
+        "all": list(named),
+    }
+    kinds = {kind: [n for n in named if DATASETS[n].kind == kind] for kind in KINDS}
+    return groups | {kind: names for kind, names in kinds.items() if names}
+
+
+def further_means(scores):
+    """Means over the data sets of each group, two sets with the same samples as one.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `further_scores`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each of `further_groups`, with ``n``, the data sets that count, and the columns of
+        ``scores``; "best single" is the pipeline with the best mean ACC over the group.
+    """
+    rows = {}
+    for name, names in further_groups().items():
+        part = _each_once(scores.loc[names])
+        single = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
+        row = part.mean()
+        for metric in ("acc", "nmi"):
+            row[SINGLE, metric] = row[single, metric]
+        row["n", ""] = len(part)
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def further_gains(scores, reference, method=CLOSED):
+    """What a method gains over another on the further data sets, with intervals over the sets.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `further_scores`.
+    reference : str
+        A method of its columns, or "best single": in every group the pipeline with the best mean
+        ACC.
+    method : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each of `further_groups`, in points: the mean difference of ``acc`` and of
+        ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
+        sets, and ``n``, how many these are: two sets with the same samples are one, with their
+        mean.
+    """
+    rows = {}
+    for name, names in further_groups().items():
+        part = _each_once(scores.loc[names])
+        other = reference
+        if reference == SINGLE:
+            other = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
+        row = {}
+        for metric in ("acc", "nmi"):
+            found = compare.interval(part[method, metric] - part[other, metric])
+            row[metric], row[f"±{metric}"] = found
+        rows[name] = row | {"n": len(part)}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _each_once(scores):
+    """Rows of data sets with the same samples as one row, their mean."""
+    same = [studies.SAME_SAMPLES.get(name, name) for name in scores.index]
+    return scores.groupby(same, sort=False).mean()

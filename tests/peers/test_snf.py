@@ -1,0 +1,169 @@
+"""SNF: its matrices against plain loops, what every round keeps, and how good it is."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+import systems
+
+import dmac
+from dmac.peers import snf
+from dmac.peers.snf import SNF, diffused, full_kernel, similarities, sparse_kernel
+
+easy_views = functools.partial(systems.easy_views, n=40, noise=1.5, spread=2.0)
+
+
+def matrices(n=40, k=6, mu=0.5):
+    made = [similarities(x, k, mu) for x in easy_views(n=n)[0]]
+    return [full_kernel(w) for w, _ in made], [sparse_kernel(*one) for one in made], made
+
+
+def by_hand(views, k, mu, rounds, scale="standard"):
+    """The fused matrix, sample by sample, as the paper writes it, with the width squared."""
+    n, full, near_only = len(views[0]), [], []
+    for x in views:
+        z = (x - x.mean(0)) / (x.std(0) if scale == "standard" else 1)
+        rho = [[math.dist(z[i], z[j]) for j in range(n)] for i in range(n)]
+        near = [
+            sorted((j for j in range(n) if j != i), key=rho[i].__getitem__)[:k] for i in range(n)
+        ]
+        local = [sum(rho[i][j] for j in near[i]) / k for i in range(n)]
+        w = np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                width = (local[i] + local[j] + rho[i][j]) / 3
+                w[i, j] = math.exp(-(rho[i][j] ** 2) / (mu * width**2))
+        full.append(w)
+        s = np.zeros((n, n))
+        for i in range(n):
+            for j in (i, *near[i]):
+                s[i, j] = w[i, j] / sum(w[i, q] for q in (i, *near[i]))
+        near_only.append(s)
+
+    def rows(w):
+        p = np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                p[i, j] = (
+                    0.5 if i == j else w[i, j] / (2 * sum(w[i, q] for q in range(n) if q != i))
+                )
+        return p
+
+    full = [rows(w) for w in full]
+    for _ in range(rounds):
+        others = [sum(full[u] for u in range(len(full)) if u != v) for v in range(len(full))]
+        full = [rows(s @ (o / (len(full) - 1)) @ s.T) for s, o in zip(near_only, others)]
+    fused = sum(full) / len(full)
+    return (fused + fused.T) / 2
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_the_fused_matrix_is_that_of_plain_loops(rounds):
+    views = [x[:14] for x in easy_views()[0]]
+    model = SNF(3, n_neighbors=4, mu=0.4, n_iterations=rounds, random_state=0).fit(views)
+    np.testing.assert_allclose(model.graph_, by_hand(views, 4, 0.4, rounds), rtol=1e-9, atol=1e-12)
+    assert len(model.history_) == rounds
+
+
+def test_features_as_they_come():
+    views = [x[:14] * np.arange(1, 1 + x.shape[1]) for x in easy_views()[0]]
+    model = SNF(3, n_neighbors=4, n_iterations=2, scale="none", random_state=0).fit(views)
+    np.testing.assert_allclose(model.graph_, by_hand(views, 4, 0.5, 2, "none"), rtol=1e-9)
+    assert not np.allclose(model.graph_, by_hand(views, 4, 0.5, 2), rtol=1e-3)
+
+
+def test_two_samples_far_apart_among_equal_ones():
+    """The exponent of the farthest pair by hand: the distance is three times the width."""
+    x = np.repeat([[0.0], [1.0]], 4, 0)
+    w, near = similarities(x, 3, 0.5)
+    expected = np.where(x == x.T, 1, math.exp(-9 / 0.5))
+    np.testing.assert_allclose(w, expected, rtol=1e-12)
+    assert (near[:, 0] == np.arange(8)).all() and (near // 4 == np.arange(8)[:, None] // 4).all()
+
+
+def test_similarities_have_no_unit_and_are_symmetric():
+    x = easy_views()[0][0]
+    w, near = similarities(x, 6, 0.5)
+    np.testing.assert_array_equal(w, w.T)
+    assert (np.diag(w) == 1).all() and w.min() > 0 and w.max() == 1
+    np.testing.assert_allclose(similarities(1e6 * x + 3, 6, 0.5)[0], w, rtol=1e-6)
+    # The same features ten times make every distance larger, and no similarity.
+    np.testing.assert_allclose(similarities(np.tile(x, 10), 6, 0.5)[0], w, rtol=1e-9)
+    distances = np.linalg.norm(x[:, None] - x, axis=2)
+    np.testing.assert_array_equal(near, np.argsort(distances, 1)[:, :7])
+
+
+def test_every_round_keeps_rows_of_sum_1_with_a_half_on_the_diagonal():
+    kernels, steps, _ = matrices()
+    for _ in range(5):
+        kernels = diffused(kernels, steps)
+        for p in kernels:
+            np.testing.assert_allclose(p.sum(1), 1)
+            assert (np.diag(p) == 0.5).all() and p.min() >= 0
+    for s in steps:
+        np.testing.assert_allclose(s.sum(1), 1)
+        assert (np.diff(s.indptr) == 7).all()
+
+
+def test_rounds_make_the_views_agree():
+    kernels, steps, _ = matrices()
+
+    def apart(kernels):
+        return max(np.abs(p - kernels[0]).sum(1).mean() for p in kernels[1:])
+
+    before = apart(kernels)
+    for _ in range(20):
+        kernels = diffused(kernels, steps)
+    assert apart(kernels) < 0.7 * before
+    changes = [one.change for one in SNF(3, random_state=0).fit(easy_views()[0]).history_]
+    assert len(changes) == 20 and changes[0] <= 2 and changes[-1] < 1e-3 * changes[0]
+
+
+def test_order_of_views_and_samples_changes_nothing():
+    views, _ = easy_views()
+    order = np.random.default_rng(1).permutation(40)
+    graph = SNF(3, random_state=0).fit(views).graph_
+    turned = SNF(3, random_state=0).fit(views[::-1]).graph_
+    np.testing.assert_allclose(turned, graph, atol=1e-12)
+    np.testing.assert_array_equal(graph, graph.T)
+    moved = SNF(3, random_state=5).fit([x[order] for x in views]).graph_
+    np.testing.assert_allclose(moved, graph[np.ix_(order, order)], atol=1e-12)
+
+
+def test_samples_that_are_the_same_are_not_told_apart_by_rounding():
+    views = [np.repeat(1e3 + np.random.default_rng(0).normal(size=(2, 50)), 12, 0)] * 2
+    w, _ = similarities(views[0], 5, 0.5)
+    assert (w[:12, :12] == 1).all() and (w[12:, 12:] == 1).all()
+    labels = SNF(2, n_neighbors=5, random_state=0).fit_predict(views)
+    assert len(set(labels[:12])) == len(set(labels[12:])) == 1 and labels[0] != labels[-1]
+
+
+@pytest.mark.parametrize("scale", ["standard", "none"])
+def test_the_size_of_numbers_does_not_matter(scale):
+    views, _ = easy_views()
+    graph = SNF(3, scale=scale, random_state=0).fit(views).graph_
+    for factor in (1e250, 1e-250):
+        large = SNF(3, scale=scale, random_state=0).fit([factor * x for x in views]).graph_
+        np.testing.assert_allclose(large, graph, rtol=1e-6)
+
+
+def test_an_isolated_sample_keeps_its_half():
+    w = np.eye(3)
+    w[0, 1] = w[1, 0] = 0.2
+    np.testing.assert_array_equal(full_kernel(w), [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 0.5]])
+
+
+def test_labels_of_a_graph_in_pieces_come_without_a_warning(recwarn, monkeypatch):
+    pieces = np.kron(np.eye(3), np.ones((10, 10)))
+    monkeypatch.setattr(snf, "similarities", lambda x, k, mu: (pieces, np.arange(30)[:, None]))
+    labels = SNF(3, random_state=0)._solve(easy_views(n=30)[0], np.random.default_rng(0)).labels
+    assert sorted(np.bincount(labels)) == [10, 10, 10] and len(set(labels[:10])) == 1
+    assert not [one for one in recwarn if "connected" in str(one.message)]
+
+
+def test_numerals():
+    data = dmac.load("mfeat")
+    views, labels = [x[::5] for x in data.views], data.labels[::5]
+    scores = dmac.scores(labels, SNF(10, random_state=0).fit_predict(views))
+    assert scores["acc"] > 0.8 and scores["nmi"] > 0.8

@@ -1,0 +1,176 @@
+"""How far the views' graphs support the clusters: closed forms, chance, a view that takes over."""
+
+import dataclasses
+import warnings
+from itertools import permutations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import dmac
+from dmac.averaged_graph import AveragedGraph
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.recipes import CLOSED_FORM
+from dmac.solvers.persistence import NAME
+from dmac.solvers.spectral import own_support, warn_of_one_view
+
+SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
+
+
+def factor(*anchors):
+    """B of samples that are each on one anchor; None is on none."""
+    n, m = len(anchors), max(a for a in anchors if a is not None) + 1
+    s = np.array([[a == j for j in range(m)] for a in anchors], float)
+    weights = (s / np.sqrt(s.sum(0))).max(1)
+    return scipy.sparse.csr_matrix((weights, [a or 0 for a in anchors], np.arange(n + 1)), (n, m))
+
+
+def support(labels, *factors, weights=None, joint=()):
+    """Of views with one graph each; those at ``joint`` are graphs of all views, and say nothing."""
+    graph = AveragedGraph(factors, weights or [1] * len(factors))
+    blocks = [SimpleNamespace(name=f"plain {b}", joint=b in joint) for b in range(len(factors))]
+    columns = [b.shape[1] for b in factors]
+    return own_support(np.array(labels), graph, columns, blocks, len(factors))
+
+
+def test_closed_forms():
+    """A step stays in its cluster always; in half of the cases; and as often as a pair allows."""
+    labels = [0, 0, 1, 1]
+    same, across = factor(0, 0, 1, 1), factor(0, 1, 0, 1)
+    # Tr G = 2, so chance is (2 - 1) / 3; a step across stays with 1/2, s = 0, (0 - 1/3) / (2/3).
+    np.testing.assert_allclose(support(labels, same, across, weights=[3, 1]), [1, -0.5])
+    one = factor(0, 0, 0, 1)  # p = 2/3 of the first two, (1/3 + 1) / 2 of the others: s = 1/3
+    np.testing.assert_allclose(support(labels, one), 0, atol=1e-12)
+    assert np.isnan(support(labels, same, across, joint=[1])).tolist() == [False, True]
+    assert np.isnan(support(labels, factor(0, 1, 2, 3))).all()  # no step leaves a sample
+    assert np.isnan(support(labels, factor(0, 0, 0, 0))).all()  # all are alike
+    assert np.isnan(support([0, 0, 0, 0], same)).all()
+
+
+def test_labels_dealt_out_at_random_have_the_mean_zero():
+    graph = factor(0, 0, 1, 1, 1, 2)
+    found = [support(labels, graph)[0] for labels in permutations([0, 0, 0, 1, 1, 2])]
+    assert abs(np.mean(found)) < 1e-12 and np.ptp(found) > 0.5
+
+
+def test_a_view_answers_for_the_samples_that_it_has():
+    labels, anchors = [0, 0, 1, 1, 1, 0], [0, 0, 1, 1, 0, None]
+    whole = support(labels, factor(*anchors), factor(0, 0, 0, 1, 1, 1))
+    assert whole[0] == pytest.approx(support(labels[:5], factor(*anchors[:5]))[0])
+
+
+def test_the_order_of_views_and_the_names_of_clusters_do_not_matter():
+    rng = np.random.default_rng(0)
+    labels, factors = rng.integers(3, size=30), [factor(*rng.integers(6, size=30)) for _ in "abc"]
+    found = support(labels, *factors, weights=[1, 2, 3])
+    other = support(2 - labels, *factors[::-1], weights=[3, 2, 1])
+    np.testing.assert_allclose(other[::-1], found)
+
+
+def with_categories(n=150, c=3, k=3, seed=0):
+    """Two views of c classes, each with its own noise; classes; k random categories."""
+    rng = np.random.default_rng(seed)
+    labels, categories = rng.integers(c, size=n), rng.integers(k, size=n)
+    views = [2.5 * rng.normal(size=(c, d))[labels] / d**0.5 for d in (20, 30)]
+    views = [x + rng.normal(size=x.shape) for x in views]
+    return views, labels, categories
+
+
+def fit(views, c=3, recipe=SMALL):
+    return dmac.DMAC(c, recipe, random_state=0, device="cpu").fit(views)
+
+
+@pytest.mark.parametrize("c, k, seed", [(3, 3, 0), (3, 3, 1), (3, 6, 2), (5, 5, 3)])
+def test_random_categories_that_take_over_are_named(c, k, seed):
+    views, labels, categories = with_categories(300, c, k, seed)
+    good = fit(views, c)  # and without a warning
+    assert dmac.scores(labels, good.labels_)["acc"] > 0.85 and (good.view_support_ > 0.25).all()
+    with pytest.warns(UserWarning, match="view 3 decides alone: its own graph supports .* by 1.00"):
+        bad = fit([*views, np.eye(k)[categories]], c)
+    assert dmac.scores(labels, bad.labels_)["acc"] < 0.5
+    assert bad.view_agreement_.argmax() == 2  # which points at the view that leads astray
+    assert bad.view_support_.argmin() == 2 and bad.view_support_[2] < 0.05
+    assert (bad.view_support_[:2] > 0.4).all()
+
+
+def test_categories_that_take_over_among_more_views_are_named():
+    views, labels, categories = with_categories()
+    more, _, _ = with_categories(seed=5)
+    with pytest.warns(UserWarning, match="view 1 decides alone"):
+        model = fit([np.eye(3)[categories], *views, *more])
+    assert abs(model.view_support_[0]) < 0.05
+
+
+def test_order_of_views():
+    views, _, categories = with_categories()
+    views = [*views, np.eye(3)[categories]]
+    with pytest.warns(UserWarning, match="view 3 decides"):
+        first = fit(views).view_support_
+    with pytest.warns(UserWarning, match="view 1 decides"):
+        second = fit(views[::-1]).view_support_
+    np.testing.assert_allclose(second[::-1], first, atol=0.03)  # anchors are drawn anew
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_view_that_says_nothing_is_not_asked(value):
+    views, _, _ = with_categories()
+    model = fit([*views, np.full((150, 4), value)])  # and without a warning
+    assert np.isnan(model.network_.support).tolist() == [False, False, True]
+    assert model.view_support_[0] == pytest.approx(model.network_.support[1])
+    assert model.view_support_[2] == pytest.approx(model.network_.support[:2].mean())
+    assert np.isnan(fit([views[0], np.full((150, 4), value)]).view_support_).tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
+    views, _, _ = with_categories()
+    two = fit(views)
+    np.testing.assert_allclose(two.view_support_, two.network_.support[::-1])
+    assert np.isnan(fit(views[:1]).view_support_).tolist() == [True]
+    joint = fit(views, recipe=dataclasses.replace(SMALL, blocks="joint"))
+    assert np.isnan(joint.view_support_).tolist() == [True, True]
+    network = dataclasses.replace(dmac.recipes.REVISED, pretrain_epochs=1, epochs=1)
+    assert fit(views, recipe=network).view_support_ is None
+    two.save(tmp_path)
+    np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).view_support_, two.view_support_)
+
+
+def test_a_model_saved_without_it_is_read(tmp_path):
+    views, _, _ = with_categories()
+    model = fit(views)
+    model.save(tmp_path)
+    tensors, about = read_tensors(tmp_path / NAME)
+    assert tensors.pop("network.support").shape == (2,)
+    write_tensors(tmp_path / NAME, tensors, about)
+    older = dmac.DMAC.load(tmp_path)
+    assert np.isnan(older.view_support_).tolist() == [True, True]
+    np.testing.assert_array_equal(older.predict(views), model.predict(views))
+
+
+@pytest.mark.parametrize(
+    "own, warned",
+    [
+        ([0.9, 0.0], "view 1"),
+        ([0.05, 0.02, 0.5], "view 3"),
+        ([0.9, 0.2], None),
+        ([0.3, 0.0], None),
+        ([0.9, np.nan], None),
+        ([0.9, 0.9, 0.0], None),
+        ([np.nan, -0.1, 1.0], "view 3"),
+    ],
+)
+def test_when_one_view_decides_alone(own, warned):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_of_one_view(np.array(own))
+    assert [str(one.message).split(" decides")[0] for one in said] == [warned] * bool(warned)
+
+
+def test_numerals_are_no_matter_of_one_view():
+    data = dmac.load("mfeat")
+    model = dmac.DMAC(10, random_state=0, device="cpu").fit([x[::4] for x in data.views])
+    assert (model.view_support_ > 0.4).all()  # and without a warning
