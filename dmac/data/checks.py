@@ -316,7 +316,6 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     found: set[bytes] = set()
-    parts: list[Any]
     size = max(_ROWS, most)
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.data.checks import check_labels, check_views
+from dmac.data.checks import check_labels, check_views, n_distinct
 from dmac.data.whitening import Whitening, normalize_rows
 
 
@@ -159,3 +159,21 @@ def test_labels(labels):
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, 3)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_distinct_samples_are_counted_over_all_views(kind):
+    first = np.zeros((300, 3))
+    first[::3, 1], first[::5, 1] = 2, -0.0
+    second = np.zeros((300, 2))
+    second[299] = 1  # far behind the others, in the second view alone
+    views = [kind(first), kind(second)]
+    if scipy.sparse.issparse(views[0]):
+        views[0] = scipy.sparse.csr_matrix(
+            (first.ravel(), np.tile([0, 1, 2], 300), 3 * np.arange(301))
+        )
+    before = [x.copy() for x in views]
+    assert n_distinct(views[:1], 10) == 2
+    assert n_distinct(views, 10) == 3 and n_distinct(views, 2) == 2
+    for x, y in zip(views, before):
+        assert getattr(x, "nnz", 0) == getattr(y, "nnz", 0)
