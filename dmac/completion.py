@@ -122,17 +122,15 @@ class Directions:
         for rows in _row_blocks(len(t)):
             x = _side_by_side(views, rows) - self.mean
             t[rows] = (x * self._columns(present[rows])) @ v
+        one = np.eye(len(self.kept))
         patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
         order = np.argsort(of_sample.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(of_sample.ravel(), minlength=len(patterns)))
         for pattern, end, start in zip(patterns, ends, np.r_[0, ends]):
             if not pattern.all():
                 there = v[self._columns(pattern)]
-                system = np.eye(len(self.kept)) + (there.T @ there - np.eye(len(self.kept))) * (
-                    self.kept
-                )
                 rows = order[start:end]
-                t[rows] = np.linalg.solve(system, t[rows].T).T
+                t[rows] = np.linalg.solve(one + (there.T @ there - one) * self.kept, t[rows].T).T
         return t
 
     def filled(self, views: Sequence[Tensor], present: Flags, t: Array, rows: slice) -> Floats:

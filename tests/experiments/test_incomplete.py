@@ -1,6 +1,7 @@
 """Runs on samples that lack views: patterns, the recipe without completion, and the stored rows."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -48,3 +49,20 @@ def test_rows_are_computed_once(tmp_path, monkeypatch):
     rows = incomplete.read(tmp_path / "out.csv")
     assert len(rows) == 4 and {row["seed"] for row in rows} == {0, 1}
     assert incomplete.means(rows)["closed_form", "mfeat", 0.5] == 50
+
+
+def test_stored_rows_are_complete_and_say_what_the_changelog_says():
+    rows = incomplete.read()
+    keys = {tuple(row[field] for field in incomplete.FIELDS[:4]) for row in rows}
+    grid = itertools.product(
+        ("unfilled", "closed_form"), incomplete.SETS, incomplete.RATES, incomplete.SEEDS
+    )
+    assert len(rows) == len(keys) and keys == set(grid)
+    acc = incomplete.means(rows)
+    for rate, gain in zip(incomplete.RATES, (1, 4, 15)):
+        changes = [
+            acc["closed_form", name, rate] - acc["unfilled", name, rate] for name in incomplete.SETS
+        ]
+        assert np.mean(changes) > gain and min(changes) > -2.5
+        below = {name for name, change in zip(incomplete.SETS, changes) if change < -1}
+        assert below <= {"100Leaves"}
