@@ -6,11 +6,13 @@ import scipy.sparse
 import torch
 from helpers import problems, random_points
 from hypothesis import given
+from sklearn.cluster import KMeans
 
 import dmac
 from dmac import baselines, reference
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import kmeans_anchors
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,54 @@ def test_whitened_views_have_unit_rows_of_2c_dimensions(small_views):
     h = baselines.whiten_views(views, 2)
     assert h.shape == (90, 4 * 3)
     np.testing.assert_allclose(np.linalg.norm(h[:, :4], axis=1), 1)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Two views without clusters, where every start of k-means and every neighbour matters."""
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(60, 7)), rng.normal(size=(60, 9))]
+
+
+def starts(h, n_init):
+    """Labels of k-means by scikit-learn, for thirty seeds."""
+    fits = [KMeans(4, n_init=n_init, random_state=seed).fit(h) for seed in range(30)]
+    return np.array([fit.labels_ for fit in fits])
+
+
+@pytest.mark.parametrize(
+    "method, rows",
+    [
+        (baselines.raw_kmeans, baselines.concatenate_views),
+        (baselines.whitened_kmeans, lambda views: baselines.whiten_views(views, 4)),
+    ],
+)
+def test_k_means_has_ten_starts(method, rows, noise):
+    h = rows(noise)
+    labels = np.array([method(noise, 4, seed) for seed in range(30)])
+    np.testing.assert_array_equal(labels, starts(h, 10))
+    assert all((labels != starts(h, other)).any() for other in (9, 11))
+
+
+def test_closed_form_is_k_means_on_eigenvectors_of_the_dense_graph(noise):
+    h = torch.as_tensor(baselines.whiten_views(noise, 4))
+
+    def dense(seed, k, n_init=10):
+        u = kmeans_anchors(h, 15, torch.Generator().manual_seed(seed))  # floor(sqrt(60 * 4))
+        g = reference.full_graph(reference.anchor_graph(h, u, k))
+        z = torch.linalg.eigh(g).eigenvectors[:, -4:].flip(1).numpy()
+        unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+        return KMeans(4, n_init=n_init, random_state=seed).fit(unit).labels_
+
+    def agree(labels, others):
+        return [dmac.scores(a, b)["ari"] for a, b in zip(labels, others)]
+
+    for k in (5, 3):
+        more = {} if k == 5 else {"n_neighbors": k}
+        labels = [baselines.closed_form(noise, 4, seed, **more) for seed in range(8)]
+        assert np.mean(agree(labels, [dense(seed, k) for seed in range(8)])) > 0.98
+        for other in (k - 1, k + 1):
+            assert np.mean(agree(labels, [dense(seed, other) for seed in range(8)])) < 0.9
 
 
 @given(problems)
