@@ -164,9 +164,8 @@ def packed(source, results=RESULTS):
         return None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        files = [f for f in sorted(results.glob("*.json")) if f'"{_FOLDER}/{f.name}"' in source]
-        named = re.findall(rf'"{_FOLDER}/(runs/[^"]+\.jsonl)"', source)
-        files += [results / name for name in named]
+        named = re.findall(rf'"{_FOLDER}/([^"]+\.(?:csv|json|jsonl))"', source)
+        files = [results / name for name in named]
         if f'"{_FOLDER}/runs", name' in source:
             files += [f for f in sorted(results.glob("runs/*/*.jsonl")) if f'"{f.stem}"' in source]
         for file in dict.fromkeys(files):
@@ -182,7 +181,7 @@ def packed(source, results=RESULTS):
 
 def _kept(file, source):
     text = file.read_text(encoding="utf-8")
-    if file.suffix == ".json":
+    if file.suffix != ".jsonl":
         return text
     lines = []
     for line in text.splitlines():
