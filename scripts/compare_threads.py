@@ -18,12 +18,11 @@ import torch
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-from experiments.generalise import SIXTEEN
-
 import dmac
 from dmac.averaged_graph import blocks_of, known
 from dmac.compute.threads import VARIABLE
 from dmac.solvers.spectral_model import SpectralModel
+from experiments.studies import SIXTEEN
 
 PATH = Path(__file__).resolve().parents[1] / "notebooks" / "results" / "threads.csv"
 #: With more samples than this REVISED is left out.

@@ -53,7 +53,10 @@ class Plain(MarkdownConverter):
         kinds = set(el.get("class", []))
         if "math" in kinds:
             number = el.select_one(".eqno")
-            tag = "" if number is None else rf" \tag{{{number.extract().get_text().strip('()#')}}}"
+            tag = ""
+            if number is not None:
+                tag = rf" \tag{{{number.get_text().strip('()#')}}}"
+                number.decompose()
             return f"\n\n$$\n{self._formula(el)}{tag}\n$$\n\n"
         if any(kind.startswith("highlight-") for kind in kinds):
             language = "python" if {"highlight-default", "highlight-ipython3"} & kinds else ""
