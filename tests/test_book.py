@@ -134,7 +134,7 @@ def test_search_finds_the_anchor_graph(browser, book):
         """new Promise((resolve, reject) => {
             const look = (tries) => {
                 const links = [...document.querySelectorAll("#search-results li a")];
-                const ended = /found|did not match/.test(document.body.innerText);
+                const ended = /Search finished|did not match/.test(document.body.innerText);
                 if (ended) resolve(links.map((link) => link.pathname.slice(1)));
                 else if (tries) setTimeout(look, 100, tries - 1);
                 else reject(new Error("the search does not end"));

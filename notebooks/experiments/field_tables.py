@@ -180,7 +180,7 @@ def format_others_code():
         published = [paper.value(dataset, metric, system) for metric in ("acc", "nmi")]
         scores = [published, theirs, ours]
         texts = ["{:.2f} / {:.2f}".format(*pair) for pair in scores]
-        rows[system, dataset] = [what, *texts, compared]
+        rows[f"{system}, {dataset}"] = [what, *texts, compared]
     columns = ["run", "published", "public code", "ours", "compared"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 

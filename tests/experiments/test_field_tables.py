@@ -129,9 +129,10 @@ def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
 
 def test_the_public_code_stands_beside_what_is_published_and_ours():
     table = field_tables.format_others_code()
-    row = table.loc[[("GMC", "BBC")]].iloc[0]
+    row = table.loc["GMC, BBC"]
     assert row.published == "69.05 / 47.87" and row.ours == row["public code"] == "69.34 / 56.28"
-    assert {system for system, _ in table.index} == paper.TABLE_2.keys() - {"DMAC", "CMGEC", "MSGL"}
+    systems = {name.split(", ")[0] for name in table.index}
+    assert systems == paper.TABLE_2.keys() - {"DMAC", "CMGEC", "MSGL"}
 
 
 def test_trials_are_means_over_their_seeds():
