@@ -31,7 +31,7 @@ import dmac
 from experiments import plan, studies
 from experiments import records as experiments
 from experiments.libraries import is_runnable
-from experiments.run import LIBRARIES, PEERS
+from experiments.run import LIBRARIES, PEERS, settings_of
 
 #: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
 SECONDS = {
@@ -111,8 +111,8 @@ def show(record):
     base = studies.RECIPES["released"]
     what = record["method"]
     if what == "DMAC":
-        recipes = [n for n, r in studies.RECIPES.items() if plan.settings_of(r) == settings]
-        released = plan.settings_of(base)
+        recipes = [n for n, r in studies.RECIPES.items() if settings_of(r) == settings]
+        released = settings_of(base)
         changes = {k: v for k, v in settings.items() if released.get(k) != v}
         what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())
     scores = record.get("scores")

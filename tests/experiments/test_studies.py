@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import run_experiments
 
 import dmac
 from dmac import peers
@@ -250,3 +251,15 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
         assert asked[f"further sets, {name}"].variants == STUDIES[other].variants
+
+
+def test_a_line_of_the_command_names_the_recipe_or_what_is_changed():
+    scores = {"scores": {"acc": 0.5, "nmi": 0.25}}
+    lines = {
+        name: run_experiments.show(dict(dataset="PIE", seed=1, method=m, settings=s) | scores)
+        for name, (m, s) in (studies.SHIPPED | studies.COMPARISON).items()
+    }
+    assert lines["CLOSED_FORM"] == "PIE seed 1, closed_form: 50.00 25.00"
+    assert lines["k-means, whitened"] == "PIE seed 1, k-means, whitened: 50.00 25.00"
+    assert lines["wo/CM"] == "PIE seed 1, neighbor_delay=1 cm_weight=0.0: 50.00 25.00"
+    assert len(set(lines.values())) == len(lines)
