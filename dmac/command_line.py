@@ -4,7 +4,7 @@
     python -m dmac predict folder new.mat --out more.csv
     python -m dmac info data.mat
 
-The book has a page about it, and chapter 12 does the same in Python. Exit codes: 0 is success, 1 a
+The book has a page about it, and chapter 19 does the same in Python. Exit codes: 0 is success, 1 a
 problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
 70 a fault of the program itself.
 """

@@ -1,7 +1,7 @@
 """Did the embedding collapse, and what sets the clusters apart? Label-free looks at a fit.
 
 Chapter 9 of the book follows the measures of an embedding and of its anchors over training, and
-tells how to read them for a fit of one's own. Chapter 12 says what its clusters are about.
+tells how to read them for a fit of one's own. Chapter 19 says what its clusters are about.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ the checkpoint. On several machines every node runs the command with ``--nnodes`
 Each process takes a GPU of its machine if there is one for each of them, and all take the processor
 otherwise.
 
-Chapter 10 of the book derives why the gradient is the same.
+Chapter 22 of the book derives why the gradient is the same.
 """
 
 from __future__ import annotations

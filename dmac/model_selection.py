@@ -1,6 +1,6 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 11 of the book derives the graph and the Markov stability, chapter 12 uses this; a page at
+Chapter 17 of the book derives the graph and the Markov stability, chapter 19 uses this; a page at
 the end says how often the suggested number is right.
 """
 

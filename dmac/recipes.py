@@ -2,7 +2,7 @@
 
 `PUBLISHED` reads the paper's equations literally, `RELEASED` states the choices of the authors'
 implementation, `REVISED` is what the book made of the network, and `CLOSED_FORM` does without one.
-Chapters 11 and 14 of the book derive what is ours, chapter 15 compares it, and chapter 12 says
+Chapters 16 and 17 of the book derive what is ours, chapter 18 compares it, and chapter 19 says
 which to use.
 """
 
@@ -441,11 +441,11 @@ PUBLISHED = Recipe(
 #:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 8).
 RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 
-#: What the book made of the network, one setting for all data; chapter 14 derives it. Its
+#: What the book made of the network, one setting for all data; chapter 16 derives it. Its
 #: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
 #: averaged over anchor sets and over the views and the embedding itself :eq:`eq:vote-graph`.
 #: The paper's perturbation, anchor learning loss and mutual information are switched off: in the
-#: paired comparison of chapter 15 none gains accuracy. Substitutes were
+#: paired comparison of chapter 18 none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,
 #: and an anchor learning loss on anchors that are held constant.
 REVISED = Recipe(
@@ -488,7 +488,7 @@ REVISED = Recipe(
 REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
 
 #: Clustering without a network (:mod:`dmac.solvers.spectral`), one setting for all data;
-#: chapter 11 derives it, chapter 15 measures it. It averages graphs of two levels of features, of
+#: chapter 17 derives it, chapter 18 measures it. It averages graphs of two levels of features, of
 #: all views and of each; a filter stands in place of the cut at c eigenvectors
 #: (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote
 #: once (:mod:`dmac.votes`), and a guard refuses the votes where they merge what the graph holds

@@ -6,7 +6,7 @@ each orthogonal to all before. What that finds is right to five or six digits. T
 refinement: one product in double precision says what is left of every pair, and corrections that
 small need only single precision again.
 
-Chapter 10 of the book says what that saves.
+Chapter 22 of the book says what that saves.
 """
 
 from __future__ import annotations

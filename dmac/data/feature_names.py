@@ -1,6 +1,6 @@
 """Names of columns: what data frames say beyond their numbers, remembered by a fit and compared.
 
-Chapter 12 of the book uses the estimator on a reader's own data frames.
+Chapter 19 of the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names of samples: data frames are lined up by their index before anything is computed.
 
-Chapter 12 of the book uses the estimator on a reader's own data frames.
+Chapter 19 of the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations

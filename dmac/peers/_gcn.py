@@ -1,6 +1,6 @@
 """Graph convolutions, the graph auto-encoder, and the Student-t cluster layer, in PyTorch.
 
-Chapter 13 of the book uses them in three of the systems that it compares.
+Chapter 24 of the book uses them in three of the systems that it compares.
 """
 
 import torch

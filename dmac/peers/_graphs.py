@@ -1,6 +1,6 @@
 """Nearest-neighbour graphs and what graph convolutions need of them, in SciPy.
 
-Chapter 13 of the book uses them in three of the systems that it compares.
+Chapter 24 of the book uses them in three of the systems that it compares.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Singular vectors of graphs to anchors, and what is connected in a graph.
 
-Chapter 13 of the book introduces the systems that need them.
+Chapter 24 of the book introduces the systems that need them.
 """
 
 import numpy as np

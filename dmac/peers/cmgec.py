@@ -1,6 +1,6 @@
 """CMGEC: the views' graphs fused by a network, and one embedding that explains all of them.
 
-Chapter 13 of the book introduces it.
+Chapter 24 of the book introduces it.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """DealMVC: contrastive learning calibrated by pseudo labels, on pairs of views and on their sum.
 
-Chapter 13 of the book introduces it.
+Chapter 24 of the book introduces it.
 """
 
 from dataclasses import KW_ONLY, dataclass

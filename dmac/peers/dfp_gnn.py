@@ -1,6 +1,6 @@
 """DFP-GNN: one graph auto-encoder a view, their features and graphs fused into a shared one.
 
-Chapter 13 of the book introduces it.
+Chapter 24 of the book introduces it.
 """
 
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ class DFPGNN(Peer):
     thousands of features has small gradients there, beside RMSprop's epsilon, 1e-8, and the weight
     decay; ``reduction="sum"`` takes their sum, which passes that value without a stop.
 
-    The paper leaves open, and the public code settles otherwise (chapter 13): a link's target has
+    The paper leaves open, and the public code settles otherwise (chapter 24): a link's target has
     self-loops, so that an empty graph is no division by zero; the target of the last stage is the
     views' graphs with the weights u, and the reconstruction's is H, both taken as constants. The
     number of neighbours is cut down to a quarter of the samples.

@@ -1,6 +1,6 @@
 """GCFAggMVC: a consensus embedding by attention over the samples of a batch.
 
-Chapter 13 of the book introduces it.
+Chapter 24 of the book introduces it.
 """
 
 import math

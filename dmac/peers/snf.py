@@ -1,6 +1,6 @@
 """Similarity network fusion (SNF), Wang et al. (2014).
 
-Chapter 13 of the book says how it differs from the nine systems of the paper's comparison.
+Chapter 24 of the book says how it differs from the nine systems of the paper's comparison.
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """SURER: the views' graphs refined by inner products and joined into one over all their nodes.
 
-Chapter 13 of the book introduces it.
+Chapter 24 of the book introduces it.
 """
 
 from dataclasses import dataclass

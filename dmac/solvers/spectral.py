@@ -1,6 +1,6 @@
 """The solver of :class:`dmac.recipes.SpectralRecipe`: averaged graphs, a filter, guarded votes.
 
-Chapter 11 of the book derives the recipe, chapter 15 measures it.
+Chapter 17 of the book derives the recipe, chapter 18 measures it.
 """
 
 from __future__ import annotations

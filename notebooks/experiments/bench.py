@@ -4,7 +4,7 @@
 
 where PART is epochs, parts, fits, growth or simplex. What is timed has a process of its own
 (:mod:`experiments.harness`), one after the other, so the machine should do nothing else.
-``notebooks/05_runtime.ipynb`` shows what is stored, and chapter 10 of the book discusses epochs.
+``notebooks/05_runtime.ipynb`` shows what is stored, and chapter 22 of the book discusses epochs.
 """
 
 import argparse

@@ -599,7 +599,7 @@ _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
 _SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
 _SEARCHED = {name: (search.METHOD, search.BASE | c) for name, c in search.VARIANTS.items()}
 _THREADS = {"1 thread": 1, "2 threads": 2}
-_FURTHER_ON = "15_evidence"
+_FURTHER_ON = "18_evidence"
 
 
 def _of(recipe, name, **beside):
@@ -619,56 +619,56 @@ STUDIES = {
     "schedule": Study(SCHEDULE, _ALL, SCHEDULE_SEEDS, "01_comparison"),
     "shipped": Study(SHIPPED, _ALL, SEEDS, "01_comparison index"),
     # REVISED; walks leave out their last row, which is REVISED.
-    "revised": Study(_of(REVISED, "revised"), NINE, 10, "14_network 15_evidence index"),
-    "baselines": Study(_SHALLOW, NINE, 10, "11_recipes 15_evidence index"),
+    "revised": Study(_of(REVISED, "revised"), NINE, 10, "16_network 18_evidence index"),
+    "baselines": Study(_SHALLOW, NINE, 10, "17_recipes 18_evidence index"),
     "unseen": Study(
         _of(REVISED, "revised", held_out=0.3),
         ("CCV-20d", "HandWritten", "100Leaves"),
         10,
-        "15_evidence",
+        "18_evidence",
     ),
-    "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "15_evidence"),
-    "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "14_network 15_evidence index"),
-    "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "14_network"),
-    "search": Study(_SEARCHED, DEVELOPMENT, 3, "14_network"),
-    "walk": Study(vary(dict(list(WALK.items())[:-1]), REVISED), DEVELOPMENT, 3, "14_network"),
+    "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "18_evidence"),
+    "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "16_network 18_evidence index"),
+    "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "16_network"),
+    "search": Study(_SEARCHED, DEVELOPMENT, 3, "16_network"),
+    "walk": Study(vary(dict(list(WALK.items())[:-1]), REVISED), DEVELOPMENT, 3, "16_network"),
     "released": Study(
-        vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "14_network"
+        vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "16_network"
     ),
-    "seconds": Study(_of(REVISED, "revised", threads=2), NINE, 3, "15_evidence"),
+    "seconds": Study(_of(REVISED, "revised", threads=2), NINE, 3, "18_evidence"),
     # CLOSED_FORM, and what it is compared with on the sets that REVISED had not met.
     "closed form": Study(
-        _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "11_recipes 15_evidence index"
+        _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "17_recipes 18_evidence index"
     ),
-    "closed form, before": Study(vary({"before": BEFORE}, CLOSED_FORM), SIXTEEN, 9, "15_evidence"),
-    "shallow, new sets": Study(_SHALLOW, NEW, 10, "11_recipes 15_evidence index"),
-    "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "11_recipes 15_evidence index"),
-    "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 15_evidence"),
-    "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 15_evidence"),
+    "closed form, before": Study(vary({"before": BEFORE}, CLOSED_FORM), SIXTEEN, 9, "18_evidence"),
+    "shallow, new sets": Study(_SHALLOW, NEW, 10, "17_recipes 18_evidence index"),
+    "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "17_recipes 18_evidence index"),
+    "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 18_evidence"),
+    "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 18_evidence"),
     "closed form, unseen": Study(
         _of(CLOSED_FORM, "closed form", held_out=0.3),
         ("HandWritten", "100Leaves", "PIE", "BBC", "MNIST-4"),
         10,
-        "15_evidence",
+        "18_evidence",
     ),
     "closed form, seconds": Study(
         {k: run for k, t in _THREADS.items() for run in _of(CLOSED_FORM, k, threads=t).values()},
         SIXTEEN,
         1,
-        "15_evidence",
+        "18_evidence",
     ),
     "closed form, bad views": Study(
         {k: run for k in DISTURBED for run in _of(CLOSED_FORM, k, disturbed=k).values()},
         ("PIE", "BBC", "HandWritten"),
         3,
-        "15_evidence",
+        "18_evidence",
     ),
     "closed form, parts": Study(
-        vary(PARTS, CLOSED_FORM), SIXTEEN, 1, "11_recipes 15_evidence index"
+        vary(PARTS, CLOSED_FORM), SIXTEEN, 1, "17_recipes 18_evidence index"
     ),
-    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM), SIXTEEN, 3, "15_evidence"),
-    "closed form, ideas": Study(vary(SPECTRAL_IDEAS, CLOSED_FORM), SIXTEEN, 10, "15_evidence"),
-    "closed form, constants": Study(vary(CONSTANTS, CLOSED_FORM), SIXTEEN, 1, "15_evidence"),
+    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM), SIXTEEN, 3, "18_evidence"),
+    "closed form, ideas": Study(vary(SPECTRAL_IDEAS, CLOSED_FORM), SIXTEEN, 10, "18_evidence"),
+    "closed form, constants": Study(vary(CONSTANTS, CLOSED_FORM), SIXTEEN, 1, "18_evidence"),
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
     "further sets, closed form": Study(_of(CLOSED_FORM, "closed form"), FURTHER, 10, _FURTHER_ON),

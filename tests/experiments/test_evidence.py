@@ -1,4 +1,4 @@
-"""Tables of chapters 11, 14 and 15: paired changes, intervals, walks, choices, and missing runs."""
+"""Tables of chapters 16 to 18: paired changes, intervals, walks, choices, and missing runs."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from experiments.compare import interval, over_datasets
 from experiments.studies import CONFIRMED, DEVELOPED, DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
-ALL = studies.shown_on("11_recipes", "14_network", "15_evidence")
+ALL = studies.shown_on("17_recipes", "16_network", "18_evidence")
 SHALLOW = list(STUDIES["shallow, new sets"].variants)
 TWO = {"PIE": 90, "BBC": 60}
 

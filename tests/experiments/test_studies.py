@@ -152,7 +152,7 @@ def test_studies_of_recipes_and_pipelines_hold_what_their_names_say():
 
 
 def test_studies_of_the_chapters_name_every_run_once():
-    shown = studies.shown_on("11_recipes", "14_network", "15_evidence")
+    shown = studies.shown_on("17_recipes", "16_network", "18_evidence")
     runs = [
         (dataset, text(run))
         for study in shown.values()

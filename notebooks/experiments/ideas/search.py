@@ -1,6 +1,6 @@
 """The search before there was a network: spectral embeddings of averaged anchor graphs.
 
-Chapter 15 of the book shows its stored runs. Every row of `VARIANTS` changes one choice of `BASE`.
+Chapter 18 of the book shows its stored runs. Every row of `VARIANTS` changes one choice of `BASE`.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ METHOD = "spectral search"
 BASE = dict(
     power=1.0, components=2.0, ridge=0.0, factor=1.0, k=5, sets=30, lloyd=5, joint=True, again=0
 )
-#: Name in the table of chapter 15, and the settings that differ from `BASE`.
+#: Name in the table of chapter 18, and the settings that differ from `BASE`.
 VARIANTS = {
     "one anchor set": dict(sets=1),
     "5 anchor sets": dict(sets=5),

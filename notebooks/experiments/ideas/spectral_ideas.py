@@ -1,7 +1,7 @@
 """The closed form with anchors that learn, or with a network trained on its graph.
 
-Chapter 14 of the book derives both (:mod:`experiments.ideas.refinement`,
-:mod:`experiments.ideas.trained_map`), chapter 15 measures them.
+Chapter 16 of the book derives both (:mod:`experiments.ideas.refinement`,
+:mod:`experiments.ideas.trained_map`), chapter 18 measures them.
 """
 
 import dataclasses

@@ -2,8 +2,8 @@ r"""A network on the averaged graph: REVISED's encoder and loss, CLOSED_FORM's g
 
 It is a linear map of all features plus a correction with one hidden layer, trained by the structure
 loss under the orthonormal fusion. As a ballot it stands in place of the linear map alone
-(:func:`dmac.votes.learned_map`), and as the embedding in place of the eigenvectors. Chapter 14 of
-the book derives it, chapter 15 measures both.
+(:func:`dmac.votes.learned_map`), and as the embedding in place of the eigenvectors. Chapter 16 of
+the book derives it, chapter 18 measures both.
 """
 
 from __future__ import annotations
