@@ -8,7 +8,7 @@ BIN := .venv/bin
 READY := .venv/.installed
 MATHJAX := book/_static/mathjax/tex-svg-full.js
 EXPERIMENTS := $(patsubst notebooks/%,book/experiments/%,$(wildcard notebooks/[0-9]*.ipynb))
-CHAPTERS := $(sort $(wildcard book/[0-9]*.ipynb))
+CHAPTERS := $(filter-out %one_page.ipynb,$(sort $(wildcard book/*.ipynb)))
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 
 # Notebooks run in this project's environment, whatever kernel or start-up file the user has set.

@@ -467,7 +467,7 @@ def grid(c):
     }
 
 
-def _trial(datasets, seeds, named, pages="01_comparison"):
+def _trial(datasets, seeds, named, pages="08_other_systems"):
     """Variants of other systems: name, which begins with the system's, to changes of settings."""
     systems = {name: name.split(", ")[0] for name in named}
     runs = {name: (systems[name], peer_settings(systems[name], **c)) for name, c in named.items()}
@@ -616,8 +616,8 @@ STUDIES = {
     "tf-idf": Study(WEIGHTED_TRIALS, ("BBC",), FEW, "01_comparison", "trials"),
     "beyond": Study(vary(BEYOND), MAIN, FEW, "02_ablation"),
     "long": Study(LONG_TRIALS, ("PIE",), SEEDS, "01_comparison", "trials"),
-    "schedule": Study(SCHEDULE, _ALL, SCHEDULE_SEEDS, "01_comparison"),
-    "shipped": Study(SHIPPED, _ALL, SEEDS, "01_comparison index"),
+    "schedule": Study(SCHEDULE, _ALL, SCHEDULE_SEEDS, "released_code"),
+    "shipped": Study(SHIPPED, _ALL, SEEDS, "08_other_systems index"),
     # REVISED; walks leave out their last row, which is REVISED.
     "revised": Study(_of(REVISED, "revised"), NINE, 10, "16_network 18_evidence index"),
     "baselines": Study(_SHALLOW, NINE, 10, "17_recipes 18_evidence index"),
@@ -681,38 +681,38 @@ STUDIES = {
     "further sets, GMC": _trial(FURTHER, 1, {"GMC": {}}, _FURTHER_ON),
     "further sets, revised": Study(_of(REVISED, "revised"), FURTHER, 3, _FURTHER_ON),
     # The other systems, and libraries.
-    "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "01_comparison"),
-    "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "01_comparison"),
+    "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "08_other_systems"),
+    "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),
     **PEER_TRIALS,
     **PEER_DEFAULTS,
     **PEER_ENDS,
     "peers, shallow": Study(
-        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "01_comparison 05_runtime", "peers"
+        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems 05_runtime", "peers"
     ),
     "peers, deep": Study(
         DEEP_PEERS,
         tuple(d for d in PEER_DATASETS if d not in SHORTENED),
         FEW,
-        "01_comparison 05_runtime",
+        "08_other_systems 05_runtime",
         "peers",
     ),
-    "peers, a tenth": Study(SHORT_PEERS, BOTH_SCHEDULES, FEW, "01_comparison", "peers"),
+    "peers, a tenth": Study(SHORT_PEERS, BOTH_SCHEDULES, FEW, "08_other_systems", "peers"),
     "peers, a tenth at most": Study(
-        CAPPED_PEERS, SHORTENED, FEW, "01_comparison 05_runtime", "peers"
+        CAPPED_PEERS, SHORTENED, FEW, "08_other_systems 05_runtime", "peers"
     ),
-    "libraries, refused": Study(REFUSED, PEER_DATASETS, 1, "01_comparison", "libraries"),
+    "libraries, refused": Study(REFUSED, PEER_DATASETS, 1, "08_other_systems", "libraries"),
     "libraries": Study(
-        LIBRARIES, tuple(d for d in PEER_DATASETS if d not in SHORTENED), SEEDS, "01_comparison"
+        LIBRARIES, tuple(d for d in PEER_DATASETS if d not in SHORTENED), SEEDS, "08_other_systems"
     ),
     # Dense eigenvectors of n x n matrices take minutes there.
     "libraries, larger sets": Study(
-        LIBRARIES, ("mfeat", "100Leaves"), FEW, "01_comparison", "libraries"
+        LIBRARIES, ("mfeat", "100Leaves"), FEW, "08_other_systems", "libraries"
     ),
     "libraries, MNIST-4": Study(
         {name: run for name, run in LIBRARIES.items() if name != _SLOW},
         ("MNIST-4",),
         FEW,
-        "01_comparison",
+        "08_other_systems",
         "libraries",
     ),
 }
