@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import draw_choice
 import draw_model
+import draw_partition
 import draw_recipe
 import pytest
 
@@ -25,7 +26,7 @@ def words(svg, kind=""):
 def test_files_are_what_the_scripts_draw():
     drawn = {draw_model.name(chapter): draw_model.draw(chapter) for chapter in CHAPTERS}
     assert {path.name for path in draw_model.STATIC.glob("model*.svg")} == set(drawn)
-    for script in (draw_choice, draw_recipe):
+    for script in (draw_choice, draw_partition, draw_recipe):
         drawn[script.FILE.name] = script.draw()
     for name, svg in drawn.items():
         assert (draw_model.STATIC / name).read_text(encoding="utf-8") == svg, name
@@ -61,3 +62,12 @@ def test_every_line_of_the_recipe_fits_its_box():
     for x, y, width, _, lines in draw_recipe.STEPS.values():
         assert max(map(len, lines)) * 7 < width, lines  # 15 px letters are about 7 wide
         assert width / 2 <= x <= draw_recipe.WIDTH - width / 2 and y < draw_recipe.HEIGHT - 28
+
+
+def test_the_partition_counts_the_data_sets_of_each_recipe():
+    states = {
+        recipe: [draw_partition.state(recipe, name) for name in draw_partition.SIXTEEN]
+        for recipe in ("REVISED", "CLOSED_FORM")
+    }
+    counts = {r: [found.count(s) for s in draw_partition.STATES] for r, found in states.items()}
+    assert counts == {"REVISED": [4, 5, 7], "CLOSED_FORM": [9, 7, 0]}
