@@ -9,7 +9,7 @@ from pathlib import Path
 from draw_model import BLUE, FILL, GREEN, ORANGE, STATIC, STYLE, text
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "notebooks"))
-from experiments.studies import DEVELOPED, DEVELOPMENT, NEW, SIXTEEN  # noqa: E402
+from experiments.studies import DEVELOPED, DEVELOPMENT, NEW, SIXTEEN
 
 FILE = STATIC / "partition.svg"
 WIDTH, HEIGHT, ROW = 640, 272, 24
