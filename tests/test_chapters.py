@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,25 @@ def test_the_chapter_on_the_field_lists_where_every_system_departs(name):
     rows = text.split(f"\n**{name}**\n")[1].split("\n**")[0].splitlines()
     rows = [row for row in rows if row.startswith("| ")]
     assert len(rows) > 3 and all(row.count(" | ") == 2 for row in rows[1:])
+
+
+@pytest.mark.parametrize("chapter", sorted(BOOK.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_a_chapter_has_a_line_to_change_and_says_what_one_sees(chapter):
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    shown = [c for c in cells if "# change it" in "".join(c["source"])]
+    assert len(shown) == 1 and shown[0]["metadata"].get("tags", []) == []  # the reader sees it
+    (box,) = re.findall(r"(?s)^::::\{admonition\} Change it$.*?^::::$", text, re.M)
+    question, seen = box.split(":::{admonition} What you see\n:class: dropdown\n")
+    assert re.search("`[a-z_]+ ?=|`gain_without", question)  # what to write in its place
+    assert "{glue:text}`change-" in seen  # numbers that the page computes
+
+
+@pytest.mark.parametrize("chapter", sorted(BOOK.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_a_chapter_has_an_exercise_to_draw_or_to_try(chapter):
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    asked = re.findall(r"(?s)^```\{exercise\}.*?^```$", text, re.M)
+    labels = [re.search(r":label: (\S+)", one)[1] for one in asked]
+    assert all(f"{{solution-start}} {label}\n:class: dropdown" in text for label in labels)
+    assert any(re.search(r"\b([Dd]raw|[Tt]ry|Train|Measure|Take one)\b", one) for one in asked)

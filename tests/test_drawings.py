@@ -1,14 +1,17 @@
 """The drawn pictures: the files are what the scripts draw, and they show what they are about."""
 
+import json
 import re
 from xml.etree import ElementTree
 
 import draw_choice
 import draw_model
 import draw_partition
+import draw_peers
 import draw_recipe
 import pytest
 
+from dmac import peers
 from dmac.recipes import RECIPES
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,6 +31,9 @@ def test_files_are_what_the_scripts_draw():
     assert {path.name for path in draw_model.STATIC.glob("model*.svg")} == set(drawn)
     for script in (draw_choice, draw_partition, draw_recipe):
         drawn[script.FILE.name] = script.draw()
+    pictures = {draw_peers.file(name).name: draw_peers.draw(name) for name in draw_peers.SYSTEMS}
+    assert {path.name for path in draw_model.STATIC.glob("peer-*.svg")} == set(pictures)
+    drawn |= pictures
     for name, svg in drawn.items():
         assert (draw_model.STATIC / name).read_text(encoding="utf-8") == svg, name
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|<image|url\(", svg), name
@@ -71,3 +77,25 @@ def test_the_partition_counts_the_data_sets_of_each_recipe():
     }
     counts = {r: [found.count(s) for s in draw_partition.STATES] for r, found in states.items()}
     assert counts == {"REVISED": [4, 5, 7], "CLOSED_FORM": [9, 7, 0]}
+def test_every_system_has_its_picture_and_its_verdict_in_its_section():
+    assert set(draw_peers.SYSTEMS) == set(draw_peers.ALT) == set(peers.ALL)
+    (chapter,) = draw_model.STATIC.parent.glob("*_the_field.ipynb")
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    sections = re.split(r"(?m)^##+ (?:One that learns nothing: )?(.*)$", text)
+    sections = dict(zip(sections[1::2], sections[2::2]))
+    for name, alt in draw_peers.ALT.items():
+        shown = f"_static/{draw_peers.file(name).name}\n:alt: {alt}\n:width: {draw_peers.WIDTH}px"
+        assert shown in sections[name], name
+        assert "**Use it when** " in sections[name] and "**Avoid it when** " in sections[name]
+
+
+@pytest.mark.parametrize("name", draw_peers.SYSTEMS)
+def test_what_a_system_learns_is_filled_and_all_words_are_there(name):
+    svg = draw_peers.draw(name)
+    learned = [step for step in draw_peers.SYSTEMS[name] if step[2:] == (True,)]
+    filled = [f for f in draw_model.FILL.values() if f != draw_model.FILL[draw_model.PURPLE]]
+    assert any(fill in svg for fill in filled) == bool(learned) == (name != "SNF")
+    assert all(step[1] in words(svg) for step in draw_peers.SYSTEMS[name])
+    gap = (draw_peers.WIDTH - 52) / len(draw_peers.SYSTEMS[name])
+    assert max(len(step[1]) for step in draw_peers.SYSTEMS[name]) * 5.6 < gap  # 10.5 px letters
