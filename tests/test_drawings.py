@@ -77,6 +77,8 @@ def test_the_partition_counts_the_data_sets_of_each_recipe():
     }
     counts = {r: [found.count(s) for s in draw_partition.STATES] for r, found in states.items()}
     assert counts == {"REVISED": [4, 5, 7], "CLOSED_FORM": [9, 7, 0]}
+
+
 def test_every_system_has_its_picture_and_its_verdict_in_its_section():
     assert set(draw_peers.SYSTEMS) == set(draw_peers.ALT) == set(peers.ALL)
     (chapter,) = draw_model.STATIC.parent.glob("*_the_field.ipynb")
