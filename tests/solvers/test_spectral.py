@@ -156,16 +156,6 @@ def _nothing():
     return contextlib.nullcontext()
 
 
-def test_few_samples():
-    rng = np.random.default_rng(0)
-    views = [rng.normal(size=(14, 5)), rng.normal(size=(14, 3))]
-    assert fit(views, c=2).embedding_.shape[0] == 14
-    model = fit([x[:9] for x in views], c=2)
-    assert model.n_anchors_ == 6 and set(model.labels_) == {0, 1}
-    with pytest.raises(ValueError, match="too few for n_clusters"):
-        fit([x[:3] for x in views], c=2)
-
-
 @pytest.mark.parametrize("blocks", ["both", "views", "joint"])
 def test_samples_that_lack_views_are_found_by_the_others(blocks, tmp_path):
     views, labels = planted(n=240)
