@@ -106,11 +106,8 @@ RECIPES = {
 @pytest.mark.parametrize(
     "name, n, dtype",
     [
-        ("released", 1, "float64"),
-        ("released", 2, "float32"),
         ("released", 4, "float64"),
-        ("revised", 2, "float64"),
-        ("revised", 4, "float32"),
+        ("revised", 2, "float32"),
         ("ideas", 2, "float64"),
         ("many samples an anchor", 2, "float64"),
     ],
@@ -157,8 +154,7 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
 
 
 @pytest.mark.parametrize(
-    ("n", "many", "lacking"),
-    [(2, False, False), (3, False, False), (2, True, False), (3, False, True)],
+    ("n", "many", "lacking"), [(3, False, False), (2, True, False), (3, False, True)]
 )
 def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, monkeypatch):
     if many:  # in the ways of many samples, with Lloyd's steps on a part of these
@@ -189,12 +185,11 @@ def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, m
     np.testing.assert_allclose(np.abs(found["anchors"]), np.abs(expected.anchors_), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["released", "revised"])
-def test_sparse_views_in_shards_give_the_fit_of_one_process(name, folder):
-    process = start(folder, 2, RECIPES[name], kind="csr")
+def test_sparse_views_in_shards_give_the_fit_of_one_process(folder):
+    process = start(folder, 2, RECIPES["released"], kind="csr")
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors[-3000:]
-    expected = alone(folder, RECIPES[name])
+    expected = alone(folder, RECIPES["released"])
     losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
     sharded = np.load(folder / "out.npz")
     np.testing.assert_allclose(sharded["losses"], losses, rtol=1e-8)

@@ -218,12 +218,6 @@ def test_the_script_runs_in_a_bare_environment_and_keeps_its_time(tmp_path):
     assert found["tests"] == found["fits"] == []
 
 
-def test_the_bare_environment_is_bare():
-    code = BARE + "try:\n    import pandas\nexcept ModuleNotFoundError as error:\n    print(error)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "pandas\n", done.stderr
-
-
 @pytest.mark.parametrize("wrong", [["--budget", "0"], ["--profile", "fast"], ["--parts", "all"]])
 def test_wrong_options_are_refused(wrong, capsys):
     with pytest.raises(SystemExit) as raised:
