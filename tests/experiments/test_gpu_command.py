@@ -34,16 +34,6 @@ def test_epochs_are_timed(system):
     assert found["warm_up_s"] > 0 and found["set_up_s"] > 0 and 0.05 < found["peak_gb"] < 20
 
 
-def test_first_epochs_do_not_count_and_time_is_kept():
-    def records():
-        yield from (SimpleNamespace(seconds=s) for s in (9.0, 1.0, 2.0, 3.0, 4.0))
-        raise AssertionError("too many epochs")
-
-    assert gpu._counted(records(), 1, 3, 100) == ([1, 2, 3], [9])
-    assert gpu._counted(records(), 1, 3, 5) == ([1], [9])
-    assert gpu._counted(records(), 2, 3, 11) == ([2], [9, 1])
-
-
 def test_shapes_are_those_of_the_data():
     for name, shape in gpu.SHAPES.items():
         known = DATASETS.get(name)
@@ -63,17 +53,6 @@ def test_a_whole_fit_is_timed_in_parts():
     assert found["m"] == int((200 * 10) ** 0.5)
     parts = sum(found[name] for name in ("prepare_s", "pretrain_s", "train_s", "last_s"))
     assert 0 < parts <= 1.001 * found["fit_s"]
-
-
-def test_progress_is_told_while_a_fit_runs(monkeypatch):
-    told = []
-    monkeypatch.setattr(gpu, "say", lambda **facts: told.append(facts))
-    clock = gpu._Phases()
-    clock.told -= 1
-    clock(SimpleNamespace(seconds=0.1), None)
-    clock.told += 600
-    clock(SimpleNamespace(seconds=0.1), None)  # too soon after the first
-    assert len(told) == 1 and told[0]["pretrain_epochs"] == 1 and told[0]["epochs"] == 0
 
 
 def test_scores_are_means_over_seeds(monkeypatch):
