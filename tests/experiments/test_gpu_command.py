@@ -124,16 +124,10 @@ def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
     assert provenance.about("cpu")["card"] is provenance.about("cpu")["driver"] is None
 
 
-def test_the_full_plan_has_every_shape_and_target(monkeypatch):
+def test_the_full_plan_has_every_system_on_every_shape(monkeypatch):
     monkeypatch.delenv("DMAC_DATA", raising=False)
-    jobs = gpu.jobs_of("full")
-    sizes = {1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
-    epochs = {(system, on) for system, on, _ in jobs["epochs"]}
-    assert epochs == {(s, on) for s in gpu.SYSTEMS for on in [*gpu.SHAPES, *sizes]}
-    assert all(o["n_anchors"] == 512 for _, on, o in jobs["epochs"] if on in sizes)
-    targets = {(system, on): o["target_s"] for system, on, o in jobs["fits"]}
-    assert targets == {("RELEASED", "ALOI"): 30, ("REVISED", 1_000_000): 60}
-    assert [job[:2] for job in jobs["scores"]] == [("CLOSED_FORM", "mfeat"), ("REVISED", "mfeat")]
+    found = {(system, on) for system, on, _ in gpu.jobs_of("full")["epochs"]}
+    assert {(s, on) for s in gpu.SYSTEMS for on in [*gpu.SHAPES, 1_000_000]} < found
     assert sum(gpu.BUDGETS["full"].values()) == 520 and sum(gpu.BUDGETS["quick"].values()) < 180
 
 
@@ -209,23 +203,11 @@ def test_make_gpu_makes_no_environment():
     # `make test` runs this too: a make inside of a make would say which folder it enters.
     inherited = ("OMP_NUM_THREADS", "MAKEFLAGS", "MAKELEVEL")
     environment = {k: v for k, v in os.environ.items() if k not in inherited}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (line,) = done.stdout.splitlines()
-    assert line.split() == [
-        "env",
-        "-u",
-        "OMP_NUM_THREADS",
-        "some-python",
-        "scripts/gpu.py",
-        "--out",
-        '"here"',
-    ]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment | {"OMP_NUM_THREADS": "4"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.split()[0] == "some-python"  # what the user has set stands
+
+    def planned(**more):
+        options = dict(cwd=ROOT, env=environment | more, capture_output=True, text=True)
+        return subprocess.run(command, check=True, **options).stdout.split()
+
+    script = ["some-python", "scripts/gpu.py", "--out", '"here"']
+    assert planned() == ["env", "-u", "OMP_NUM_THREADS", *script]
+    assert planned(OMP_NUM_THREADS="4") == script  # what the user has set stands
