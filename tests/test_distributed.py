@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from helpers import positive_views
 
 import dmac
 import dmac.distributed
@@ -60,10 +61,7 @@ dist.destroy_process_group()
 
 @pytest.fixture
 def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    classes = np.arange(N) % 3
-    for a, d in enumerate((7, 12)):
-        x = np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d)))
+    for a, x in enumerate(positive_views(N, (7, 12))):
         np.save(tmp_path / f"{a}.npy", x)
     (tmp_path / "worker.py").write_text(WORKER)
     return tmp_path

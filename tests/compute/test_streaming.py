@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from helpers import positive_views
 
 import dmac
 from dmac.compute import streaming
@@ -19,13 +20,8 @@ N = 150
 SHORT = dict(pretrain_epochs=3, epochs=3)
 
 
-def views(dtype=np.float64):
-    rng = np.random.default_rng(0)
-    classes = np.arange(N) % 3
-    return [
-        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d))).astype(dtype)
-        for d in (7, 12)
-    ]
+def views():
+    return positive_views(N, (7, 12))
 
 
 @pytest.fixture
