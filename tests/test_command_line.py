@@ -146,16 +146,6 @@ def test_messages_name_the_options_of_the_command(arguments, message, call):
     assert not re.search(SPOKEN_PYTHON, err)
 
 
-def test_named_tables_of_an_archive_are_views(call):
-    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1], labels=CLASSES, group=CLASSES[:, None])
-    code, out, _ = call("fit", "named.npz", "--clusters", 3, "--out", "labels.csv")
-    assert code == 0 and "60 samples, 2 views\n  view 1: 4 columns (mirna)\n  view 2: 6" in out
-    assert "3 known classes in labels (never" in out and "left out: group, since" in out
-    assert table("labels.csv")[1] == dmac.DMAC(3, random_state=0).fit_predict(VIEWS[::-1]).tolist()
-    code, out, _ = call("info", "named.npz", "--no-labels")
-    assert code == 0 and "known classes in" not in out
-
-
 def write_views(folder, names, has):
     """Two tables of named samples in a folder, each without those that lack the view."""
     Path(folder).mkdir()

@@ -10,13 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-import toy_jobs
 
 from dmac.data.datasets import DATASETS
 from dmac.recipes import REVISED
 from experiments import bench, gpu, provenance
 from experiments.gpu import ROOT
-from experiments.harness import Child
 
 # What `make gpu` has to do without: all that is installed here and not on its list.
 BLOCKED = {
@@ -93,19 +91,24 @@ def test_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch):
     assert called == ["cuda", "empty_cache", "reset_peak_memory_stats"]
 
 
-def test_a_measurement_that_fails_says_why_and_leaves_the_others(tmp_path):
-    with Child() as child:
-        assert gpu.attempt(child, 600, toy_jobs.double, 2)["found"] == 4
-        failed = gpu.attempt(child, 600, toy_jobs.fail)
-        assert failed == {"missing": "ValueError: it broke", "failed": True}
-        died = gpu.attempt(child, 600, toy_jobs.die)
-        assert died["failed"] and died["missing"].startswith("its process ended with code 7")
-        full = gpu.attempt(child, 600, toy_jobs.fill)
-        assert full == {"missing": "it does not fit the memory"}
-        assert "not reached" in gpu.attempt(child, 0, toy_jobs.double, 2)["missing"]
-        late = gpu.attempt(child, 0.2, toy_jobs.wait_silently)
-        assert late["missing"].startswith("stopped after 0 s") and "failed" not in late
-        assert gpu.attempt(child, 600, toy_jobs.double, 2)["found"] == 4
+@pytest.mark.parametrize(
+    "error, found",
+    [
+        (None, {"found": 4}),
+        (TimeoutError(), {"half": 1, "missing": "stopped after 9 s, when the part's time was up"}),
+        (MemoryError(), {"missing": "it does not fit the memory"}),
+        (RuntimeError("it broke"), {"half": 1, "missing": "it broke", "failed": True}),
+    ],
+)
+def test_a_measurement_that_fails_says_why(error, found):
+    def call(function, *given, limit):
+        if error:
+            raise error
+        return {"found": function(*given)}
+
+    child = SimpleNamespace(call=call, said={"half": 1})
+    assert gpu.attempt(child, 9, abs, -4) == found
+    assert "not reached" in gpu.attempt(child, 0, abs, -4)["missing"]
 
 
 def test_the_file_names_the_card_and_its_driver(monkeypatch, tmp_path):
