@@ -1,5 +1,6 @@
 """What several test files share: the comparison with the dense reference, and random inputs."""
 
+import numpy as np
 import torch
 from hypothesis import strategies as st
 
@@ -7,6 +8,13 @@ from hypothesis import strategies as st
 problems = st.tuples(
     st.integers(4, 40), st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**31 - 1)
 ).flatmap(lambda s: st.tuples(*map(st.just, s), st.integers(1, s[1] - 1)))
+
+
+def positive_views(n, dims):
+    """Views of three groups, with no negative entry."""
+    rng, classes = np.random.default_rng(0), np.arange(n) % 3
+    draws = ((rng.normal(size=(3, d)), rng.normal(size=(n, d))) for d in dims)
+    return [np.abs(3 * centres[classes] + noise) for centres, noise in draws]
 
 
 def random_points(n, m, d, seed):

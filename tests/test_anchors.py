@@ -17,22 +17,17 @@ from dmac.anchors import (
 from dmac.compute.distances import squared_distances
 
 
-@pytest.mark.parametrize("n, c, m", [(680, 68, 215), (685, 5, 58), (10800, 100, 1039), (4, 4, 4)])
-def test_number_of_anchors(n, c, m):
-    assert n_anchors_for(n, c) == m == math.floor(math.sqrt(n * c))
-
-
 @pytest.mark.parametrize(
-    "n, c, factor, share, m",
+    "n, c, given, m",
     [
-        (2000, 10, 2.0, 0.5, 282),  # floor(2 sqrt(n c)), which is more than twice floor(sqrt(n c))
-        (680, 68, 2.0, 0.5, 340),  # half of the samples are fewer than 2 * 215
-        (680, 68, 0.5, 1.0, 107),
-        (101, 4, 1.0, 0.1, 10),
+        *[(680, 68, (), 215), (685, 5, (), 58), (10800, 100, (), 1039), (4, 4, (), 4)],
+        # floor(2 sqrt(n c)) is more than twice floor(sqrt(n c)), and half of 680 less than that
+        *[(2000, 10, (2.0, 0.5), 282), (680, 68, (2.0, 0.5), 340)],
+        *[(680, 68, (0.5, 1.0), 107), (101, 4, (1.0, 0.1), 10)],
     ],
 )
-def test_number_of_anchors_by_factor_and_share(n, c, factor, share, m):
-    assert n_anchors_for(n, c, factor, share) == m
+def test_number_of_anchors(n, c, given, m):
+    assert n_anchors_for(n, c, *given) == m
 
 
 @given(problems)

@@ -16,8 +16,10 @@ from dmac.averaged_graph import (
     draw_sets,
     level_names,
     n_sets,
+    own_blocks,
     rows_on,
 )
+from dmac.compute import factors, parallel
 from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM
 
@@ -67,46 +69,68 @@ def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
     np.testing.assert_allclose(some.toarray(), factor[7:9].toarray(), atol=1e-12)
 
 
-@pytest.mark.parametrize("limit", [0, 2000], ids=["Lanczos", "LAPACK"])
-def test_eigenpairs(x, generator, monkeypatch, limit):
-    monkeypatch.setattr(averaged_graph, "_DENSE", limit)
-    _, factor = draw_sets(x, 6, M, 2, K, generator)
-    graph = AveragedGraph([factor], [1])
-    values, lift = graph.eigenpairs(5)
-    g = graph @ np.eye(50)
-    expected, vectors = np.linalg.eigh(g)
-    np.testing.assert_allclose(values, expected[::-1][:5], atol=1e-8)
-    u = graph.rows @ lift
-    np.testing.assert_allclose(u.T @ u, np.eye(5), atol=1e-5)
-    overlap = np.abs((u * vectors[:, ::-1][:, :5]).sum(0))
-    np.testing.assert_allclose(overlap, 1, atol=1e-5)
-    assert np.ptp(u[:, 0]) < 1e-5  # the constant vector
+@pytest.fixture(params=["LAPACK", "Lanczos", "anchors"])
+def solver(request, monkeypatch):
+    """Every way to the eigenpairs: a dense graph, its products, and those of many samples."""
+    monkeypatch.setattr(averaged_graph, "_DENSE", 2000 if request.param == "LAPACK" else 0)
+    if request.param == "anchors":
+        monkeypatch.setattr(parallel, "MANY", 0)
+        for module in (factors, averaged_graph):
+            monkeypatch.setattr(module, "_ROWS", 7)
+    return request.param
 
 
-@pytest.mark.parametrize("limit", [0, 2000], ids=["Lanczos", "LAPACK"])
-def test_repeated_eigenvalues_of_a_graph_in_parts(generator, monkeypatch, limit):
-    monkeypatch.setattr(averaged_graph, "_DENSE", limit)
-    x = torch.randn(60, 2, generator=generator, dtype=torch.float64)
+def assert_eigenpairs(graph, count, atol=1e-7):
+    """Those of R^-1/2 G R^-1/2 by LAPACK; returned are the values and U / sqrt(r)."""
+    values, lift = graph.eigenpairs(count)
+    rows, root = graph.rows.toarray().astype(float), np.sqrt(graph.shares)[:, None]
+    g = rows @ rows.T / root / root.T
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(g)[::-1][:count], atol=atol)
+    u = graph.to_samples(lift) / root
+    np.testing.assert_allclose(u.T @ u, np.eye(count), atol=1e-5)
+    np.testing.assert_allclose(g @ u, u * values, atol=1e-5)
+    constant = u[:, 0] / root[:, 0]  # the first one
+    np.testing.assert_allclose(constant, constant[0], rtol=1e-5)
+    if graph.rows.dtype == float:  # the sign: the largest entry is positive
+        np.testing.assert_allclose(u.max(0), abs(u).max(0), rtol=1e-3)
+    return values, u / root
+
+
+def test_eigenpairs(x, generator, solver):
+    assert_eigenpairs(AveragedGraph([draw_sets(x, 6, M, 2, K, generator)[1]], [1]), 5)
+
+
+def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, solver):
+    x = torch.randn(90, 5, generator=generator, dtype=torch.float64)
+    x[:20, :2] = 0
+    found = [
+        draw_sets(x[:, :2], 2, 15, 1, 4, generator, widths=(2,))[1],
+        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, widths=(3,))[1],
+    ]
+    graph = AveragedGraph(found, [1, 3])
+    np.testing.assert_allclose(graph.shares, np.r_[np.full(20, 0.75), np.ones(70)])
+    assert_eigenpairs(graph, 6)
+
+
+def test_repeated_eigenvalues_of_a_graph_in_parts(generator, solver):
+    x = torch.randn(65, 2, generator=generator, dtype=torch.float64)
     x[20:40] += 100
     x[40:] -= 100
-    _, factor = draw_sets(x, 8, 20, 2, 2, generator)
-    graph = AveragedGraph([factor], [1])
-    assert graph.parts(9).sum(0).tolist() == [20, 20, 20]
-    assert graph.parts(2).shape == (60, 2)
-    values, lift = graph.eigenpairs(4)
+    graph = AveragedGraph([draw_sets(x, 8, 20, 2, 2, generator)[1]], [1])
+    assert graph.parts(9).sum(0).tolist() == [25, 20, 20]
+    assert graph.parts(2).shape == (65, 2)
+    values, u = assert_eigenpairs(graph, 4)
     np.testing.assert_allclose(values[:3], 1, atol=1e-7)
     assert values[3] < 0.999
-    u = factor @ lift[:, :3]
-    assert np.ptp(u[:, 0]) < 1e-7  # the constant one comes first
-    for part in (slice(0, 20), slice(20, 40), slice(40, 60)):
-        assert np.ptp(u[part], axis=0).max() < 1e-5
+    for part in (slice(0, 20), slice(20, 40), slice(40, 65)):
+        assert np.ptp(u[part, :3], axis=0).max() < 1e-5
 
 
-def test_eigenvalues_of_zero_carry_no_direction(generator):
+def test_eigenvalues_of_zero_carry_no_direction(generator, solver):
     x = torch.randn(9, 2, generator=generator, dtype=torch.float64)
-    _, factor = draw_sets(x, 1, 3, 0, 2, generator)  # of rank at most 3
-    values, lift = AveragedGraph([factor], [1]).eigenpairs(6)
-    assert (values[3:] < 1e-8).all() and not lift[:, 3:].any() and np.isfinite(lift).all()
+    graph = AveragedGraph([draw_sets(x, 1, 3, 0, 2, generator)[1]], [1])  # of rank at most 3
+    values, lift = graph.eigenpairs(6)
+    assert (values[3:] < 1e-7).all() and not lift[:, 3:].any() and np.isfinite(lift).all()
 
 
 def test_too_many_neighbours_are_refused(x, generator):
@@ -129,32 +153,14 @@ def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
     np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])
 
 
-def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, monkeypatch):
-    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
-    x[:20, :2] = 0
-    factors = [
-        draw_sets(x[:, :2], 2, 15, 1, 4, generator, widths=(2,))[1],
-        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, widths=(3,))[1],
-    ]
-    graph = AveragedGraph(factors, [1, 3])
-    np.testing.assert_allclose(graph.shares, np.r_[np.full(20, 0.75), np.ones(40)])
-    g = (graph.rows @ graph.rows.T).toarray()
-    root = np.sqrt(graph.shares)
-    exact, vectors = np.linalg.eigh(g / root[:, None] / root)
-    for dense in (2000, 0):  # LAPACK, Lanczos
-        monkeypatch.setattr("dmac.averaged_graph._DENSE", dense)
-        values, lift = graph.eigenpairs(6)
-        np.testing.assert_allclose(values, exact[::-1][:6], atol=1e-8)
-        u = graph.rows @ lift / root[:, None]
-        np.testing.assert_allclose(abs(u.T @ vectors[:, ::-1][:, :6]), np.eye(6), atol=1e-5)
-        np.testing.assert_allclose(u[:, 0] / root, u[0, 0] / root[0])
-
-
-def test_with_too_few_whole_samples_zeros_are_values(generator):
+@pytest.mark.parametrize("whole, m", [(7, 8), (8, 4), (15, 7), (16, 8)])
+def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
+    """With fewer than 2 (k + 1) = 8 of them zeros are values, and every sample counts."""
     x = torch.randn(30, 4, generator=generator, dtype=torch.float64)
-    x[:25, :2] = 0
+    x[whole:, :2] = 0
     sets, factor = draw_sets(x, 2, 8, 1, 3, generator, widths=(2, 2))
-    assert sets.widths == () and sets.u.shape[1] == 8
+    assert sets.widths == (() if whole < 8 else (2, 2)) and sets.u.shape[1] == m
+    assert ((sets.u[:, :, :2] == 0).all(2).sum() == 0) == (whole >= 8)
     np.testing.assert_allclose(AveragedGraph([factor], [1]).shares, 1)
 
 
@@ -166,23 +172,21 @@ def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
     assert (rows[0] == 0).all() and (rows[1:] > 0).any(1).all()
 
 
-@pytest.mark.parametrize("limit", [0, 2000], ids=["Lanczos", "LAPACK"])
-def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, limit):
+def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, solver):
     """Four clouds that share no anchor: of four eigenvalues all are 1, and of five one is less."""
-    monkeypatch.setattr(averaged_graph, "_DENSE", limit)
     clouds = torch.arange(60) % 4
     x = torch.randn(60, 3, generator=generator, dtype=torch.float64) + 1e4 * clouds[:, None]
     graph = AveragedGraph([draw_sets(x, 3, 32, 2, 2, generator)[1]], [1.0])
     assert graph.parts(9).shape == (60, 4)
-    monkeypatch.setattr(averaged_graph, "eigh", _unexpected)
-    monkeypatch.setattr(averaged_graph, "eigsh", _unexpected)
-    values, lift = graph.eigenpairs(4)
+    with monkeypatch.context() as patch:
+        for name in ("eigh", "eigsh", "largest_eigenpairs"):
+            patch.setattr(averaged_graph, name, _unexpected)
+        values, lift = graph.eigenpairs(4)
     np.testing.assert_array_equal(values, 1)
-    u = graph.rows @ lift
-    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=1e-9)
+    u, atol = graph.to_samples(lift), 1e-6 if graph.rows.dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=atol)
     for k in range(4):
-        np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=1e-9)
-    monkeypatch.undo()
+        np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=atol)
     assert graph.eigenpairs(5)[0][4] < 1 - 1e-6
 
 
@@ -208,6 +212,8 @@ def test_all_blocks_in_order(generator):
     names = ["whitened", "whitened 0", "whitened 1", "whitened 2"]
     assert [b.name for b in blocks] == names + [n.replace("whitened", "plain") for n in names]
     assert [b.joint for b in blocks] == 2 * [True, False, False, False]
+    own = own_blocks(blocks, np.array([True, False, True]))
+    assert [b.name for b in own] == ["whitened 0", "whitened 2", "plain 0", "plain 2"]
     torch.testing.assert_close(blocks[2].x, x[1][:, :1])
     torch.testing.assert_close(blocks[7].x, x[2][:, 2:])
 
@@ -261,6 +267,9 @@ def test_numbers_of_sets():
     assert [n_sets(Joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
     assert [n_sets(One, 3, recipe, voting) for voting in (False, True)] == [4, 2]
     assert [n_sets(One, 12, recipe, voting) for voting in (False, True)] == [2, 1]
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=1)
+    for block in (Joint, One):
+        assert [n_sets(block, 3, recipe, voting) for voting in (False, True)] == [1, 1]
 
 
 def test_blocks_side_by_side_are_those_one_after_the_other(generator, monkeypatch):
@@ -270,7 +279,7 @@ def test_blocks_side_by_side_are_those_one_after_the_other(generator, monkeypatc
         monkeypatch.setattr(averaged_graph, "SIDE_BY_SIDE", limit)
         drawn = draw_graphs(blocks, 3, recipe(), 20, torch.Generator().manual_seed(2))
         found.append(drawn)
-    for sets, factors in found[1:]:
+    for sets, rows in found[1:]:
         for one, other in zip(found[0][0], sets):
             torch.testing.assert_close(one.u, other.u, rtol=0, atol=0)
-        assert all((one != other).nnz == 0 for one, other in zip(found[0][1], factors))
+        assert all((one != other).nnz == 0 for one, other in zip(found[0][1], rows))

@@ -82,30 +82,6 @@ def test_fit_says_what_sets_the_clusters_apart(call):
     assert code == 0 and out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
 
 
-def test_samples_that_lack_views(call):
-    views = [x.copy() for x in VIEWS]
-    views[0][:20], views[1][25:40] = np.nan, np.nan  # fewer than half are whole
-    for a, x in enumerate(views):
-        lines = ["id," + ",".join("abcdef"[: x.shape[1]])]
-        for i, row in enumerate(x):
-            empty = i % 2 and np.isnan(row).all()  # empty cells behind a name mean the same
-            lines.append(f"s{i}," + ",".join("" if empty else str(cell) for cell in row))
-        Path(f"{a}.csv").write_text("\n".join(lines) + "\n")
-    code, out, _ = call("info", "0.csv", "1.csv")
-    assert code == 0 and "view 1: 6 columns (0, from 0.csv; 20 of" in out
-    assert "view 2: 4 columns (1, from 1.csv; 15 of" in out
-    places = ["--out", "labels.csv", "--model", "kept"]
-    code, _, said = call("fit", "0.csv", "1.csv", "--clusters", 3, *places)
-    assert code == 0, said
-    names, labels = table("labels.csv")
-    assert names[0] == "s0" and dmac.scores(CLASSES, labels)["acc"] > 0.9
-    assert labels == dmac.DMAC(3, random_state=0).fit_predict(views).tolist()
-    code, out, _ = call("predict", "kept", "0.csv", "1.csv", "--out", "more.csv")
-    assert code == 0 and table("more.csv") == (names, labels)
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "20 samples lack it" in out and "15 samples lack it" in out
-
-
 def test_options_reach_the_estimator(call):
     arguments = ["--recipe", "revised", "--seed", 3, "--device", "cpu", "--checkpoint", "state"]
     code, _, _ = call("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)
@@ -170,29 +146,6 @@ def test_messages_name_the_options_of_the_command(arguments, message, call):
     assert not re.search(SPOKEN_PYTHON, err)
 
 
-def test_named_tables_of_an_archive_are_views(call):
-    np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1], labels=CLASSES, group=CLASSES[:, None])
-    code, out, _ = call("fit", "named.npz", "--clusters", 3, "--out", "labels.csv")
-    assert code == 0 and "60 samples, 2 views\n  view 1: 4 columns (mirna)\n  view 2: 6" in out
-    assert "3 known classes in labels (never" in out and "left out: group, since" in out
-    assert table("labels.csv")[1] == dmac.DMAC(3, random_state=0).fit_predict(VIEWS[::-1]).tolist()
-    code, out, _ = call("info", "named.npz", "--no-labels")
-    assert code == 0 and "known classes in" not in out
-
-
-def test_samples_as_columns_of_csv_files_are_clustered(call):
-    Path("genes").mkdir()
-    for a, x in enumerate(VIEWS):
-        head = ",".join(["gene", *(f"s{i}" for i in range(60))])
-        rows = [f"g{j}," + ",".join(map(str, row)) for j, row in enumerate(x.T.tolist())]
-        Path(f"genes/view{a}.csv").write_text("\n".join([head, *rows]))
-    code, out, _ = call("fit", "genes", "--clusters", 3, "--out", "labels.csv", "--transposed")
-    assert code == 0 and "60 samples, 2 views\n  view 1: 6 columns" in out
-    names, labels = table("labels.csv")
-    assert names == [f"s{i}" for i in range(60)]
-    assert labels == dmac.DMAC(3, random_state=0).fit_predict(VIEWS).tolist()
-
-
 def write_views(folder, names, has):
     """Two tables of named samples in a folder, each without those that lack the view."""
     Path(folder).mkdir()
@@ -217,8 +170,10 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     rows = [int(name[1:]) for name in found]
     expected = dmac.DMAC(3, random_state=0).fit_predict([x[rows] for x in views])
     assert labels == expected.tolist()
-    code, _, err = call("predict", "kept", "partial")
-    assert code == 0 and err == ""
+    code, _, err = call("predict", "kept", "partial", "--out", "more.csv")
+    assert code == 0 and err == "" and table("more.csv") == (found, labels)
+    code, out, _ = call("info", "kept")
+    assert code == 0 and "10 samples lack it" in out and "12 samples lack it" in out
     code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
     assert code == 0 and "samples lack views, and the recipe revised takes their zeros" in err
 
@@ -263,16 +218,15 @@ def test_nan_is_told_with_what_to_do(call):
     assert code == 0 and "1 of 60 samples lack it" in out, err
 
 
-@pytest.mark.parametrize("name", ["class", "subtype"])
-def test_known_classes_in_a_folder_are_told_and_not_clustered(name, call):
+def test_known_classes_in_a_folder_are_told_and_not_clustered(call):
     Path("noise").mkdir()
     for a in ("b", "a"):
         np.savetxt(f"noise/{a}.csv", RNG.normal(size=(60, 5)), delimiter=",")
-    Path(f"noise/{name}.csv").write_text("\n".join(map(str, CLASSES)))
+    Path("noise/subtype.csv").write_text("\n".join(map(str, CLASSES)))
     Path("noise/clinical.csv").write_text("\n".join(f"{y},x" for y in CLASSES))
     code, out, _ = call("fit", "noise", "--clusters", 3, "--out", "labels.csv")
     assert code == 0 and "60 samples, 2 views\n  view 1: 5 columns (a, from a.csv)" in out
-    assert f"3 known classes in {name}.csv (never" in out
+    assert "3 known classes in subtype.csv (never" in out
     assert (
         "left out: clinical.csv, since its name is that of known classes, and it holds tex" in out
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from helpers import positive_views
 
 import dmac
 import dmac.distributed
@@ -60,10 +61,7 @@ dist.destroy_process_group()
 
 @pytest.fixture
 def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    classes = np.arange(N) % 3
-    for a, d in enumerate((7, 12)):
-        x = np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d)))
+    for a, x in enumerate(positive_views(N, (7, 12))):
         np.save(tmp_path / f"{a}.npy", x)
     (tmp_path / "worker.py").write_text(WORKER)
     return tmp_path
@@ -106,11 +104,8 @@ RECIPES = {
 @pytest.mark.parametrize(
     "name, n, dtype",
     [
-        ("released", 1, "float64"),
-        ("released", 2, "float32"),
         ("released", 4, "float64"),
-        ("revised", 2, "float64"),
-        ("revised", 4, "float32"),
+        ("revised", 2, "float32"),
         ("ideas", 2, "float64"),
         ("many samples an anchor", 2, "float64"),
     ],
@@ -157,8 +152,7 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
 
 
 @pytest.mark.parametrize(
-    ("n", "many", "lacking"),
-    [(2, False, False), (3, False, False), (2, True, False), (3, False, True)],
+    ("n", "many", "lacking"), [(3, False, False), (2, True, False), (3, False, True)]
 )
 def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, monkeypatch):
     if many:  # in the ways of many samples, with Lloyd's steps on a part of these
@@ -189,12 +183,11 @@ def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, m
     np.testing.assert_allclose(np.abs(found["anchors"]), np.abs(expected.anchors_), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["released", "revised"])
-def test_sparse_views_in_shards_give_the_fit_of_one_process(name, folder):
-    process = start(folder, 2, RECIPES[name], kind="csr")
+def test_sparse_views_in_shards_give_the_fit_of_one_process(folder):
+    process = start(folder, 2, RECIPES["released"], kind="csr")
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors[-3000:]
-    expected = alone(folder, RECIPES[name])
+    expected = alone(folder, RECIPES["released"])
     losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
     sharded = np.load(folder / "out.npz")
     np.testing.assert_allclose(sharded["losses"], losses, rtol=1e-8)

@@ -6,11 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dmac
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.files import read_tensors
 from experiments.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,13 +123,3 @@ def test_a_full_disk(tmp_path):
         assert "No space left" in check(folder, 0)
     finally:
         subprocess.run(["umount", folder], check=True)
-
-
-def test_what_killed_writers_left_is_removed_after_an_hour(tmp_path):
-    path = tmp_path / "x.safetensors"
-    old, fresh = tmp_path / f".{path.name}.1", tmp_path / f".{path.name}.2"
-    for left in (old, fresh):
-        left.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    write_tensors(path, {"a": np.zeros(3)}, {})
-    assert not old.exists() and fresh.exists() and path.exists()

@@ -106,14 +106,6 @@ def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
     assert_graph(graph, reference.squared_distances(x, u))
 
 
-def test_without_weight_the_graph_ignores_z():
-    dense = []
-    for seed in (2, 3):
-        (graph,) = source(vote_weight=0.0).vote_graphs(embedding(seed), K)
-        dense.append(graph.to_dense())
-    torch.testing.assert_close(*dense)
-
-
 def test_graphs_a_view_with_z_add_the_distances_in_z():
     made = source(joint_graph=False)
     made.generator = torch.Generator().manual_seed(5)

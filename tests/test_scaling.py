@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dmac import reference
 from dmac import scaling as assignment
-from dmac.anchor_graph import anchor_graph, closed_form_graph
+from dmac.anchor_graph import closed_form_graph
 from dmac.anchors import anchor_learning_loss
 from dmac.compute import distances
 from dmac.compute.distances import squared_distances
@@ -72,16 +72,6 @@ def test_gradients_agree_with_finite_differences(block):
     )
 
 
-def test_blocks_change_nothing_but_rounding(block):
-    z, u = (x.detach() for x in random_points(50, 13, 4, 1))
-    found = assign(z, u, 4, entropy=True)
-    graph = closed_form_graph(found.nearest, found.indices, 13)
-    whole = anchor_graph(squared_distances(z, u), 3)
-    assert torch.equal(graph.indices, whole.indices)
-    torch.testing.assert_close(graph.weights, whole.weights)
-    torch.testing.assert_close(found.entropy, anchor_learning_loss(squared_distances(z, u)))
-
-
 @pytest.mark.parametrize("wanted", ["z", "u", "neither"])
 def test_only_what_is_asked_for_gets_a_gradient(wanted):
     z, u = (x.detach() for x in random_points(12, 6, 3, 2))
@@ -132,22 +122,6 @@ def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
         found = assign(z, u, 6, entropy=True)
         (found.entropy + found.nearest.sum()).backward()
     assert sizes.largest == n * 6  # the neighbours; n m is 100 times that
-
-
-@pytest.mark.parametrize("balanced", [False, True])
-@pytest.mark.parametrize("gradient", [False, True])
-def test_forms_for_the_compiler_and_in_place_agree(balanced, gradient):
-    d2 = torch.rand(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    log_usage = torch.log_softmax(torch.arange(5).double(), 0) if balanced else None
-    plain, functional = (
-        form(d2.clone(), 0.3, log_usage, gradient)
-        for form in (assignment._entropies, assignment._entropies_functional)
-    )
-    torch.testing.assert_close(plain[0], functional[0])
-    if gradient:
-        torch.testing.assert_close(plain[1], functional[1])
-    else:
-        assert plain[1] is functional[1] is None
 
 
 @pytest.fixture

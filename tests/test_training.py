@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from scipy.stats import kstest
+from test_gpu import assert_joint_loss
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import dmac
@@ -43,42 +44,8 @@ def training(model, views, n_anchors, recipe, generator):
 
 @pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
 @pytest.mark.parametrize("sp_form", ["pairs", "trace", "mean"])
-def test_joint_loss_matches_the_reference(recipe, sp_form, generator):
-    recipe = small(recipe, sp_form=sp_form, cm_weight=3.0, sp_weight=2.0, al_weight=0.7)
-    model = network(recipe, generator)
-    zs, z = model.embed(views())
-    u = draw_anchors(model, z, N_ANCHORS, recipe, generator)
-    fast = joint_loss(model, zs, z, u, 4, recipe)
-    weights = [[layer.weight.T for layer in agcn.layers] for agcn in model.convolutions]
-    dense = reference.joint_loss(
-        zs,
-        z,
-        u,
-        4,
-        weights,
-        reading=recipe.mutual_information,
-        sp_form=sp_form,
-        al_weight=0.7,
-        cm_weight=3.0,
-        sp_weight=2.0,
-    )
-    torch.testing.assert_close(fast.total, dense, rtol=1e-6, atol=0)
-    parts = [
-        0.7 * fast.anchor_learning,
-        3.0 * fast.consistency,
-        2.0 * fast.structure_preservation,
-    ]
-    torch.testing.assert_close(fast.total, len(DIMS) * sum(parts))
-    parameters = [
-        p
-        for module in (model.encoders, model.perturbation, model.convolutions)
-        for p in module.parameters()
-    ]
-    gradients = [
-        torch.autograd.grad(value, parameters, retain_graph=True) for value in (fast.total, dense)
-    ]
-    for of_fast, of_dense in zip(*gradients):
-        torch.testing.assert_close(of_fast, of_dense, rtol=1e-6, atol=1e-9)
+def test_joint_loss_matches_the_reference(recipe, sp_form):
+    assert_joint_loss(dataclasses.replace(recipe, sp_form=sp_form))
 
 
 class Shapes(TorchDispatchMode):
@@ -243,43 +210,11 @@ def test_noise_is_standard_normal_and_fresh_for_every_draw(generator, monkeypatc
     assert kstest(draws[0].numpy(), "norm").pvalue > 1e-3
 
 
-def test_loop_leaves_the_decoders_alone(generator):
-    recipe = small(RELEASED, epochs=2)
-    model = network(recipe, generator)
-    before = [p.clone() for p in model.decoders.parameters()]
-    list(training(model, views(), N_ANCHORS, recipe, generator))
-    assert all(torch.equal(a, b) for a, b in zip(before, model.decoders.parameters()))
-
-
-def test_loop_in_single_precision_follows_the_double_one():
-    losses = {}
-    for dtype in (torch.float32, torch.float64):
-        generator = torch.Generator().manual_seed(0)
-        recipe = small(RELEASED, epochs=3, lr=1e-4)
-        model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to(dtype)
-        records = training(model, views(dtype=dtype), N_ANCHORS, recipe, generator)
-        losses[dtype] = [r.loss for r in records]
-    assert losses[torch.float32] == pytest.approx(losses[torch.float64], rel=1e-3)
-
-
 def test_loss_that_is_not_finite_is_an_error(generator):
     recipe = small(RELEASED, sp_weight=1e300, epochs=3)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator)
     with pytest.raises(FloatingPointError, match="epoch 1"):
         list(training(model, views(dtype=torch.float32), N_ANCHORS, recipe, generator))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_gpu_gives_the_losses_of_the_cpu():
-    losses = {}
-    for device in ("cpu", "cuda"):
-        generator = torch.Generator().manual_seed(0)
-        recipe = small(RELEASED, epochs=3, lr=1e-4)
-        model = network(recipe, generator).to(device)
-        tensors = [x.to(device) for x in views()]
-        records = training(model, tensors, N_ANCHORS, recipe, generator)
-        losses[device] = [r.loss for r in records]
-    assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-6)
 
 
 # --- the revised recipe

@@ -18,54 +18,7 @@ from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
 from dmac.views import MultiViewData, load
 
 ROOT = Path(__file__).parents[1]
-REAL = {  # samples, dims, classes
-    "PIE": (680, (484, 256, 279), 68),
-    "BBC": (685, (4659, 4633, 4665, 4684), 5),
-    "CCV-20d": (6773, (20, 20, 20), 20),
-    "ALOI-10": (1079, (64, 64, 77, 13), 10),
-    "Yale-3view": (165, (9, 512, 50), 15),
-    "BBCSport": (544, (3183, 3203), 5),
-    "NGs": (500, (2000, 2000, 2000), 5),
-    "HandWritten": (2000, (240, 76, 216, 47, 64, 6), 10),
-    "100Leaves": (1600, (64, 64, 64), 100),
-    "3Sources": (169, (3560, 3631, 3068), 6),
-    "CiteSeer": (3312, (3312, 3703), 6),
-    "Cora": (2708, (2708, 1433, 2706, 2706), 7),
-    "HW2sources": (2000, (784, 256), 10),
-    "Hdigit": (10000, (784, 256), 10),
-    "WebKB": (1051, (1840, 3000), 2),
-    "MNIST-4": (4000, (30, 9, 30), 4),
-}
-NEW = {  # samples, dims, sizes of the classes
-    "TCGA-LGG-511": (511, (200, 100, 400), (193, 127, 191)),
-    "ROSMAP-351": (351, (200, 200, 200), None),
-    "CESC-124": (124, (2000, 2000, 311, 219), (37, 58, 29)),
-    "BreastTCGA-150": (150, (184, 200, 142), (45, 30, 75)),
-    "CITEseq-PBMC-1182": (1182, (2000, 10), (69, 99, 7, 571, 223, 213)),
-    "WebKB-Wisconsin-265": (265, (265, 1703), (76, 35, 122, 22, 10)),
-    "ACM": (3025, (1870, 3025, 3025, 3025, 3025), (1061, 965, 999)),
-    "BDGP-1000-500": (2500, (1000, 500), (500,) * 5),
-    "BreastCancer-3": (569, (10, 10, 10), (212, 357)),
-    "Dermatology": (358, (12, 22), (111, 60, 71, 48, 48, 20)),
-    "Digits8x8-3": (1797, (64, 40, 32), (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)),
-    "LandUse-21": (2100, (20, 59, 40), (100,) * 21),
-    "MSRC-v1-5view": (210, (24, 576, 512, 256, 254), (30,) * 7),
-    "MSRC-v1-6view": (210, (1302, 48, 512, 100, 256, 210), (30,) * 7),
-    "Movies": (617, (1878, 1398), None),
-    "ORL-4view": (400, (512, 59, 864, 254), (10,) * 40),
-    "Prokaryotic": (551, (393, 3, 438), (313, 91, 35, 112)),
-    "ProteinFold": (694, (27,) * 12, None),
-    "Reuters-1200": (1200, (2000,) * 5, (200,) * 6),
-    "Scene-15": (4485, (20, 59, 40), None),
-    "Synthetic3d": (600, (3, 3, 3), (200,) * 3),
-    "WebKB-203": (203, (1703, 230, 230), (21, 66, 107, 9)),
-    "Wiki": (2866, (128, 10), None),
-    "WikipediaArticles": (693, (128, 10), None),
-}
-CLASSES = {"ROSMAP-351": 2, "Movies": 17, "ProteinFold": 27, "Scene-15": 15}
-CLASSES |= {"Wiki": 10, "WikipediaArticles": 10}
-REAL |= {n: (size, dims, len(of or range(CLASSES[n]))) for n, (size, dims, of) in NEW.items()}
-SPARSE = ("BBC", "BBCSport", "CiteSeer", "WebKB-Wisconsin-265", "Reuters-1200")
+REAL = list(DATASETS)
 
 
 def real(filename):
@@ -128,20 +81,6 @@ def test_attribution_stands_beside_the_data():
         assert part in text
 
 
-@pytest.mark.parametrize("name", list(REAL))
-def test_registered_data(name):
-    data = load_real(name)
-    n_samples, dims, n_clusters = REAL[name]
-    assert (data.n_samples, data.dims, data.n_clusters) == (n_samples, dims, n_clusters)
-    assert data.name == name and load(name.swapcase()).name == name
-    assert set(data.labels) == set(range(n_clusters)) and data.labels.dtype == np.int64
-    for x in data.views:
-        assert x.dtype == np.float64
-        assert isinstance(x, scipy.sparse.csr_matrix) == (name in SPARSE)
-    if sizes := NEW.get(name, (0, (), None))[2]:
-        assert tuple(np.bincount(data.labels)) == sizes
-
-
 def test_sets_that_are_the_same_samples():
     """Means over data sets count each of these pairs once."""
     five, six = load_real("MSRC-v1-5view"), load_real("MSRC-v1-6view")
@@ -188,7 +127,7 @@ def test_cora_has_a_view_twice_with_empty_rows():
 def test_only_ccv_has_rows_that_are_numerically_zero():
     """What the docstring of RowNormalizer says of the other sets."""
     zero = {}
-    for name in REAL.keys() - {"CCV-20d"}:
+    for name in set(REAL) - {"CCV-20d"}:
         for x in load_real(name).views:
             norms = scipy.sparse.linalg.norm(x, axis=1) if scipy.sparse.issparse(x) else None
             norms = np.linalg.norm(x, axis=1) if norms is None else norms
@@ -262,17 +201,6 @@ def test_load_reads_what_the_command_line_reads(tmp_path):
         UserWarning, match=r"clinical.csv was left out, since its name .* views_key="
     ):
         load(tmp_path)
-
-
-def test_load_reads_cells(tmp_path):
-    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
-    cells = anndata.AnnData(np.arange(12.0).reshape(6, 2))
-    cells.obs_names, cells.obs["kind"] = [f"c{i}" for i in range(6)], list("ababab")
-    cells.obsm["protein"] = np.ones((6, 3))
-    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
-        cells.write_h5ad(tmp_path / "cells.h5ad")
-    data = load(tmp_path / "cells.h5ad", labels_key="kind")
-    assert data.names == ["X", "protein"] and data.dims == (2, 3) and data.n_clusters == 2
 
 
 def test_load_errors(tmp_path):

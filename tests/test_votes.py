@@ -69,6 +69,7 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
     values = np.diag(w.T @ a @ w) / np.diag(w.T @ b @ w)
     np.testing.assert_allclose(a @ w, b @ w * values, atol=1e-8)
     assert (np.diff(values) < 0).all() and values[0] < 1
+    np.testing.assert_allclose(w.T @ b @ w / 40, np.eye(3), atol=1e-9)  # means over the samples
     assert learned_map(x, graph, 9, 0.2).shape == (4, 4)  # as many as there are
 
 
@@ -99,17 +100,6 @@ def test_with_hardly_a_ridge_they_are_the_closed_form_of_the_network(generator):
     found = x.numpy() @ found[:-1] + found[-1]
     overlap = np.abs(np.corrcoef(np.hstack([found[:, 1:], expected.numpy()[:, 1:]]).T))[:2, 2:]
     np.testing.assert_allclose(overlap, np.eye(2), atol=1e-4)
-
-
-def test_a_column_of_noise_gets_little_weight():
-    rng = np.random.default_rng(2)
-    labels = np.arange(200) % 2
-    signal = torch.as_tensor(np.eye(2)[labels] * 4 + rng.normal(size=(200, 2)))
-    _, factor = draw_sets(signal, 6, 30, 2, 5, torch.Generator().manual_seed(0))
-    x = np.column_stack([signal.numpy(), rng.normal(size=(200, 2)) * 3])
-    w = learned_map(x, AveragedGraph([factor], [1]), 2, 0.01)
-    strength = np.abs(w[:-1] * x.std(0)[:, None]).max(1)
-    assert strength[2:].max() < 0.2 * strength[:2].min()
 
 
 def test_distances_beside_a_ballot_add_up(generator):
@@ -187,21 +177,6 @@ def test_numbers_of_columns():
     assert n_columns(20, 10, recipe()) == 18  # what Lanczos can give
     assert n_columns(1000, 10, recipe(filter="cut")) == 10
     assert n_columns(9, 10, recipe(filter="cut")) == 7
-
-
-def test_order_of_two_near_eigenvalues_decides_for_the_cut_and_not_for_the_filter():
-    rng = np.random.default_rng(0)
-    u = np.linalg.qr(rng.normal(size=(40, 4)))[0]
-    swapped = u[:, [0, 1, 3, 2]]  # the third and the fourth change places
-    values = np.array([1, 0.9, 0.8, 0.8 - 1e-9])
-
-    def angles(u, r):
-        z = filtered(u, values, 3, r)
-        return z @ z.T
-
-    gap = np.abs(angles(u, recipe()) - angles(swapped, recipe())).max()
-    cut = np.abs(angles(u, recipe(filter="cut")) - angles(swapped, recipe(filter="cut"))).max()
-    assert gap < 1e-6 and cut > 0.5
 
 
 def test_rows_have_unit_length_or_are_zero():

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from helpers import positive_views
 
 import dmac
 from dmac.compute.checkpoint import NAME, Progress, optimiser_state, optimiser_tensors
@@ -13,11 +14,7 @@ from dmac.recipes import RELEASED, REVISED
 
 
 def views():
-    rng = np.random.default_rng(0)
-    classes = np.arange(90) % 3
-    return [
-        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(90, d))) for d in (7, 12)
-    ]
+    return positive_views(90, (7, 12))
 
 
 def model(base, dtype="float64", **changes):

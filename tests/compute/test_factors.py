@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.averaged_graph import AveragedGraph, draw_sets
 from dmac.compute import factors, parallel
 from dmac.compute.factors import Products, csr_tensor, row_block, side_by_side_factors
 
@@ -103,59 +102,3 @@ def test_csr_tensor_shares_the_memory():
     tensor = csr_tensor(b)
     b.data *= 2
     np.testing.assert_array_equal(tensor.to_dense().numpy(), b.toarray())
-
-
-def test_a_large_graph_has_the_eigenpairs_of_a_small_one(generator, monkeypatch):
-    """Without a transposed copy, and with its connected parts sought block by block."""
-    x = torch.randn(300, 4, generator=generator, dtype=torch.float64)
-    x[250:] += 50
-    drawn = draw_sets(x, 4, 30, 2, 4, generator)[1]
-    expected = AveragedGraph([drawn], [1]).eigenpairs(6)
-    monkeypatch.setattr(factors, "COPIED", 0)
-    monkeypatch.setattr("dmac.averaged_graph._ROWS", 70)
-    graph = AveragedGraph([drawn], [1])
-    assert graph.parts(5).sum(0).tolist() == [250, 50]
-    for found, whole in zip(graph.eigenpairs(6), expected):
-        np.testing.assert_allclose(found, whole, atol=1e-8)
-
-
-@pytest.mark.parametrize("turned", [0, 2**25], ids=["one order", "both orders"])
-def test_eigenpairs_of_many_samples_are_those_of_lapack(
-    generator, small_blocks, monkeypatch, turned
-):
-    """In single precision, with three parts and samples that one block does not know."""
-    monkeypatch.setattr(factors, "TURNED", turned)
-    x = torch.randn(900, 5, generator=generator, dtype=torch.float64)
-    x[300:600] += 50
-    x[600:] -= 50
-    x[:90, :2] = 0
-    own = [
-        draw_sets(x[:, :2], 4, 60, 1, 4, generator, widths=(2,))[1],
-        draw_sets(x, 4, 60, 1, 4, generator, widths=(2, 3))[1],
-    ]
-    graph = AveragedGraph(own, [1, 3])
-    assert graph.rows.dtype == np.float32
-    np.testing.assert_allclose(graph.shares, np.r_[np.full(90, 0.75), np.ones(810)])
-    exact = graph.rows.toarray().astype(float)
-    root = np.sqrt(graph.shares)[:, None]
-    expected, vectors = np.linalg.eigh(exact @ exact.T / root / root.T)
-    values, lift = graph.eigenpairs(10)
-    np.testing.assert_allclose(values, expected[::-1][:10], atol=1e-7)
-    np.testing.assert_allclose(values[:3], 1, atol=1e-7)
-    u = graph.to_samples(lift) / root
-    np.testing.assert_allclose(u.T @ u, np.eye(10), atol=1e-6)
-    g = exact @ (exact.T @ (u / root)) / root
-    assert (np.linalg.norm(g - u * values, axis=0) < 1e-7 * values).all()
-    np.testing.assert_allclose(u[:, 0] / root[:, 0], u[0, 0] / root[0, 0], rtol=1e-5)
-    overlap = np.linalg.norm(vectors[:, ::-1][:, :10].T @ u, axis=0)
-    np.testing.assert_allclose(overlap, 1, atol=1e-6)
-
-
-def test_many_samples_on_few_anchors(generator, small_blocks):
-    """Fewer anchors than eigenvectors: those beyond have the eigenvalue 0 and no direction."""
-    x = torch.randn(90, 2, generator=generator, dtype=torch.float64)
-    graph = AveragedGraph([draw_sets(x, 1, 5, 0, 2, generator)[1]], [1])
-    values, lift = graph.eigenpairs(8)
-    exact = graph.rows.toarray().astype(float)
-    np.testing.assert_allclose(values[:5], np.linalg.eigvalsh(exact.T @ exact)[::-1], atol=1e-7)
-    assert (values[5:] == 0).all() and not lift[:, 5:].any()

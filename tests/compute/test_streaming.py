@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from helpers import positive_views
 
 import dmac
 from dmac.compute import streaming
-from dmac.compute.streaming import StreamedView, block_slices, encode
-from dmac.data.disk import StreamedArray
+from dmac.compute.streaming import StreamedView, encode
 from dmac.embedding import ViewEncoder, pretrain
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
@@ -20,13 +20,8 @@ N = 150
 SHORT = dict(pretrain_epochs=3, epochs=3)
 
 
-def views(dtype=np.float64):
-    rng = np.random.default_rng(0)
-    classes = np.arange(N) % 3
-    return [
-        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(N, d))).astype(dtype)
-        for d in (7, 12)
-    ]
+def views():
+    return positive_views(N, (7, 12))
 
 
 @pytest.fixture
@@ -38,20 +33,18 @@ def recipe(base, **changes):
     return dataclasses.replace(base, **SHORT, **changes)
 
 
-@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
+@pytest.mark.parametrize(
+    "kind, dtype, rtol",
+    [("npy", "float32", 1e-5), *[(kind, "float64", 1e-10) for kind in ("npy", "h5", "zarr")]],
+)
 @pytest.mark.parametrize("base", [RELEASED, REVISED], ids=lambda r: r.name)
-@pytest.mark.parametrize("dtype, rtol", [("float32", 1e-5), ("float64", 1e-10)])
-def test_fit_from_disk_is_that_in_memory(kind, base, dtype, rtol, on_disk, small_blocks):
-    if base is REVISED:
-        base = dataclasses.replace(base, pretrain_epochs=0)
-    changes = {"pretrain_epochs": 0 if base.name == "revised" else 3, "epochs": 3}
-    short = dataclasses.replace(base, **changes)
-    fits = [
+def test_fit_from_disk_is_that_in_memory(base, kind, dtype, rtol, on_disk, small_blocks):
+    short = dataclasses.replace(base, pretrain_epochs=0 if base is REVISED else 3, epochs=3)
+    memory, disk = (
         dmac.DMAC(3, short, random_state=0, device="cpu", dtype=dtype).fit(x)
         for x in (views(), on_disk(kind, views()))
-    ]
-    memory, disk = fits
-    losses = [[r.loss for r in fit.pretrain_history_ + fit.history_] for fit in fits]
+    )
+    losses = [[r.loss for r in fit.pretrain_history_ + fit.history_] for fit in (memory, disk)]
     np.testing.assert_allclose(losses[1], losses[0], rtol=rtol)
     np.testing.assert_array_equal(disk.labels_, memory.labels_)
     np.testing.assert_array_equal(disk.predict(on_disk("npy", views())), memory.labels_)
@@ -128,16 +121,6 @@ def test_only_a_block_of_activations_is_kept(monkeypatch):
     encode(model, torch.as_tensor(views()[0])).sum().backward()
     assert max(seen) == 10
     assert len(seen) == 2 * N / 10  # once for the embedding, once for its gradient
-
-
-def test_blocks_are_read_in_the_order_of_the_disk(on_disk, small_blocks):
-    (source,) = on_disk("npy", views()[:1])
-    array = StreamedArray(source)
-    assert [s.start for s in array.slices()] == list(range(0, N, 480 // 7))
-    np.testing.assert_array_equal(np.concatenate(list(array.blocks())), views()[0])
-    view = StreamedView(array.read, array.shape, np.arange(N)[::-1].copy(), torch.float64, "cpu")
-    assert sum(s.stop - s.start for s in block_slices([view])) == N
-    assert len(view) == N
 
 
 def test_bad_entries_on_disk_are_reported_where_they_are(on_disk, small_blocks):

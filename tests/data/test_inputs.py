@@ -35,11 +35,6 @@ def name(case):
     return f"{case.group}-{case.kind}"
 
 
-def test_names_are_different():
-    for cases in (ACCEPTED, REFUSED):
-        assert len({name(case) for case in cases}) == len(cases)
-
-
 @pytest.mark.parametrize("case", ACCEPTED, ids=name)
 def test_accepted(case):
     expected = X if case.equals is None else case.equals

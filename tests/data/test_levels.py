@@ -110,14 +110,6 @@ def test_degenerate_views_stay_finite(x):
     assert np.isfinite(made.transform(x + 1)).all()
 
 
-def test_zero_rows_stay_zero_at_the_plain_level():
-    x = view()
-    x[3] = 0
-    made = pipeline("plain")
-    found = made.fit_transform(x)
-    assert not found[3].any() and np.isfinite(found).all()
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rows_of_zeros_teach_nothing(sparse, tmp_path):
     rng = np.random.default_rng(0)

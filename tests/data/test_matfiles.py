@@ -116,16 +116,33 @@ def test_cell(save, views, key, column):
     assert_read(read_mat(save({key: cell(views, shape), "Y": LABELS[:, None] + 1})), views)
 
 
-@pytest.mark.parametrize("key", ["Y", "y", "gt", "gnd", "truth", "truelabel", "labels", "label"])
-def test_label_names_row_or_column_from_any_start(save, views, key):
-    for start, shape in ((0, (-1, 1)), (1, (1, -1)), (7, (-1, 1))):
-        path = save({"X": cell(views), key: (LABELS + start).reshape(shape).astype(np.uint8)})
-        assert_read(read_mat(path), views)
+#: Forms of one vector of labels.
+FORMS = {
+    "a column from 0": LABELS[:, None],
+    "a row from 1": (LABELS + 1)[None].astype(np.uint8),
+    "numbers that skip": np.array([10, 20, 30, 70])[LABELS][:, None],
+    "a cell of numbers": cell([np.array([[k + 1.0]]) for k in LABELS], (-1, 1)),
+    "a cell of words": cell([["bird", "cat", "dog", "eel"][k] for k in LABELS], (-1, 1)),
+    "sparse": scipy.sparse.csc_matrix(LABELS[:, None].astype(float)),
+}
 
 
-def test_labels_that_skip_numbers_are_numbered_in_order(save, views):
-    path = save({"X": cell(views), "Y": np.array([30, 10, 20, 40])[LABELS][:, None]})
-    assert_read(read_mat(path), views, np.array([2, 0, 1, 3])[LABELS])
+@pytest.mark.parametrize(
+    "key, form",
+    [(key, "a column from 0") for key in "Y y gt gnd truth truelabel labels label".split()]
+    + [("Y", form) for form in list(FORMS)[1:]],
+)
+def test_names_and_forms_of_labels(save, views, key, form):
+    """Beside a second vector that agrees, and what is neither view nor label."""
+    names = cell(["pix", "fou", "fac"])
+    views[1] = scipy.sparse.csc_matrix((N, 5))  # a view without entries
+    more = {"XX": np.ones((9, N)), "feas": names}  # as ALOI and HandWritten have beside X
+    path = save({"X": cell(views), key: FORMS[form], **more})
+    assert_read(read_mat(path), views)
+    assert_read(read_mat(path, labels_key=False), views, None)
+    same = "gt" if key != "gt" else "Y"
+    path = save({"X": cell(views), key: FORMS[form], same: LABELS[None] + 1})
+    assert_read(read_mat(path), views)
 
 
 def test_one_hot_labels(save, views):
@@ -145,13 +162,6 @@ def test_nested_label_cell_and_transposed_views(save, views):
     assert_read(read_mat(path), views)
 
 
-def test_label_cell_of_scalars_or_text(save, views):
-    numbers = cell([np.array([[k + 1.0]]) for k in LABELS], (-1, 1))
-    assert_read(read_mat(save({"X": cell(views), "Y": numbers})), views)
-    words = cell([["bird", "cat", "dog", "eel"][k] for k in LABELS], (-1, 1))
-    assert_read(read_mat(save({"X": cell(views), "Y": words})), views)
-
-
 def test_numbered_variables_in_numeric_order(save):
     views = [np.full((N, 2), a, float) for a in range(1, 12)]
     variables = {f"X{a}": views[a - 1] for a in (10, 2, 1, 11, 3, 4, 5, 6, 7, 8, 9)}
@@ -169,18 +179,6 @@ def test_single_matrix_transposed(save, views):
 def test_views_without_labels_share_the_sample_dimension(save, views):
     assert_read(read_mat(save({"X": cell(views)})), views, None)
     assert_read(read_mat(save({"X": cell([x.T for x in views])})), views, None)
-
-
-def test_other_variables_are_left_alone(save, views):
-    """ALOI has XX beside X, HandWritten a cell of names."""
-    names = cell(["pix", "fou", "fac"])
-    path = save({"X": cell(views), "XX": np.ones((9, N)), "feas": names, "Y": LABELS[:, None]})
-    assert_read(read_mat(path), views)
-
-
-def test_all_zero_sparse_view(save, views):
-    views[1] = scipy.sparse.csc_matrix((N, 5))
-    assert_read(read_mat(save({"X": cell(views), "Y": LABELS[:, None]})), views)
 
 
 def test_keys_given(save, views):
@@ -255,17 +253,10 @@ def test_unclear_files_say_what_is_there_and_what_to_pass(save, variables, optio
         read_mat(save(variables), **options)
 
 
-def test_agreeing_label_variables_are_fine_and_labels_can_be_left_out(save, views):
-    path = save({"X": cell(views), "Y": LABELS[:, None], "gt": LABELS[None] + 1})
-    assert_read(read_mat(path), views)
-    assert_read(read_mat(path, labels_key=False), views, None)
-
-
-def test_sparse_labels_complex_views_and_structures(save, views):
-    sparse = scipy.sparse.csc_matrix(LABELS[:, None].astype(float))
+def test_complex_views_and_structures(save, views):
     about = {"name": np.ones((1, 3)), "X": np.ones((2, 2))}
     waves = views[0] + 1j * views[0][::-1]
-    path = save({"X": cell([waves, views[2]]), "Y": sparse, "about": about})
+    path = save({"X": cell([waves, views[2]]), "Y": LABELS[:, None], "about": about})
     assert_read(read_mat(path), [waves, views[2]])
 
 

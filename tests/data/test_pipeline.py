@@ -221,24 +221,6 @@ def test_distances_of_rooted_histograms_are_hellingers():
     np.testing.assert_allclose(squared, 2 - 2 * bhattacharyya, atol=1e-12)
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.03, 2.0])
-def test_divisor_of_the_directions_is_the_ridged_deviation(ridge):
-    h = ViewPipeline(n_components=4, ridge=ridge).fit_transform(signed())
-    assert_same_up_to_sign(h, by_svd(signed(), 4, ridge))
-
-
-def test_huge_ridge_only_projects():
-    x = unit(signed())
-    _, _, vt = np.linalg.svd(x - x.mean(0), full_matrices=False)
-    h = ViewPipeline(n_components=4, ridge=1e12).fit_transform(signed())
-    assert_same_up_to_sign(h, unit((x - x.mean(0)) @ vt[:4].T))
-
-
-def test_negative_ridge_is_refused():
-    with pytest.raises(ValueError, match="ridge must be a number of at least 0"):
-        ViewPipeline(n_components=2, ridge=-0.1).fit_transform(signed())
-
-
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_constant_view_becomes_one_column_of_zeros(kind, value):

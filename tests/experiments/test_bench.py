@@ -124,13 +124,6 @@ def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp
 FEW = ["k-means, whitened", "CLOSED_FORM"]
 
 
-def test_every_system_is_fitted_but_those_that_train_for_minutes():
-    names = set(bench.fitted_systems())
-    assert {"CLOSED_FORM", "REVISED", "PUBLISHED", "GMC", "MSGL", "LMVSC", "UDBGL"} < names
-    assert "RELEASED" not in names and "CMGEC" not in names
-    assert len(names) == 19
-
-
 def test_a_file_of_fits_is_filled_and_not_timed_again(tmp_path):
     path = tmp_path / "fits.json"
     given = ["--datasets", "mfeat", "--threads", "1", "--limit", "600", "--save", str(path)]

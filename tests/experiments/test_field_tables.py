@@ -1,6 +1,5 @@
 """The other systems: their stored runs, published numbers beside ours, and losses of stages."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 from toy_frames import bold, frame, several
 
@@ -119,29 +118,6 @@ def test_gaps_are_ours_minus_what_is_published():
     assert row.acc == 70 and row.published_acc == 69.05 and row.published_nmi == 47.87
 
 
-def test_text_has_both_metrics_and_a_dash_where_nothing_is_stored():
-    table = field_tables.format_published(frame(several("PIE", "LMVSC", [40.0, 44.0])), {})
-    assert table.loc[("LMVSC", "PIE")].tolist() == [
-        *("36.32", "42.00", "–", "63.33", "52.00", "–", "47.00", 2)
-    ]
-    assert table.loc[("SURER", "BBC")].tolist() == [*("79.85", "–", "–", "64.24", "–", "–", "–", 0)]
-
-
-def test_the_public_code_stands_beside_what_is_published_and_ours():
-    table = field_tables.format_others_code()
-    row = table.loc["GMC, BBC"]
-    assert row.published == "69.05 / 47.87" and row.ours == row["public code"] == "69.34 / 56.28"
-    systems = {name.split(", ")[0] for name in table.index}
-    assert systems == paper.TABLE_2.keys() - {"DMAC", "CMGEC", "MSGL"}
-
-
-def test_trials_are_means_over_their_seeds():
-    runs = frame([*several("PIE", "a", [40.0, 44.0]), *several("BBC", "a", [7.0])])
-    table = field_tables.format_trials(runs)
-    assert table.loc[("a", "PIE"), ["ACC", "seeds"]].tolist() == ["42.00", 2]
-    assert table.loc[("a", "BBC"), ["ACC", "seeds"]].tolist() == ["7.00", 1]
-
-
 def test_the_other_nine_tenths_are_worth_the_change_at_equal_seeds():
     short = frame([*several("PIE", "SURER", [30.0, 32.0]), *several("BBC", "SURER", [50.0])])
     whole = frame([*several("PIE", "SURER", [29.0, 34.0, 90.0]), *several("PIE", "CMGEC", [9.0])])
@@ -174,30 +150,3 @@ def test_other_systems_stand_beside_the_paper():
     assert new.data["of a library"].tolist() == ["–", "–", "–"]
     nothing = runs.iloc[:0]
     assert set(field_tables.format_other_systems(nothing, seeds, seeds).data.loc["mfeat"]) == {"–"}
-
-
-def test_a_dot_stands_where_the_rule_ended_a_stage():
-    endless = {
-        "view 1": {"epochs": 100, "epoch": [1, 10, 100], "loss": [4.0, 2.0, 1.0]},
-        "shared": {"epochs": 100, "epoch": [1, 100], "loss": [2.0, 1.0]},
-    }
-    stopped = {"view 1": {"epochs": 10, "epoch": [1, 10], "loss": [4.0, 2.0]}}
-    (axis,) = field_tables.plot_flattening(stopped | {"shared": {}}, endless).axes
-    line, dot = axis.lines
-    assert line.get_ydata().tolist() == [1.0, 0.5, 0.25]
-    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (10, 0.5)
-    (axis,) = field_tables.plot_flattening({}, endless).axes
-    assert not axis.lines
-    plt.close("all")
-
-
-def test_a_last_stage_is_drawn_to_its_own_end():
-    curve = {"epochs": 20, "epoch": [1, 20], "loss": [0.5, 0.75]}
-    (axis,) = field_tables.plot_last_stages({"PIE": curve}).axes
-    line, dot = axis.lines
-    assert line.get_ydata().tolist() == [1.0, 1.5] and axis.get_xscale() == "log"
-    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (20, 1.5)
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["PIE"]
-    (axis,) = field_tables.plot_last_stages({}).axes
-    assert not axis.lines
-    plt.close("all")

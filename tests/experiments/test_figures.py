@@ -161,29 +161,6 @@ def test_grid_has_its_axes_the_right_way(folder):
     assert axis.get_xticklabels()[5].get_text() == "2" and "structure" in axis.get_xlabel()
 
 
-def test_lines_stand_at_the_values_of_their_runs(folder):
-    runs = page(folder, dataset="PIE").fetch(studies.line_variants(), "lines", seeds=3)
-    panels = sensitivity.plot_lines(runs, studies.LINES).axes
-    rate = panels[list(studies.LINES).index("learning rate")]
-    means = runs[runs.variant == "learning rate = 0.001"].acc.mean()
-    place = list(studies.LINES["learning rate"]).index(1e-3)
-    assert rate.lines[0].get_ydata()[place] == pytest.approx(means)
-
-
-def test_paper_is_a_line_only_where_it_has_the_data_set(folder):
-    runs = page(folder).fetch(studies.COMPARISON, "comparison", studies.MAIN)
-    figure = figures.plot_epochs(runs[runs.variant == "RELEASED"], {"PIE": 12.0})
-    styles = {
-        axis.get_title(loc="left") or axis.get_title(): {
-            line.get_label(): line.get_linestyle() for line in axis.lines
-        }
-        for axis in figure.axes
-    }
-    assert styles["PIE"]["the paper"] == "-" and "best baseline" in styles["PIE"]
-    assert styles["Yale-3view"]["the paper, other views"] == ":"
-    assert not any(label.startswith("the paper") for label in styles["HandWritten"])
-
-
 def test_scores_stand_at_their_means_with_what_is_marked():
     runs = three_variants()
     runs["oracle_acc"] = runs.acc + 5
@@ -246,15 +223,3 @@ def test_methods_stand_beside_baselines():
     assert axis.lines[-1].get_ydata()[0] == 0.5  # the third lies below the line
     labels = axis.get_legend_handles_labels()[1]
     assert labels == ["other", "shallow pipelines", "ours"]
-
-
-def test_groups_are_sorted_bars_with_names_on_the_free_side():
-    values = pd.Series({"a": 1.0, "b": -2.0, "c": 3.0, "d": -4.0})
-    groups = pd.Series({"a": "x", "b": "x", "c": "y", "d": "y"})
-    figure = figures.plot_groups(values, groups, ["x", "y"], "points", "for whom")
-    (axis,) = figure.axes
-    assert [bar.get_width() for bars in axis.containers for bar in bars] == [-2, 1, -4, 3]
-    names = {text.get_text(): text for text in axis.texts}
-    assert list(names) == ["b", "a", "d", "c"]
-    assert names["a"].get_ha() == "right" and names["b"].get_ha() == "left"
-    assert axis.get_legend().get_title().get_text() == "for whom"

@@ -58,12 +58,6 @@ def test_epochs_are_scored_as_k_means_with_the_seed_finds_them():
     assert "arrays" not in record and record["n_anchors"] == model.n_anchors_
 
 
-def test_oracle_is_the_best_epoch_of_each_metric_or_the_end():
-    epochs = [{"acc": 0.5, "nmi": 0.9}, {"acc": 0.7, "nmi": 0.1}]
-    best = measure._oracle(epochs, {"acc": 0.6, "nmi": 0.95})
-    assert best == {"acc": 0.7, "acc_epoch": 2, "nmi": 0.95, "nmi_epoch": 2}
-
-
 def test_agreement_of_separated_and_of_mixed_labels():
     z = np.repeat(np.eye(2), 10, axis=0) + 1e-3 * np.random.default_rng(0).normal(size=(20, 2))
     apart = measure._agreement(z, np.arange(20) // 10)

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import positive_views
 
 import dmac
 from dmac import embedding
@@ -17,11 +18,7 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3
 
 
 def fit(seed=0, sparse=False, callback=None, checkpoint=None, every=1, **fields):
-    rng = np.random.default_rng(0)
-    classes = np.arange(66) % 3
-    views = [
-        np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(66, d))) for d in (7, 12)
-    ]
+    views = positive_views(66, (7, 12))
     if sparse:
         views = [scipy.sparse.csr_matrix(x) for x in views]
     recipe = change(SHORT, **fields)

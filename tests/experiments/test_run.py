@@ -217,13 +217,6 @@ def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
     assert torch.get_num_threads() == before
 
 
-def test_a_run_of_the_search_is_made():
-    settings = search.BASE | {"sets": 3, "components": 1.0}
-    record = runs.make_run(spec(settings, search.METHOD), load=load)
-    labels = search.spectral_search(load("toy").views, 3, 1, **settings)
-    assert record["scores"]["nmi"] == pytest.approx(dmac.scores(load("toy").labels, labels)["nmi"])
-
-
 def test_a_run_of_another_system_is_made(tmp_path):
     (record,) = complete([spec(runs.peer_settings("LMVSC", n_anchors=5), "LMVSC")], tmp_path)
     data = load("toy")

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import run_experiments
 
 import dmac
 from dmac import peers
 from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from experiments import paper, plan, studies
-from experiments.ideas import search
-from experiments.run import BASELINES, DISTURBED, PEERS, peer_settings, recipe_of, settings_of
+from experiments.run import DISTURBED, PEERS, peer_settings, recipe_of, settings_of
 from experiments.studies import EARLY, STUDIES, variant, vary
 
 #: Families of changes by the recipe that they change.
@@ -119,14 +117,6 @@ def test_the_grid_is_that_of_the_paper_and_its_corners_are_four():
     assert len(studies.CORNERS) == 4 and set(studies.CORNERS) < set(studies.GRID)
 
 
-def test_every_value_of_a_line_is_a_variant_of_its_own():
-    lines = studies.line_variants()
-    values = [(what, value) for what, values in studies.LINES.items() for value in values]
-    assert list(lines) == [f"{what} = {value}" for what, value in values]
-    others = [text(run) for run in lines.values() if run != ("DMAC", settings_of(EARLY))]
-    assert len(set(others)) == len(others)
-
-
 def test_settings_beside_the_recipe_join_every_variant_and_unknown_fields_are_an_error():
     assert {s["weighting"] for _, s in studies.WEIGHTED_TRIALS.values()} == {"tf-idf"}
     for kind, (_, settings) in STUDIES["closed form, bad views"].variants.items():
@@ -139,16 +129,6 @@ def test_settings_beside_the_recipe_join_every_variant_and_unknown_fields_are_an
         vary({"slow": dict(learning_rate=1e-6)})
     with pytest.raises(ValueError, match="n_neighbors"):
         variant(REVISED, n_neighbors=0)
-
-
-def test_studies_of_recipes_and_pipelines_hold_what_their_names_say():
-    assert STUDIES["closed form"].variants == {"closed form": ("DMAC", settings_of(CLOSED_FORM))}
-    for name in ("revised", "revised, new sets"):
-        assert STUDIES[name].variants == {"revised": ("DMAC", settings_of(REVISED))}
-    assert STUDIES["shallow, new sets"].variants.keys() == BASELINES.keys()
-    assert STUDIES["shipped"].variants["RELEASED"] == ("DMAC", settings_of(RELEASED))
-    for name, (method, settings) in STUDIES["search"].variants.items():
-        assert method == search.METHOD and settings == search.BASE | search.VARIANTS[name]
 
 
 def test_studies_of_the_chapters_name_every_run_once():
@@ -206,19 +186,6 @@ def test_trials_of_other_systems_are_theirs():
             assert settings != peer_settings(system) or name in defaults
 
 
-def test_stored_runs_with_defaults_of_before_are_still_asked_for():
-    assert studies.DEEP_PEERS["CMGEC"][1] == peer_settings("CMGEC", metric="euclidean")
-    assert studies.PEER_TRIALS["CMGEC, cosine"].variants["CMGEC, cosine"][1] == peer_settings(
-        "CMGEC"
-    )
-    (tenth,) = studies.PEER_DEFAULTS["CMGEC, cosine, a tenth"].variants.values()
-    assert tenth[1] == studies.SHORT_PEERS["CMGEC"][1] | {"metric": "cosine"}
-    assert all(plan.is_short(spec) for spec in plan.of("CMGEC, cosine, a tenth"))
-    for system, settings in studies.grid(5).values():
-        if system == "MSGL" and settings["normalize"]:
-            assert settings["beta"] is None
-
-
 @pytest.mark.parametrize("base, changes", MADE)
 def test_every_variant_runs(base, changes):
     recipe = variant(base, **changes)
@@ -251,15 +218,3 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
         assert asked[f"further sets, {name}"].variants == STUDIES[other].variants
-
-
-def test_a_line_of_the_command_names_the_recipe_or_what_is_changed():
-    scores = {"scores": {"acc": 0.5, "nmi": 0.25}}
-    lines = {
-        name: run_experiments.show(dict(dataset="PIE", seed=1, method=m, settings=s) | scores)
-        for name, (m, s) in (studies.SHIPPED | studies.COMPARISON).items()
-    }
-    assert lines["CLOSED_FORM"] == "PIE seed 1, closed_form: 50.00 25.00"
-    assert lines["k-means, whitened"] == "PIE seed 1, k-means, whitened: 50.00 25.00"
-    assert lines["wo/CM"] == "PIE seed 1, neighbor_delay=1 cm_weight=0.0: 50.00 25.00"
-    assert len(set(lines.values())) == len(lines)

@@ -66,15 +66,6 @@ def test_best_are_bold_and_equal_ones_all_of_them():
     )
 
 
-def test_names_have_typeset_numbers():
-    assert tables.typeset("lr 3e-05, 100 epochs of pre-training") == (
-        "lr 3 × 10⁻⁵, 100 epochs of pre-training"
-    )
-    assert tables.typeset("m = 1.0") == "m = 1" and tables.typeset("lr 0.0001") == "lr 10⁻⁴"
-    for name in ("views whitened to 2c", "k-means++ in every epoch", "CCV-20d", "100Leaves"):
-        assert tables.typeset(name) == name
-
-
 def test_trials_stand_below_each_other_by_data_set():
     runs = frame([*released_runs("PIE", [37.0], [40.0]), *released_runs("BBC", [60.0], [70.0])])
     table = tables.format_trials(runs, grid_frame())
@@ -104,14 +95,6 @@ def test_grid_chooses_the_best_point_by_its_mean():
     assert more.loc["PIE", "elsewhere"] == {"BBC": 25.5}
     alone = tables.find_closest(runs, grid_frame().iloc[:0])
     assert alone.loc["PIE", ["trial", "others"]].tolist() == ["RELEASED", 0]
-
-
-def test_choices_name_the_fields_before_and_after():
-    table = tables.format_choices(studies.BEYOND)
-    assert list(table.index) == list(studies.BEYOND)
-    assert table.loc["Adam"].tolist() == ["optimizer", "rmsprop", "adam"]
-    both = table.loc["nothing normalised in the network"]
-    assert both.tolist() == ["normalize_embedding, normalize_anchors", "True, True", "False, False"]
 
 
 def test_ablation_shows_the_paper_and_both_scores():

@@ -219,30 +219,6 @@ def test_the_table_stands_beside_the_processor():
     assert table.loc["ALOI", "REVISED, processor"] == "–"
 
 
-def test_without_a_file_the_processor_stands_alone():
-    table = times.gpu_table(None, ON_PROCESSOR)
-    of_gpu = [name for name in table if "GPU" in name]
-    assert len(of_gpu) == 5 and (table[of_gpu] == "–").all(axis=None)
-    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
-
-
-def test_facts_name_the_card_or_say_that_there_was_none():
-    facts = times.gpu_facts(on_card())
-    assert facts == {
-        "card": "A card",
-        "driver": "1.2",
-        "torch": "9.9",
-        "made": "2030-01-02",
-        "tests": "40 of 42",
-        "released": "21 s",
-        "revised": "not reached",
-        "missing": "3",
-    }
-    none = times.gpu_facts(None)
-    assert none.keys() == facts.keys()
-    assert "no GPU was at hand" in none["card"] and none["released"] == "not run"
-
-
 def test_only_a_full_run_on_a_gpu_is_read(tmp_path):
     path = tmp_path / "gpu.json"
     assert times.read_gpu(path) is None

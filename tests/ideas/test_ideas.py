@@ -5,13 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from toy_runs import load
 
 import dmac
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.sampling import embedding_draw
-from experiments.ideas import network_ideas, spectral_ideas
+from experiments.ideas import network_ideas, search, spectral_ideas
 from experiments.ideas.refinement import FORMS
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -121,3 +122,11 @@ def test_what_is_trained_needs_its_numbers():
         spectral_ideas.idea_of(CLOSED_FORM, refinement="prediction", vote_rounds=0)
     with pytest.raises(ValueError, match="al_form is 'balance'"):
         network_ideas.idea_of(RELEASED, al_form="balance")
+
+
+@pytest.mark.parametrize("changes", [{}, dict(joint=False), dict(again=2), dict(power=0.5)])
+def test_the_search_finds_separated_clusters(changes):
+    data = load("toy")
+    settings = search.BASE | {"components": 1.0, "sets": 4} | changes
+    labels = search.spectral_search(data.views, 3, 1, **settings)
+    assert dmac.scores(data.labels, labels)["acc"] > 0.95

@@ -6,7 +6,7 @@ import torch
 
 from dmac.anchor_graph import anchor_graph
 from dmac.compute.distances import squared_distances
-from experiments.ideas.refinement import FORMS, Targets, _loss, predict, refine, soft_assignments
+from experiments.ideas.refinement import FORMS, Targets, _loss, predict, refine
 
 ALL = [form for forms in FORMS.values() for form in forms]
 
@@ -42,17 +42,8 @@ def test_prediction_is_the_sample_graph_between_the_halves(clouds):
     torch.testing.assert_close(found.sum(1), torch.ones(120, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("form", ALL)
-def test_the_gradient_reaches_the_anchors(form, clouds):
-    x, u, targets = clouds
-    halves = torch.arange(0, 240, 2), torch.arange(1, 240, 2)
-    u = u.requires_grad_(True)
-    second = x[60:90].clone()
-    _loss(form, x, u, second, halves, targets, 3).backward()
-    assert torch.isfinite(u.grad).all() and (u.grad != 0).any(1).sum() > 20
-
-
-@pytest.mark.parametrize("form", ALL)
+# A bandwidth from the data is a constant for the gradient; tests/test_scaling.py has that one.
+@pytest.mark.parametrize("form", [form for form in ALL if form != "balanced entropy"])
 def test_the_gradient_is_that_of_differences(form, clouds):
     x, u, targets = clouds
     halves = torch.arange(0, 240, 2), torch.arange(1, 240, 2)
@@ -63,8 +54,6 @@ def test_the_gradient_is_that_of_differences(form, clouds):
 
     direction = torch.randn(u.shape, generator=torch.Generator().manual_seed(1)).double()
     u = u.requires_grad_(True)
-    if form == "balanced entropy":  # its bandwidth is a constant for the gradient, from the data
-        pytest.skip("tests/test_scaling.py holds this gradient against differences")
     value(u).backward()
     slope = (u.grad * direction).sum()
     with torch.no_grad():
@@ -81,7 +70,10 @@ def test_steps_lower_the_loss(form, clouds):
         with torch.no_grad():
             return float(_loss(form, x, anchors, x[60:90], halves, targets, 3))
 
-    moved = refine(x, u, 3, form, targets, 60, torch.Generator().manual_seed(0))
+    moved, again = (
+        refine(x, u, 3, form, targets, 60, torch.Generator().manual_seed(0)) for _ in range(2)
+    )
+    assert torch.equal(moved, again)
     assert not moved.requires_grad and moved.shape == u.shape
     assert not torch.equal(moved, u)
     if not form.startswith("noise"):  # noise that is learned still is noise
@@ -100,19 +92,6 @@ def test_learned_noise_predicts_better_than_noise_as_it_starts(clouds):
         values = [float(_loss("prediction", x, m, None, halves, targets, 3)) for m in moved]
         losses.append(np.mean(values))
     assert losses[1] < losses[0]
-
-
-def test_the_same_seed_moves_the_same(clouds):
-    x, u, targets = clouds
-    a, b = (refine(x, u, 3, ALL[0], targets, 3, torch.Generator().manual_seed(3)) for _ in range(2))
-    assert torch.equal(a, b)
-
-
-def test_soft_assignments_prefer_the_nearest_centre():
-    rows = torch.tensor([[0.0], [1.0], [5.0]])
-    q = soft_assignments(rows, torch.tensor([[0.0], [5.0]]))
-    np.testing.assert_array_equal(q.argmax(1), [0, 0, 1])
-    torch.testing.assert_close(q.sum(1), torch.ones(3))
 
 
 @pytest.mark.parametrize("form", ALL)

@@ -87,6 +87,53 @@ def test_the_first_graph_has_the_nearest_samples_and_their_weights(monkeypatch):
     assert (z[:2] == 0).all()
 
 
+def test_an_iteration_is_that_of_the_dense_equations(monkeypatch):
+    """Every step of the docstring with whole matrices; the graph of U has one component."""
+    monkeypatch.setattr(gmc, "_ITERATIONS", 1)
+    rng, (n, k, c, v) = np.random.default_rng(0), (24, 5, 3, 2)
+    views = [rng.normal(size=(n, 6)), rng.normal(size=(n, 9))]
+    found = GMC(c, n_neighbors=k)._solve(views, np.random.default_rng(0))
+    d2 = []
+    for x in views:
+        z = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+        d2.append(((z[:, None] - z) ** 2).sum(2) + np.diag(np.full(n, np.inf)))
+
+    def own(d2, u, w):
+        """A view's graph, and its curvature: the largest that leaves k neighbours."""
+        s, a = np.zeros((n, n)), np.zeros(n)
+        for i, row in enumerate(d2):
+            near = np.argsort(row)[: k + 1]
+            costs = row[near] - 2 * w * u[i, near]
+            gaps = costs.max() - costs
+            s[i, near], a[i] = gaps / gaps.sum(), gaps.sum() / 2
+        return s, a
+
+    def spectrum(u):
+        both = (u + u.T) / 2
+        return np.linalg.eigh(np.diag(both.sum(1)) - both)
+
+    u = sum(own(d, np.zeros((n, n)), 0)[0] for d in d2) / v
+    f = spectrum(u)[1][:, :c]
+    graphs = [own(d, u, 1 / v) for d in d2]
+    weights = [1 / (2 * np.linalg.norm(u - s)) for s, _ in graphs]
+    mean, e = sum(s for s, _ in graphs) / v, ((f[:, None] - f) ** 2).sum(2)
+    step, fused = np.mean([1 / w for w in weights]) / (2 * v), np.zeros((n, n))
+    for i in range(n):
+        on = mean[i] > 0
+        wanted = mean[i, on] - step * e[i, on]
+        fused[i, on] = programme(-2 * wanted, 1.0)
+    np.testing.assert_allclose(found.graph.toarray(), fused, atol=1e-5)
+    smallest = spectrum(found.graph.toarray())[0][: c + 1]
+    total = 2 * smallest[:c].sum()
+    for d, (s, a), w in zip(d2, graphs, weights):
+        total += d[s > 0] @ s[s > 0] + ((a - 1 / v) @ s**2).sum()
+        total += w * np.linalg.norm(found.graph.toarray() - s) ** 2
+    (record,) = found.history
+    assert record.objective == pytest.approx(total) and record.laplacian_weight == 1
+    assert record.smallest == pytest.approx(smallest[:c].sum())
+    assert record.next_smallest == pytest.approx(smallest.sum())
+
+
 @pytest.mark.parametrize("sizes", [(40,), (5, 50, 8), (17, 17, 17, 17)])
 @pytest.mark.parametrize("k", [2, 6])
 @pytest.mark.parametrize("dense", [True, False])

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from helpers import positive_views
 
 import dmac
 from dmac.compute.checkpoint import NAME
@@ -17,9 +18,7 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=3, epochs=2
 
 
 def views():
-    rng = np.random.default_rng(0)
-    classes = np.arange(60) % 3
-    return [np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d))) for d in (7, 4)]
+    return positive_views(60, (7, 4))
 
 
 def model():

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import torch
+from helpers import positive_views
 
 import dmac
 from dmac.data import disk
@@ -16,22 +17,11 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=3, epochs=2
 
 
 def views():
-    rng = np.random.default_rng(0)
-    classes = np.arange(60) % 3
-    return [np.abs(3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d))) for d in (7, 4)]
+    return positive_views(60, (7, 4))
 
 
 def model():
     return dmac.DMAC(3, SHORT, random_state=0, device="cpu")
-
-
-def test_views_of_which_one_is_on_disk_are_all_taken_in_blocks(on_disk):
-    first, second = views()
-    expected = model().fit([first, second])
-    (streamed,) = on_disk("npy", [second])
-    mixed = model().fit([first, streamed])
-    np.testing.assert_allclose(mixed.embedding_, expected.embedding_, atol=1e-4)
-    np.testing.assert_array_equal(mixed.labels_, expected.labels_)
 
 
 def test_a_process_keeps_its_samples_of_a_view_on_disk(on_disk, monkeypatch):

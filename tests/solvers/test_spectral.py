@@ -156,23 +156,16 @@ def _nothing():
     return contextlib.nullcontext()
 
 
-def test_few_samples():
-    rng = np.random.default_rng(0)
-    views = [rng.normal(size=(14, 5)), rng.normal(size=(14, 3))]
-    assert fit(views, c=2).embedding_.shape[0] == 14
-    model = fit([x[:9] for x in views], c=2)
-    assert model.n_anchors_ == 6 and set(model.labels_) == {0, 1}
-    with pytest.raises(ValueError, match="too few for n_clusters"):
-        fit([x[:3] for x in views], c=2)
-
-
-@pytest.mark.parametrize("blocks", ["both", "views", "joint"])
-def test_samples_that_lack_views_are_found_by_the_others(blocks, tmp_path):
+@pytest.mark.parametrize(
+    "blocks, first, second",
+    [("both", 60, 30), ("both", 100, 60), ("views", 60, 30), ("joint", 60, 30)],
+)
+def test_samples_that_lack_views_are_found_by_the_others(blocks, first, second, tmp_path):
     views, labels = planted(n=240)
     rng = np.random.default_rng(1)
-    lacking = rng.permutation(240)[:90]
-    views[0][lacking[:60]] = 0
-    views[1][lacking[60:]] = 0
+    lacking = rng.permutation(240)[: first + second]
+    views[0][lacking[:first]] = 0
+    views[1][lacking[first:]] = 0
     model = fit(views, dataclasses.replace(SMALL, blocks=blocks))
     assert acc(labels, model.labels_) > 0.95
     assert acc(labels[lacking], model.labels_[lacking]) > 0.9
@@ -180,9 +173,11 @@ def test_samples_that_lack_views_are_found_by_the_others(blocks, tmp_path):
     model.save(tmp_path / "model")
     again = dmac.DMAC.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(views), model.labels_)
+    assert again.network_.missing.tolist() == [first, second, 0]
+    assert (again.network_.completion is not None) == (first == 100)  # fewer than half are whole
     # The others have edges of their own: rows of zeros tie nobody together.
     alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
-    assert len(np.unique(alone.labels_[lacking[:60]])) > 1
+    assert len(np.unique(alone.labels_[lacking[:first]])) > 1
 
 
 def test_a_sample_without_any_view_gets_a_label():

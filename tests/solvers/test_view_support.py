@@ -95,24 +95,6 @@ def test_random_categories_that_take_over_are_named(c, k, seed):
     assert (bad.view_support_[:2] > 0.4).all()
 
 
-def test_categories_that_take_over_among_more_views_are_named():
-    views, labels, categories = with_categories()
-    more, _, _ = with_categories(seed=5)
-    with pytest.warns(UserWarning, match="view 1 decides alone"):
-        model = fit([np.eye(3)[categories], *views, *more])
-    assert abs(model.view_support_[0]) < 0.05
-
-
-def test_order_of_views():
-    views, _, categories = with_categories()
-    views = [*views, np.eye(3)[categories]]
-    with pytest.warns(UserWarning, match="view 3 decides"):
-        first = fit(views).view_support_
-    with pytest.warns(UserWarning, match="view 1 decides"):
-        second = fit(views[::-1]).view_support_
-    np.testing.assert_allclose(second[::-1], first, atol=0.03)  # anchors are drawn anew
-
-
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_view_that_says_nothing_is_not_asked(value):
     views, _, _ = with_categories()
