@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TextIO
 
-    from dmac._types import Array
+    from dmac._types import Array, Flags
     from dmac.data.named_views import NamedViews
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
@@ -57,6 +57,8 @@ _OPTIONS = (
     (r"\brecipe is ('.*) or a Recipe", r"--recipe is \1"),
     (r"\bn_clusters\b", "--clusters"),
     (r"\brandom_state\b", "--seed"),
+    (r"\bpresent says that samples\b", "samples"),
+    (r"\bdmac\.DMAC with recipe='closed_form'", "--recipe closed_form"),
 )
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
@@ -154,9 +156,8 @@ def fit(
     _check_places(out, model)
     found = _read(data, reading)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-    _check_recipe(recipe, found)
     with _naming(found.names):
-        estimator.fit(found.views, checkpoint=checkpoint)
+        estimator.fit(found.views, present=_present(found), checkpoint=checkpoint)
     _keep(estimator.labels_, found, out)
     _say_what_separates(estimator.labels_, found)
     if model:
@@ -191,7 +192,7 @@ def predict(
     estimator = dmac.DMAC.load(model, device=device)
     found = _read(data, reading, _read_names(model))
     with _naming(found.names):
-        labels = estimator.predict(found.views)
+        labels = estimator.predict(found.views, present=_present(found))
     _keep(labels, found, out)
 
 
@@ -344,17 +345,12 @@ def _naming(names: list[str]) -> Iterator[None]:
         raise ValueError(name_views(str(error), names)) from error
 
 
-def _check_recipe(recipe: str, found: NamedViews) -> None:
-    """Say it where samples lack a view and the recipe does not know that zeros mean this."""
-    from dmac.recipes import SpectralRecipe, get_recipe
+def _present(found: NamedViews) -> Flags | None:
+    """Which views each sample has, (n, v), where files say that some are missing."""
+    import numpy as np
 
-    if any(mask.any() for mask in found.lacking):
-        if not isinstance(get_recipe(recipe), SpectralRecipe):
-            warnings.warn(
-                f"samples lack views, and the recipe {recipe} takes their zeros for values; "
-                "closed_form leaves them out",
-                stacklevel=1,
-            )
+    lacking = np.transpose(found.lacking)
+    return ~lacking if lacking.any() else None
 
 
 def _check_places(out: str | None, model: str | None) -> None:

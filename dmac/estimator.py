@@ -32,7 +32,7 @@ from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views, n_distinct, warn_of_zero_samples
 from dmac.data.feature_names import check_feature_names, feature_names
-from dmac.data.sample_names import first_frame
+from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
@@ -58,8 +58,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     Where a scikit-learn estimator takes one array, this one takes a list of v views with the same
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
     two-dimensional array is one view. Several data frames are lined up by their index, and what
-    comes out is in the order of the first (:mod:`dmac.data.sample_names`). A memory map, an HDF5
-    data set or a Zarr array stays on disk (:mod:`dmac.compute.streaming`).
+    comes out is in the order of the first, then of the names that the next ones add
+    (:mod:`dmac.data.sample_names`). A memory map, an HDF5 data set or a Zarr array stays on disk
+    (:mod:`dmac.compute.streaming`).
 
     Parameters
     ----------
@@ -194,7 +195,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ----------
         views : list of v array_likes of shape (n, d_a)
             A row of NaN, or of zeros, is a view that the sample lacks; None where a view is a
-            nested list. Only "closed_form" takes those (:mod:`dmac.completion`).
+            nested list. Of data frames with other names of samples the union is taken, and a
+            sample lacks the views whose frames do not have it. Only "closed_form" takes those
+            (:mod:`dmac.completion`).
         y : ignored
         present : array_like of shape (n, v), bool, optional
             Which views each sample has. What stands in the others is not looked at.
@@ -356,12 +359,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return np.concatenate(parts)
 
     def _named(self, z: Array, views: Views) -> Any:
-        """Z as it is, or as a data frame with the index of the first one, if pandas is set."""
+        """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
         of_all = get_config()["transform_output"]
         output = getattr(self, "_sklearn_output_config", {}).get("transform", of_all)
         frame = first_frame(views) if output == "pandas" else None
         # scikit-learn finds no index in a list, and keeps that of a frame.
-        return z if frame is None else type(frame)(z, index=frame.index)
+        return z if frame is None else type(frame)(z, index=index_of(views))
 
     def score(
         self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None

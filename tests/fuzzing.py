@@ -5,16 +5,22 @@
 
 import dataclasses
 import re
+import tempfile
 import traceback
 import warnings
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pandas as pd
+import pytest
 import scipy.sparse
 from hypothesis import strategies as st
 from peers.systems import QUICK
 
 import dmac
+from dmac.data.checks import check_views
+from dmac.data.sample_names import index_of
 from dmac.peers import ALL
 
 PACKAGE = str(Path(dmac.__file__).parent)
@@ -147,6 +153,136 @@ def problems(draw):
             views.append(_cast(x, *how[1:]))
         made.append((d, *how))
     return Problem(c, n, views, made, broken)
+
+
+def _filled(views, present, value):
+    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
+
+
+def _none(views, present):
+    rows = [list(zip(x.tolist(), has)) for x, has in zip(views, present.T)]
+    return [[row if there else None for row, there in pairs] for pairs in rows]
+
+
+def _frames(views, present):
+    names = np.array([f"s{i}" for i in range(len(present))])
+    return [pd.DataFrame(x[has], names[has]) for x, has in zip(views, present.T)]
+
+
+def _files(views, present):
+    """What a folder of tables is read as: every other missing row is there, but empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        for a, x in enumerate(views):
+            lines = [",".join(["id", *(f"{a}f{j}" for j in range(x.shape[1]))])]
+            for i, row in enumerate(x.tolist()):
+                if present[i, a] or i % 2:
+                    cells = map(repr, row) if present[i, a] else [""] * len(row)
+                    lines.append(",".join([f"s{i}", *cells]))
+            Path(folder, f"{a}.csv").write_text("\n".join(lines), encoding="utf-8")
+        return dmac.load(folder, labels_key=False)
+
+
+def _on_disk(views):
+    file = h5py.File("views.h5", "w", driver="core", backing_store=False)
+    return [file.create_dataset(str(a), data=x) for a, x in enumerate(views)]
+
+
+#: Ways to say that samples lack views: from views and mask to what is passed, and `present`.
+WAYS = {
+    "zeros": lambda x, p: (_filled(x, p, 0.0), None),
+    "a mask, 1e9": lambda x, p: (_filled(x, p, 1e9), p),
+    "a mask, infinity": lambda x, p: (_filled(x, p, -np.inf), p),
+    "sparse, NaN": lambda x, p: ([scipy.sparse.csr_array(y) for y in _filled(x, p, np.nan)], None),
+    "sparse, a mask": lambda x, p: ([scipy.sparse.coo_array(y) for y in _filled(x, p, 7.0)], p),
+    "None": lambda x, p: (_none(x, p), None),
+    "HDF5, a mask": lambda x, p: (_on_disk(_filled(x, p, 1e9)), p),
+}
+
+
+@dataclasses.dataclass
+class Partial:
+    """Views, which of them each sample has, and a second mask for new samples."""
+
+    n_clusters: int
+    views: list
+    present: np.ndarray
+    new: np.ndarray
+    made: list
+
+    def __repr__(self):
+        return f"{len(self.present)} samples, {self.n_clusters} clusters, {self.made}"
+
+
+@st.composite
+def partials(draw):
+    """A `Partial` whose first sample has all views; now and then one sample has none."""
+    c, n, v = draw(st.integers(2, 4)), draw(st.integers(20, 50)), draw(st.integers(2, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rate = draw(st.sampled_from((0.1, 0.3, 0.5, 0.7)))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=v, max_size=v))
+    views = [_values(kind, n, int(rng.integers(1, 12)), c, rng) for kind in kinds]
+    masks = []
+    for _ in range(2):
+        mask = rng.random((n, v)) >= rate
+        none = np.flatnonzero(~mask.any(1))
+        mask[none, rng.integers(v, size=len(none))] = True
+        mask[0] = True
+        masks.append(mask)
+    if draw(st.integers(0, 4)) == 4:
+        masks[0][n // 2] = False
+    return Partial(c, views, *masks, [rate, *kinds])
+
+
+def judge_partial(problem):
+    """Every way to say what is missing means the same, or is refused by the sample's name.
+
+    Returns
+    -------
+    str
+        "labels" or "refused".
+    """
+    views, present, c = problem.views, problem.present, problem.n_clusters
+    plain = _filled(views, present, np.nan)
+    zeros = np.hstack(_filled(views, present, 0.0))
+    nothing = np.flatnonzero(~zeros.any(1) & ~present.all(1))
+    frames = _frames(views, present)
+    if len(nothing):
+        for name, way in WAYS.items():
+            if name == "zeros" or ("HDF5" in name and present[nothing[0]].any()):
+                continue  # of zeros nothing is declared, and those on disk are not read for this
+            given, said = way(views, present)
+            with pytest.raises(ValueError, match=f"sample {nothing[0]} lacks all views"):
+                make("closed_form", c).fit(given, present=said)
+        return "refused"
+    for name, way in WAYS.items():
+        given, said = way(views, present)
+        found = check_views(given, streamed=True, incomplete=True, present=said)
+        np.testing.assert_array_equal(np.hstack(list(map(_dense, found))), zeros, name)
+    order = [int(name[1:]) for name in index_of(frames)]
+    found = check_views(frames, incomplete=True)
+    np.testing.assert_array_equal(np.hstack(found), zeros[order], "frames")
+    found = _files(views, present)
+    order = [int(name[1:]) for name in found.samples]
+    np.testing.assert_array_equal(np.hstack(found.views), zeros[order], "files")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make("closed_form", c).fit(plain)
+        masked = make("closed_form", c).fit(_filled(views, present, 1e9), present=present)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(folder)
+            again = dmac.DMAC.load(folder)
+        new = [m.predict(views, present=problem.new) for m in (model, again)]
+    np.testing.assert_array_equal(masked.labels_, model.labels_)
+    np.testing.assert_array_equal(masked.embedding_, model.embedding_)
+    np.testing.assert_array_equal(*new)
+    assert np.isfinite(model.embedding_).all()
+    assert new[0].min() >= 0 and max(new[0].max(), model.labels_.max()) < c
+    return "labels"
+
+
+def _dense(x):
+    x = np.concatenate(list(x.blocks())) if hasattr(x, "blocks") else x
+    return x.toarray() if scipy.sparse.issparse(x) else x
 
 
 def make(method, n_clusters, seed=0):

@@ -161,6 +161,11 @@ ACCEPTED = [
         "the same samples in another order, lined up by the index",
         lambda: [named(X), named(SECOND, ORDER)],
     ),
+    Case(
+        "pandas",
+        "some of the samples: the others lack the view",
+        lambda: [named(X), named(SECOND, ORDER[:36])],
+    ),
     *(Case("on disk", kind, make) for kind, make in DISK.items()),
     Case("values", "few samples, two a cluster", lambda: X[:4], equals=X[:4]),
     Case("a list", "of one view", lambda: [X]),
@@ -270,9 +275,15 @@ REFUSED = [
     ),
     Case(
         "pandas",
-        "other samples in part",
-        lambda: [named(X), named(SECOND, slice(3, None))],
-        says="37 names are in both, 3 only in view 1",
+        "other samples in part, beside an array",
+        lambda: [named(X), named(SECOND, slice(3, None)), X],
+        says="37 names are in both, 3 only in view 1 (patient 0, patient 1, patient 2), and view 3",
+    ),
+    Case(
+        "pandas",
+        "a sample that lacks all views",
+        lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
+        says="sample patient 3 lacks all views: drop it",
     ),
     Case(
         "pandas",

@@ -155,7 +155,6 @@ def write_views(folder, names, has):
         Path(f"{folder}/{('rna', 'mirna')[a]}.csv").write_text("\n".join(rows))
 
 
-@pytest.mark.filterwarnings("default:samples lack views")
 def test_samples_that_lack_views_are_told_and_clustered(call):
     names, has = [f"s{i}" for i in range(60)], np.ones((60, 2), bool)
     has[3:15, 0] = has[40:50, 1] = False
@@ -175,7 +174,8 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     code, out, _ = call("info", "kept")
     assert code == 0 and "10 samples lack it" in out and "12 samples lack it" in out
     code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
-    assert code == 0 and "samples lack views, and the recipe revised takes their zeros" in err
+    assert code == 1 and not Path("x.csv").exists()
+    assert "samples lack views: only --recipe closed_form takes samples that lack a view" in err
 
 
 def test_a_model_knows_its_views_by_name(call):

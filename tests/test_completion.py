@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import dmac
 from dmac import completion
+from dmac.averaged_graph import known
 from dmac.completion import (
     fill_in,
     is_needed,
@@ -22,6 +23,7 @@ from dmac.completion import (
     with_graphs,
 )
 from dmac.recipes import CLOSED_FORM
+from dmac.solvers import spectral
 
 WIDTHS = (4, 3, 5)
 
@@ -230,6 +232,54 @@ def test_every_way_to_say_it_means_the_same(half, way):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(before))
 
 
+def test_votes_and_guard_see_filled_rows_and_rows_that_are_there(half, monkeypatch):
+    """Ballots stand beside filled rows where all views are compared, else beside present ones."""
+    views, classes, present, model = half
+    drawn, guarded = [], []
+    draw_graphs, stability = spectral.draw_graphs, spectral.markov_stability
+
+    def draw(blocks, *given, voting=False):
+        blocks = list(blocks)
+        found = draw_graphs(blocks, *given, voting=voting)
+        drawn.append((voting, blocks, found[1]))
+        return found
+
+    def stable(graph, labels, time):
+        guarded.append((graph, labels, stability(graph, labels, time)))
+        return guarded[-1][2]
+
+    monkeypatch.setattr(spectral, "draw_graphs", draw)
+    monkeypatch.setattr(spectral, "markov_stability", stable)
+    again = fit(where(views, present, np.nan))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    votes = [(blocks, factors) for voting, blocks, factors in drawn if voting]
+    assert len(votes) == 2  # by the filtered rows, and by what is learned
+    for blocks, factors in votes:
+        assert [block.joint for block in blocks] == [True] * 2 + [False] * 6
+        for block, factor in zip(blocks, factors):
+            has, linked = known(block.x, block.widths).numpy(), np.ravel(factor.sum(1)) > 0
+            assert block.x.shape[1] > sum(block.widths)  # a ballot is beside it
+            if block.joint:
+                assert has.all() and linked.all()
+            else:
+                assert (~has).sum() == again.n_missing_[int(block.name.split()[1])]
+                np.testing.assert_array_equal(linked, has[:, 0])  # no edges by the ballot alone
+    # The walk of the guard is on the graph without votes; a sample counts by its share of it.
+    assert len(guarded) == 2 and guarded[0][0] is guarded[1][0]
+    graph = guarded[0][0]
+    first = [block for voting, blocks, _ in drawn if not voting for block in blocks]
+    weights = np.array([block.weight for block in first if not block.joint])
+    whole = sum(block.weight for block in first)
+    lacks = np.column_stack([~known(b.x, b.widths).numpy() for b in first if not b.joint])
+    np.testing.assert_allclose(graph.shares, 1 - lacks @ weights / whole, rtol=1e-5)
+    # It prefers the classes to the pattern, which is what zeros would go by.
+    pattern = np.unique(lacks, axis=0, return_inverse=True)[1].ravel()
+    assert stability(graph, pattern, 4) < 0.2 * guarded[0][2]
+    chosen = guarded[int(guarded[1][2] >= 0.99 * guarded[0][2])][1]
+    assert adjusted_rand_score(chosen, guarded[0][1]) > 0.9
+    assert sorted(np.bincount(chosen)) == sorted(np.bincount(again.labels_))
+
+
 def test_data_frames_and_arrays_on_disk(half, tmp_path):
     pandas = pytest.importorskip("pandas")
     views, _, present, model = half
@@ -246,9 +296,11 @@ def test_data_frames_and_arrays_on_disk(half, tmp_path):
         np.testing.assert_array_equal(found.predict(on_disk, present=said), found.labels_)
 
 
-def test_orders_do_not_matter(half):
-    views, classes, present, model = half
-    given = where(views, present, np.nan)
+@pytest.mark.parametrize(("rate", "seed"), [(0.3, 1), (0.5, 0), (0.5, 4), (0.6, 2)])
+def test_orders_do_not_matter(rate, seed):
+    views, classes = planted(noise=0.5)
+    given = where(views, mask(300, 3, rate, seed), np.nan)
+    model = fit(given)
     order = np.random.default_rng(3).permutation(300)
     found = fit([x[order] for x in given])
     assert adjusted_rand_score(found.labels_, model.labels_[order]) > 0.9

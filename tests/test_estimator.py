@@ -128,6 +128,37 @@ def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, module_view
             method([frames[0], *views[1:]])
 
 
+def test_data_frames_of_other_samples_are_joined(module_views):
+    pandas = pytest.importorskip("pandas")
+    views, classes = module_views
+    has = np.random.default_rng(2).random((90, 3)) > 0.3
+    has[~has.any(1), 0] = True
+    names = np.array([f"patient {i}" for i in range(90)])
+    frames = [pandas.DataFrame(x[own], names[own]) for x, own in zip(views, has.T)]
+    frames[1] = frames[1].iloc[::-1]
+    first = has[:, 0].nonzero()[0]
+    second = [i for i in range(89, -1, -1) if has[i, 1] and not has[i, 0]]
+    order = np.concatenate([first, second, (~has[:, :2].any(1)).nonzero()[0]]).astype(int)
+    plain = quick_model(recipe="closed_form").fit([x[order] for x in views], present=has[order])
+    model = quick_model(recipe="closed_form").set_output(transform="pandas")
+    embedding = model.fit_transform(frames)
+    assert embedding.index.tolist() == names[order].tolist()
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(model.n_missing_, (~has).sum(0))
+    np.testing.assert_array_equal(model.predict(frames), plain.labels_)
+    assert model.score(frames) == plain.score([x[order] for x in views], present=has[order])
+    assert dmac.scores(classes[order], model.labels_)["acc"] > 0.9
+    few = [x.iloc[a : a + 9] for a, x in enumerate(frames[::2])]  # new ones: other patterns
+    few.insert(1, frames[1].loc[[*few[0].index.intersection(frames[1].index)]])
+    out = model.transform(few)
+    assert len(out) > 9 and set(out.index) == set().union(*(x.index for x in few))
+    with pytest.raises(ValueError, match="only dmac.DMAC with recipe='closed_form' takes samples"):
+        quick_model(recipe=QUICK).fit(frames)
+    with pytest.raises(ValueError, match="only dmac.DMAC with recipe='closed_form' takes samples"):
+        dmac.peers.ALL["LMVSC"](3).fit(frames)
+
+
 def test_a_frame_comes_out_with_the_index_of_the_first(module_views):
     names = [f"patient {i}" for i in range(90)]
     frames = named_frames(module_views[0], names)

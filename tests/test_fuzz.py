@@ -4,7 +4,7 @@ import collections
 import os
 
 import pytest
-from fuzzing import KINDS, METHODS, judge, problems
+from fuzzing import KINDS, METHODS, judge, judge_partial, partials, problems
 from hypothesis import HealthCheck, given, settings
 
 #: Cases a method; `make fuzz` sets more, and draws new ones.
@@ -30,6 +30,24 @@ def test_odd_views(method):
     assert sum(OUTCOMES[method].values()) >= CASES
     assert OUTCOMES[method]["labels"] >= 0.4 * CASES  # not everything is refused
     print(method, dict(OUTCOMES[method]))
+
+
+def test_samples_that_lack_views():
+    outcomes = collections.Counter()
+
+    @settings(
+        max_examples=2 * CASES,
+        derandomize=not MANY,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(problem=partials())
+    def run(problem):
+        outcomes[judge_partial(problem)] += 1
+
+    run()
+    assert outcomes["labels"] >= 0.4 * CASES and outcomes["refused"] >= 1
+    print(dict(outcomes))
 
 
 def test_every_kind_of_view_is_drawn():

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.disk import StreamedArray, is_streamed
-from dmac.data.sample_names import lined_up
+from dmac.data.sample_names import lined_up, of_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,10 +218,11 @@ def check_views(
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
         a :class:`dmac.data.disk.StreamedArray`, whose blocks are checked as they are read.
     incomplete : bool
-        Let samples lack views: a row of NaN, or None for a row of a nested list, becomes a row of
-        zeros.
+        Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
+        data frame does not have and others do, becomes a row of zeros.
     present : array_like of shape (n, v), bool, optional
-        With ``incomplete``, which views each sample has; what stands elsewhere is not looked at.
+        With ``incomplete``, which views each sample has; what stands elsewhere is not looked at. A
+        data frame with names of samples is lined up, too.
 
     Returns
     -------
@@ -234,9 +235,10 @@ def check_views(
     ValueError
         If there is no view; a view is not two-dimensional, has no samples or features, or holds
         complex values, text, other objects, NaN or infinity; views differ in their number of
-        samples; data frames have other names of samples, or the same one twice; or the views do
-        not match ``n_features``. With ``incomplete``, if some entries of a row are NaN and others
-        not, a sample lacks all views, or ``present`` has another shape.
+        samples; data frames have the same name of a sample twice, share none, or, without
+        ``incomplete``, have others; or the views do not match ``n_features``. With ``incomplete``,
+        if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
+        has another shape.
     """
     if not isinstance(views, (list, tuple)):
         _refuse_annotated(views, "views")
@@ -262,7 +264,8 @@ def check_views(
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
-    views = lined_up(views)
+    found = lined_up(views, incomplete)
+    views = found.views
     checked = [
         StreamedArray(x, f"view {a}", incomplete)
         if streamed and is_streamed(x)
@@ -281,9 +284,11 @@ def check_views(
                 f"view {a} has {x.shape[1]} features, but the model was fitted on "
                 f"{n_features[a - 1]} there"
             )
+    there = _present(of_samples(present, found.names, "present"), (n, len(checked)))
     if incomplete:
-        checked = _complete_with_zeros(checked, _present(present, (n, len(checked))))
-    elif present is not None and not _present(present, (n, len(checked))).all():
+        there &= True if found.present is None else found.present
+        checked = _complete_with_zeros(checked, there, found.names)
+    elif not there.all():
         raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
     for a, x in enumerate(checked, 1):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
@@ -340,8 +345,10 @@ def _row_bytes(x: Any) -> Iterator[bytes]:
         yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
-def _complete_with_zeros(views: list[Matrix], present: Flags) -> list[Matrix]:
-    """Views whose missing rows are zeros; a sample that lacks all views is refused.
+def _complete_with_zeros(
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None
+) -> list[Matrix]:
+    """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 
     Of an array on disk the rows of NaN are seen only when its blocks are read.
     """
@@ -362,10 +369,10 @@ def _complete_with_zeros(views: list[Matrix], present: Flags) -> list[Matrix]:
     if nothing.any():
         first, more = np.flatnonzero(nothing)[0], int(nothing.sum()) - 1
         others = f", and so do {more} others" * (more > 0)
-        raise ValueError(
-            f"sample {first} lacks all views (samples are counted from 0){others}: drop it, there "
-            "is nothing to group it by"
-        )
+        who = f"sample {first} lacks all views (samples are counted from 0)"
+        if names is not None:
+            who = f"sample {names[first]!s:.40} lacks all views"
+        raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
     return out
 
 

@@ -7,7 +7,6 @@ never run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +29,7 @@ from dmac.data.known_classes import (
 from dmac.data.matfiles import read_variables
 from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import open_hdf5
+from dmac.data.sample_names import names_twice, union, unreached
 from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _line_up(
         return parts, named[0][1] if named else None
     first = named[0][0]
     for file, samples in named:
-        twice = [name for name, count in Counter(samples).items() if count > 1]
+        twice = names_twice(samples)
         if twice:
             raise ValueError(
                 f"{file} names {len(twice)} samples more than once (the first is {twice[0]}), and "
@@ -336,8 +336,8 @@ def _line_up(
             f"another order than {first}; name them in a first column"
         )
     _check_shared(named, parts, transposed)
-    union = list(dict.fromkeys(name for _, samples in named for name in samples))
-    place, n = {name: i for i, name in enumerate(union)}, len(union)
+    every = union(samples for _, samples in named)
+    place, n = {name: i for i, name in enumerate(every)}, len(every)
     lined = []
     for part, (_, samples) in zip(parts, named):
         rows = np.array([place[name] for name in samples])
@@ -358,7 +358,7 @@ def _line_up(
                 lacking=[~_placed(~mask[:, None], rows, n)[:, 0] for mask in lacking],
             )
         )
-    return lined, union
+    return lined, every
 
 
 def _lacking(part: NamedViews, a: int) -> Flags:
@@ -378,19 +378,15 @@ def _check_shared(
             "other rows: if the columns are the samples, pass transposed=True; otherwise "
             "transposed=False"
         )
-    reached, rest = set(named[0][1]), named[1:]
-    while rest:
-        near = [one for one in rest if not reached.isdisjoint(one[1])]
-        if not near:
-            (file, samples), (first, expected) = rest[0], named[0]
-            raise ValueError(
-                f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
-                "call a sample by one name in all files"
-                + "; if the columns are the samples, pass transposed=True"
-                * (not transposed)
-            )
-        reached.update(name for one in near for name in one[1])
-        rest = [one for one in rest if one not in near]
+    apart = unreached([samples for _, samples in named])
+    if apart is not None:
+        (file, samples), (first, expected) = named[apart], named[0]
+        raise ValueError(
+            f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
+            "call a sample by one name in all files"
+            + "; if the columns are the samples, pass transposed=True"
+            * (not transposed)
+        )
 
 
 def _read_npy(file: Path) -> np.memmap[Any, Any]:

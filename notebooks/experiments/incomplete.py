@@ -1,15 +1,22 @@
-"""Accuracy where samples lack views: CLOSED_FORM, and the same without filling anything in.
+"""Accuracy where samples lack views: CLOSED_FORM, the same without filling in, and methods of iMML.
 
-    python -m experiments.incomplete                  # seven sets, 30, 50 and 70 %, three seeds
+    python -m experiments.incomplete                  # fifteen sets, 0 to 70 %, three seeds
     python -m experiments.incomplete BBC --rates 0.5 --seeds 0
+    python -m experiments.incomplete --imml           # the small sets, needs dmac[libraries]
+    python -m experiments.incomplete --cost           # seconds and memory of 100,000 samples
 
 (from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random; a
-sample that would lack all of them keeps one. Rows that the file has are not computed again.
+sample that would lack all of them keeps one. Rows that the file has are not computed again. A
+method of iMML has its defaults, and is stopped after `LIMIT` seconds of the processor; its row has
+no scores then.
 """
 
 import argparse
+import contextlib
 import csv
 import dataclasses
+import os
+import signal
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -18,13 +25,33 @@ import numpy as np
 import scipy.sparse
 
 import dmac
+from dmac.peers.base import dense
 from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.spectral import SpectralSolver
+from experiments import provenance
+from experiments.bench import synthetic_views
+from experiments.harness import Child, write_json
+from experiments.libraries import LibraryError, fit_library, library_settings
 
-FILE = Path(__file__).resolve().parents[1] / "results" / "incomplete.csv"
-SETS = ("HandWritten", "BBC", "PIE", "3Sources", "BBCSport", "100Leaves", "Yale-3view")
-RATES, SEEDS = (0.3, 0.5, 0.7), (0, 1, 2)
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+FILE, COST = RESULTS / "incomplete.csv", RESULTS / "incomplete_cost.json"
+#: Where the completion was developed, with labels; sets whose scores were seen meanwhile, or once
+#: before; and sets that were chosen, and run, after it was done.
+DEVELOPED = ("HandWritten", "BBC", "PIE", "3Sources")
+SEEN = ("BBCSport", "100Leaves", "Yale-3view", "MSRC-v1-5view", "Reuters-1200")
+NEW = ("NGs", "ORL-4view", "Prokaryotic", "Digits8x8-3", "WebKB", "LandUse-21")
+SETS = (*DEVELOPED, *SEEN, *NEW)
+#: Up to 700 samples, for iMML.
+SMALL = ("BBC", "PIE", "3Sources", "BBCSport", "Yale-3view", "MSRC-v1-5view")
+SMALL = (*SMALL, "NGs", "ORL-4view", "Prokaryotic")
+#: Methods of iMML.
+IMML = tuple(f"iMML, {name}" for name in ("NEMO", "LFIMVC", "EEIMVC", "OPIMC", "IMSR", "SIMCADC"))
+RATES, SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2)
 FIELDS = ("recipe", "data", "rate", "seed", "acc", "nmi", "seconds")
+#: Seconds of the processor for a fit of iMML.
+LIMIT = 20
+#: Samples, columns of the views, and clusters where cost is measured.
+MANY, DIMS, CLUSTERS = 100_000, (30, 30, 30, 30), 10
 
 
 class UnfilledSolver(SpectralSolver):
@@ -46,6 +73,9 @@ def unfilled(recipe=CLOSED_FORM):
     return Unfilled(**vars(recipe) | {"name": "unfilled"})
 
 
+OURS = {recipe.name: recipe for recipe in (unfilled(), CLOSED_FORM)}
+
+
 def random_pattern(n, v, rate, seed):
     """Which views each sample has, (n, v): missing at random, but for one of each sample."""
     rng = np.random.default_rng(seed)
@@ -60,15 +90,52 @@ def without(views, present):
     return [scipy.sparse.diags_array(present[:, a].astype(float)) @ x for a, x in enumerate(views)]
 
 
-def measure(recipe, data, rate, seed):
-    """One fit: accuracy and NMI in per cent, and seconds of the processor."""
+def labels_of(method, views, present, n_clusters, seed):
+    """Labels by one of `OURS`, or of `IMML`, which take rows of NaN: (n,)."""
+    if method in OURS:
+        model = dmac.DMAC(n_clusters, OURS[method], random_state=seed, device="cpu")
+        return model.fit_predict(without(views, present))
+    dense_views = [np.asarray(dense(x), float) for x in views]
+    given = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(dense_views)]
+    settings = library_settings("iMML, NEMO")  # the version, which is that of all
+    with stopped_after(LIMIT):
+        return fit_library(method, given, n_clusters, seed, **settings)
+
+
+@contextlib.contextmanager
+def stopped_after(seconds):
+    """A TimeoutError after so many seconds of the processor."""
+
+    def stop(*signals):
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def measure(method, data, rate, seed):
+    """One fit: accuracy and NMI in per cent, nan if it failed, and seconds of the processor."""
     present = random_pattern(data.n_samples, data.n_views, rate, seed)
-    model = dmac.DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
-    start = time.process_time()
-    labels = model.fit_predict(without(data.views, present))
+    scores, start = {"acc": np.nan, "nmi": np.nan}, time.process_time()
+    try:
+        labels = labels_of(method, data.views, present, data.n_clusters, seed)
+        scores = dmac.scores(data.labels, labels)
+    except LibraryError as error:
+        print(f"{method} on {data.name}: {error}", flush=True)
     seconds = time.process_time() - start
-    scores = dmac.scores(data.labels, labels)
     return [round(100 * scores["acc"], 2), round(100 * scores["nmi"], 2), round(seconds, 2)]
+
+
+def group_of(name):
+    """What was known of a data set while the completion was developed."""
+    groups = {"developed on": DEVELOPED, "seen meanwhile": SEEN, "new": NEW}
+    (found,) = (group for group, names in groups.items() if name in names)
+    return found
 
 
 def read(file=FILE):
@@ -90,27 +157,64 @@ def means(rows, what="acc"):
     return {key: float(np.mean(values)) for key, values in found.items()}
 
 
+def methods_at(rate, imml=False):
+    """Whom to measure; with nothing missing CLOSED_FORM alone, since nothing is filled in."""
+    if imml:
+        return IMML if rate else ()
+    return tuple(OURS) if rate else (CLOSED_FORM.name,)
+
+
+def fit_many(method, rate, n=MANY):
+    """Seconds of the processor of a fit of generated views in this process, and its peak memory."""
+    views = synthetic_views(n, DIMS, CLUSTERS)
+    present = random_pattern(n, len(views), rate, 0)
+    views = [x * present[:, [a]] for a, x in enumerate(views)]
+    before, start = provenance.peak_memory() / 1e3, time.process_time()
+    model = dmac.DMAC(CLUSTERS, OURS[method], random_state=0, device="cpu").fit(views)
+    seconds = round(time.process_time() - start, 1)
+    peak = provenance.peak_memory() / 1e3
+    filled = model.network_.completion is not None
+    return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
+
+
+def cost(n=MANY):
+    """`fit_many` with nothing missing and a half, each in a process of one thread."""
+    rows = []
+    for method, rate in ((CLOSED_FORM.name, 0.0), ("unfilled", 0.5), (CLOSED_FORM.name, 0.5)):
+        with Child(threads=1, environment={"DMAC_NUM_THREADS": "1"}) as child:
+            found = child.call(fit_many, method, rate, n)
+        rows.append({"recipe": method, "rate": rate, **found, "load": os.getloadavg()[0]})
+        print(rows[-1], flush=True)
+    about = {"n": n, "dims": DIMS, "clusters": CLUSTERS, "threads": 1}
+    return about | {"machine": provenance.machine(), "fits": rows}
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", nargs="*", default=SETS)
+    parser.add_argument("data", nargs="*", help="by default all")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--imml", action="store_true", help="methods of iMML, not ours")
+    parser.add_argument("--cost", action="store_true", help="seconds and memory, nothing else")
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
+    if given.cost:
+        write_json(COST, cost())
+        return
     done = {tuple(row[field] for field in FIELDS[:4]) for row in read(given.out)}
     if not done:
         with open(given.out, "w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerow(FIELDS)
-    for name in given.data:
+    for name in given.data or (SMALL if given.imml else SETS):
         data = dmac.load(name)
-        for recipe in (unfilled(), CLOSED_FORM):
-            for rate in given.rates:
+        for rate in given.rates:
+            for method in methods_at(rate, given.imml):
                 for seed in given.seeds:
-                    key = (recipe.name, name, rate, seed)
+                    key = (method, name, rate, seed)
                     if key in done:
                         continue
+                    row = [*key, *measure(method, data, rate, seed)]
                     with open(given.out, "a", newline="", encoding="utf-8") as file:
-                        row = [*key, *measure(recipe, data, rate, seed)]
                         csv.writer(file, lineterminator="\n").writerow(row)
                     print(*row, flush=True)
 

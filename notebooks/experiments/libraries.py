@@ -44,6 +44,8 @@ ESTIMATORS = {
     "polyview, co-regularised spectral": Estimator("polyview", "MultiViewCoRegSpectralClustering"),
     "polyview, NMF": Estimator("polyview", "MultiViewNMF", "n_components"),
 }
+#: Further ones, which are run on samples that lack views alone (`experiments.incomplete`).
+INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "IMSR", "SIMCADC")}
 
 
 def library_settings(name, **more):
@@ -68,12 +70,12 @@ def is_runnable(method, settings):
 
 
 def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **parameters):
-    """Labels (n,) of one of `ESTIMATORS`, whose settings come last.
+    """Labels (n,) of one of `ESTIMATORS` or `INCOMPLETE`, whose settings come last.
 
     An ImportError, if its library is not installed in that version; a `LibraryError`, if the
     estimator fails, or returns what are no labels.
     """
-    wanted = ESTIMATORS[name]
+    wanted = (ESTIMATORS | INCOMPLETE)[name]
     here = installed_version(wanted.library)
     if here != version:
         found = "is not installed" if here is None else f"is installed as {here}"
