@@ -1,0 +1,98 @@
+"""The figures that readers move: each is moved, and shows what the module computes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dmac.anchor_graph import anchor_graph
+
+MOVING = Path(__file__).resolve().parent.parent / "book" / "_static" / "moving"
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Open a page with one figure: its page, in which an error of a script fails the test."""
+    errors, pages = [], []
+
+    def show(name, data="null"):
+        page = browser.new_page(viewport={"width": 390, "height": 900})
+        page.on("pageerror", lambda error: errors.append(error.message))
+        parts = [(MOVING / f"{part}.html").read_text("utf-8") for part in ("shared", name)]
+        page.set_content("<!doctype html>" + "".join(parts).replace("DATA", data))
+        pages.append(page)
+        return page
+
+    yield show
+    assert errors == []
+    for page in pages:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.close()
+
+
+def state(page):
+    """What a figure has computed."""
+    return page.evaluate("document.querySelector('.moving').state")
+
+
+def texts(page, selector):
+    """What the parts of a figure say."""
+    return page.locator(f".moving {selector}").all_text_contents()
+
+
+def weights_of(floors, k):
+    """One row of the anchor graph, dense."""
+    d2 = torch.tensor([floors], dtype=torch.float64)
+    return anchor_graph(d2, k).to_dense()[0].tolist()
+
+
+def pull(page, part, dx, dy):
+    """Drag a part of a drawing by so many pixels."""
+    box = part.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
+
+
+def test_water_level_has_the_weights_of_the_anchor_graph(shown):
+    page = shown("water_level")
+    assert texts(page, "text.weight") == ["0", "0.60", "0", "0.40", "0"]
+    floor = page.locator("[role=slider]").first
+    for keys in ("ArrowDown " * 13, "PageUp ArrowUp", "Home", "End", ""):
+        for key in keys.split():
+            floor.press(key)
+        for k in (1, 2, 3, 4):
+            page.get_by_role("button", name=str(k)).click()
+            found = state(page)
+            assert found["weights"] == pytest.approx(weights_of(found["floors"], k), abs=1e-9)
+            assert texts(page, "text.weight") == [
+                f"{x:.2f}" if x > 1e-9 else "0" for x in found["weights"]
+            ]
+    pull(page, page.locator("[role=slider] .grip").nth(3), 0, -60)
+    floors = state(page)["floors"]
+    assert floors[3] > 4 and floor.get_attribute("aria-valuenow") == "8"
+    assert state(page)["weights"] == pytest.approx(weights_of(floors, 4), abs=1e-9)
+
+
+def test_water_level_pours_what_the_slider_says(shown):
+    page = shown("water_level")
+    slider = page.locator("input[type=range]")
+    for key in ("End", "Home", "PageUp", "ArrowRight"):
+        slider.press(key)
+        found = state(page)
+        water = np.maximum(found["level"] - np.array(found["floors"]), 0)
+        assert water.sum() == pytest.approx(2 * float(slider.input_value()))
+        assert found["weights"] == pytest.approx(water / water.sum())
+        assert found["k"] == (water > 1e-9).sum()
+    assert page.locator("output").inner_text().startswith(f"The level η is {found['level']:.2f}")
+
+
+def test_equal_distances_share_the_weight(shown):
+    page = shown("water_level")
+    for floor in page.locator("[role=slider]").all():
+        floor.press("Home")
+    page.get_by_role("button", name="3").click()
+    assert sorted(state(page)["weights"]) == pytest.approx(sorted(weights_of([0.0] * 5, 3)))
