@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
+from dmac.consistency import mutual_information_joint
 
 MOVING = Path(__file__).resolve().parent.parent / "book" / "_static" / "moving"
 
@@ -68,9 +70,9 @@ def test_water_level_has_the_weights_of_the_anchor_graph(shown):
             page.get_by_role("button", name=str(k)).click()
             found = state(page)
             assert found["weights"] == pytest.approx(weights_of(found["floors"], k), abs=1e-9)
-            assert texts(page, "text.weight") == [
-                f"{x:.2f}" if x > 1e-9 else "0" for x in found["weights"]
-            ]
+            assert [float(x) for x in texts(page, "text.weight")] == pytest.approx(
+                found["weights"], abs=0.00501
+            )
     pull(page, page.locator("[role=slider] .grip").nth(3), 0, -60)
     floors = state(page)["floors"]
     assert floors[3] > 4 and floor.get_attribute("aria-valuenow") == "8"
@@ -96,3 +98,28 @@ def test_equal_distances_share_the_weight(shown):
         floor.press("Home")
     page.get_by_role("button", name="3").click()
     assert sorted(state(page)["weights"]) == pytest.approx(sorted(weights_of([0.0] * 5, 3)))
+
+
+def test_two_labels_have_the_information_of_the_module(shown):
+    page = shown("two_labels")
+    slider, middle = page.locator("input[type=range]").nth(0), page.locator("[role=slider]").nth(1)
+    moves = [lambda: None, lambda: slider.press("PageUp"), lambda: middle.press("ArrowDown")]
+    moves += [page.get_by_role("button", name=name).click for name in ("exchanged", "each")]
+    moves += [lambda: pull(page, page.locator("[role=slider] .grip").first, -40, 0)]
+    seen = []
+    for move in moves:
+        move()
+        found = state(page)
+        p = torch.tensor(found["joint"], dtype=torch.float64)
+        plain = mutual_info_score(None, None, contingency=(1e4 * p).round().numpy())
+        # Two anchors, one certain of each label in view a, have the rows of the table in view b.
+        symmetrised = mutual_information_joint(torch.eye(2).double(), p).item()
+        assert p.sum().item() == pytest.approx(1)
+        assert [found["plain"], found["other"]] == pytest.approx([plain, symmetrised], abs=1e-12)
+        titles = f"joint, MI {plain:.3f}", f"symmetrised, MI {symmetrised:.3f}"
+        assert set(titles) < set(texts(page, "text"))
+        half = [f"{x:.2f}" for x in ((p + p.T) / 2).flatten()]
+        assert texts(page, "svg:nth-of-type(3) .number") == half
+        seen.append(titles)
+    assert len(set(seen)) == len(moves)
+    assert seen[-2] == ("joint, MI 0.000", "symmetrised, MI 0.693")
