@@ -1,5 +1,6 @@
 """The figures that readers move: each is moved, and shows what the module computes."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,42 @@ def test_two_labels_have_the_information_of_the_module(shown):
         seen.append(titles)
     assert len(set(seen)) == len(moves)
     assert seen[-2] == ("joint, MI 0.000", "symmetrised, MI 0.693")
+
+
+def test_film_moves_points_and_mark_by_one_slider(shown):
+    first, second = [0, 0, 50, -50], [10, 0, -20, 30]
+    run = {"points": [first, second, first], "radius": [0.2, 0.1, 0.01], "cosine": [0.5, 0.9, 1]}
+    released = run | {"name": "RELEASED", "accuracy": [82, 70, 18]}
+    revised = run | {"name": "REVISED", "accuracy": [97, 98, 99], "radius": [1, 1, 1]}
+    film = {"epochs": [0, 4, 50], "unit": 50, "digits": "07", "runs": [released, revised]}
+    page = shown("film", json.dumps(film))
+    slider, marks = page.locator("input[type=range]"), page.locator("circle")
+
+    def places():
+        """Of the last sample in both drawings, from their middles."""
+        sevens = page.locator("svg svg text:last-of-type").all()
+        return [float(one.get_attribute("x")) for one in sevens]
+
+    def line():
+        return [tuple(float(m.get_attribute(k)) for k in ("cx", "cy")) for m in marks.all()]
+
+    assert places() == [34, 34]
+    seen = []
+    for epoch, left, words in (
+        (0, 34, "RELEASED: accuracy 82 %, mean cosine 0.50000."),
+        (4, -20 / 50 * 34 / 2, "RELEASED: accuracy 70 %, mean cosine 0.90000."),
+        (50, 34 / 20, "RELEASED: accuracy 18 %, mean cosine 1.00000."),
+    ):
+        assert page.locator("output").inner_text().startswith(words)
+        assert slider.get_attribute("aria-valuetext") == f"{epoch} epochs"
+        assert places()[0] == pytest.approx(left)
+        seen.append(line())
+        slider.press("ArrowRight")
+    ((x, low), (also, high)) = seen[2]
+    assert x == also == 282 and low > high and seen[0][0][1] < seen[1][0][1] < low
+    page.get_by_role("button", name="enlarged").click()
+    assert places() == [34, 34]
+    slider.press("Home")
+    page.get_by_role("button", name="play").click()
+    page.wait_for_function("document.querySelector('.moving').state.epoch === 50")
+    assert page.get_by_role("button", name="play").count() == 1
