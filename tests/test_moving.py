@@ -1,8 +1,10 @@
 """The figures that readers move: each is moved, and shows what the module computes."""
 
+import contextlib
 import json
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,8 @@ from sklearn.metrics import mutual_info_score
 from dmac.anchor_graph import anchor_graph
 from dmac.consistency import mutual_information_joint
 
-MOVING = Path(__file__).resolve().parent.parent / "book" / "_static" / "moving"
+BOOK = Path(__file__).resolve().parent.parent / "book"
+MOVING = BOOK / "_static" / "moving"
 
 
 @pytest.fixture
@@ -163,3 +166,39 @@ def test_film_moves_points_and_mark_by_one_slider(shown):
     page.get_by_role("button", name="play").click()
     page.wait_for_function("document.querySelector('.moving').state.epoch === 50")
     assert page.get_by_role("button", name="play").count() == 1
+
+
+def cells(chapter, *names):
+    """What some cells of a chapter define, executed where the chapter stands."""
+    notebook = nbformat.read(BOOK / f"{chapter}.ipynb", 4)
+    sources = {cell["id"]: cell["source"] for cell in notebook.cells}
+    found = {}
+    with contextlib.chdir(BOOK):
+        for name in names:
+            exec(sources[name], found)
+    return found
+
+
+def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
+    found = cells("03_anchors", "c02", "toy", "moving-plane")
+    page = shown("plane", found["content"])
+    slider, anchors = page.locator("input[type=range]"), page.locator("circle.anchor")
+    slider.press("End")
+    assert state(page)["step"] == 200
+    for sigma in ("softplus", "ReLU"):
+        page.get_by_role("button", name=sigma).click()
+        for unit, words in ((False, "as they are"), (True, "of length 1")):
+            page.get_by_role("button", name=words).click()
+            _, _, states = found["train_in_plane"](200, 9, sigma.lower(), unit)
+            u, deviation, _ = states[-1]
+            zero = (deviation < 5e-4).sum().item()
+            assert f" {zero} of 18 deviations are zero" in page.locator("output").inner_text()
+            middle, size = ((150, 150), 118) if unit else ((150, 118), 27)
+            u = (u / u.norm(dim=1, keepdim=True) if unit else u).numpy()
+            there = [[float(x.get_attribute(k)) for k in ("cx", "cy")] for x in anchors.all()]
+            np.testing.assert_allclose(there, middle + size * u * [1, -1], atol=0.2)
+            loss = np.mean([loss for *_, loss in states[-11:]])
+            assert state(page)["loss"] == pytest.approx(loss, abs=1e-4)
+    slider.press("Home")
+    assert state(page)["step"] == 0
+    assert page.locator("output").inner_text().startswith("The loss is 2.0")
