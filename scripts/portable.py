@@ -30,7 +30,8 @@ CLONE = (
     "whole project, from the folder `{folder}`. What is below was executed there."
 )
 _FOLDER = "../notebooks/results"  # where chapters read stored runs
-_UNPACKED = "stored"  # and where their downloads do
+_MOVING = "_static/moving"  # and the figures that their readers move
+_UNPACKED = "stored"  # where their downloads read both
 
 
 class Plain(MarkdownConverter):
@@ -159,11 +160,11 @@ def _is_glue(node):
 
 
 def packed(source, results=RESULTS):
-    """A cell that unpacks what a chapter reads of the stored runs, or None.
+    """A cell that unpacks what a chapter reads of stored runs and moving figures, or None.
 
     Records keep the entries whose names stand in the chapter's code.
     """
-    if _FOLDER not in source:
+    if _FOLDER not in source and _MOVING not in source:
         return None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -173,9 +174,11 @@ def packed(source, results=RESULTS):
             files += [f for f in sorted(results.glob("runs/*/*.jsonl")) if f'"{f.stem}"' in source]
         for file in dict.fromkeys(files):
             archive.writestr(str(file.relative_to(results)), _kept(file, source))
+        for name in re.findall(rf'"{_MOVING}/([^"]+)"', source):
+            archive.write(ROOT / "book" / _MOVING / name, f"moving/{name}")
     text = base64.b64encode(buffer.getvalue()).decode()
     return (
-        "# The stored runs that this chapter reads, packed.\n"
+        "# The files that this chapter reads, packed.\n"
         "import base64\nimport io\nimport zipfile\n\n"
         f'packed = "{text}"\n'
         f'zipfile.ZipFile(io.BytesIO(base64.b64decode(packed))).extractall("{_UNPACKED}")'
@@ -253,12 +256,12 @@ class Page:
         cell = self.code.pop(0)["cell"]
         tags = cell.metadata.get("tags", [])
         self._add(cell, folded=any(tag.startswith(("hide", "remove")) for tag in tags))
-        for caption in node.select("figcaption"):
+        for caption in node.select("figcaption:not(.moving figcaption)"):
             words = self.plain.convert(caption.decode_contents()).strip()
             self.cells.append(new_markdown_cell(f"*{words}*"))
 
     def _add(self, cell, folded):
-        source = runnable(cell.source).replace(_FOLDER, _UNPACKED)
+        source = runnable(cell.source)
         if not source:
             return
         outputs = [one for one in cell.get("outputs", []) if not _is_record(one)]
@@ -307,9 +310,10 @@ def portable(html, notebook, macros, folder):
     cells = Page(html, notebook, macros).build()
     if re.search(r"(?m)^(from|import) experiments|^from experiments", source):
         cells.insert(1, new_markdown_cell(CLONE.format(folder=folder)))
-        for cell in cells:
-            cell.source = cell.source.replace(f'"{_UNPACKED}', f'"{_FOLDER}')
     elif first := packed(source):
+        for cell in cells:
+            cell.source = cell.source.replace(f'"{_FOLDER}', f'"{_UNPACKED}')
+            cell.source = cell.source.replace(f'"{_MOVING}', f'"{_UNPACKED}/moving')
         cells.insert(1, new_code_cell(first, metadata={"jupyter": {"source_hidden": True}}))
     for number, cell in enumerate(cells):
         cell["id"] = f"c{number}"

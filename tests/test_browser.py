@@ -4,14 +4,9 @@ tests/test_book.py finds nothing in a sound book. Here each of its checks is see
 """
 
 import importlib.resources
-import io
-import json
 import shutil
-from pathlib import Path
 
 import chromium
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 from browser import dead_links, faint, look, wide_tables
 from print_book import page_numbers, print_book
@@ -56,13 +51,6 @@ CLEAN = (
 MATHJAX = """<script>window.MathJax = {tex: {macros: {R: "\\\\mathbb{R}"}}, options:
     {ignoreHtmlClass: "no-math", processHtmlClass: "math"}}</script>
     <script defer src="/mathjax.js"></script>"""
-
-
-def dot_of(size):
-    """A PNG of so many pixels square."""
-    with io.BytesIO() as file:
-        plt.imsave(file, np.zeros((size, size)), format="png")
-        return file.getvalue()
 
 
 @pytest.fixture
@@ -129,27 +117,6 @@ def test_wide_table_is_reported(site, browser):
         found = wide_tables(browser.new_page(), root + "a.html", (1000, 1600))
     assert [entry.split(": ")[1] for entry in found] == ["wide"]
     assert found[0].startswith("at 1000 px, 60")
-
-
-def test_slider_of_chapter_9_moves_from_frame_to_frame(site, browser):
-    chapter = Path(__file__).parent.parent / "book" / "09_collapse.ipynb"
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    exec("".join(next(x["source"] for x in cells if x["id"] == "slider")), names := {})
-    frames = {f"epoch {i}": dot_of(size) for i, size in enumerate((4, 8, 12))}
-    site("a.html", "<h1>A page</h1>" + names["frame_slider"](frames, "A dot."))
-    with chromium.served(site.folder) as root:
-        page = browser.new_page()
-        assert look(page, root, "a.html").problems == []
-        visible = "[...document.images].filter((x) => x.offsetParent)"
-        shown = f"{visible}.map((x) => [x.alt, x.naturalWidth])"
-        slider, beside = page.locator("input[type=range]"), page.locator("output")
-        assert page.evaluate(shown) == [["A dot. Shown: epoch 0.", 4]]
-        slider.press("ArrowRight")
-        assert page.evaluate(shown) == [["A dot. Shown: epoch 1.", 8]]
-        assert beside.inner_text() == "epoch 1"
-        slider.press("End")
-        assert page.evaluate(shown) == [["A dot. Shown: epoch 2.", 12]]
-        assert beside.inner_text() == "epoch 2"
 
 
 def test_book_is_printed_in_the_order_of_its_contents(site, browser):
