@@ -70,8 +70,8 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
     -------
     pandas.DataFrame
         In points: the ``mean`` over the data sets with the half width ``±`` of Student's 95 %
-        interval over them, and the means over those that the recipe was ``developed on`` and over
-        the ``others``.
+        interval over them, and the means over those that the recipe was ``chosen on`` and over
+        those that were ``looked at``.
     """
     check_complete(runs)
     moved = compare.differences(runs, reference)
@@ -163,7 +163,7 @@ def beside(runs):
 
 
 def in_short(differences, developed=DEVELOPED):
-    """Mean and interval over data sets as text, in points: "all", "developed on" and "others"."""
+    """Mean and interval over data sets as text, in points: "all", "chosen on" and "looked at"."""
     table = compare.over_datasets(differences, developed)
     return {
         name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
@@ -261,7 +261,7 @@ def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
     Returns
     -------
     pandas.DataFrame
-        A row for each data set, developed on first. The columns are pairs of a method and "acc" or
+        A row for each data set, chosen on first. The columns are pairs of a method and "acc" or
         "nmi": the methods, the pipelines, and the best of the pipelines for each set and score,
         which the labels pick ("best of four").
 
@@ -287,7 +287,7 @@ def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
 
 
 def further_groups():
-    """The further data sets in groups: developed on, reported on, all of them, and by kind.
+    """The further data sets in groups: chosen on, reported on, all of them, and by kind.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def further_groups():
     """
     named = studies.FURTHER
     groups = {
-        "developed on": list(studies.BROUGHT),
+        "chosen on": list(studies.BROUGHT),
         "reported": list(studies.REPORTED),
         "all": list(named),
     }
