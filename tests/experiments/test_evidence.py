@@ -140,7 +140,7 @@ def test_parts_are_compared_at_equal_seeds_with_the_sets_apart(runs):
     assert tuple(table.loc["no guard"]) == pytest.approx((1, 0, 1, 1, 1, 0), abs=1e-6)
     row = table.loc["no votes"]  # 3 on PIE, -1 on fifteen
     assert row.ACC == pytest.approx(-0.75) and row["±"] == pytest.approx(2.1314 / 4, rel=1e-3)
-    assert row["chosen on"] == pytest.approx(-5 / 9) and row.others == pytest.approx(-1)
+    assert row["chosen on"] == pytest.approx(-5 / 9) and row["looked at"] == pytest.approx(-1)
 
 
 def test_intervals_as_text_are_over_data_sets():
