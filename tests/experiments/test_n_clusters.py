@@ -30,7 +30,8 @@ def test_summary(tmp_path):
     assert list(table.index) == list(CRITERIA)
     assert (table["chosen on", "right"] == 0.5).all()
     assert (table["chosen on", "within 1.5"] == 1).all()
-    assert (table["looked at", "right"] == 0).all() and (table["looked at", "median factor"] == 2).all()
+    assert (table["looked at", "right"] == 0).all()
+    assert (table["looked at", "median factor"] == 2).all()
 
 
 def test_measure_asks_for_every_criterion(monkeypatch, small_views):
