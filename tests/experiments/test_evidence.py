@@ -8,7 +8,7 @@ import pytest
 
 from experiments import evidence, paper, records, studies
 from experiments.compare import interval, over_datasets
-from experiments.studies import CONFIRMED, DEVELOPED, DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
+from experiments.studies import DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
 ALL = studies.shown_on("11_recipes", "14_network", "15_evidence")
@@ -141,15 +141,6 @@ def test_parts_are_compared_at_equal_seeds_with_the_sets_apart(runs):
     row = table.loc["no votes"]  # 3 on PIE, -1 on fifteen
     assert row.ACC == pytest.approx(-0.75) and row["±"] == pytest.approx(2.1314 / 4, rel=1e-3)
     assert row["developed on"] == pytest.approx(-5 / 9) and row.others == pytest.approx(-1)
-
-
-def test_intervals_as_text_are_over_data_sets():
-    differences = pd.Series(-2.0, SIXTEEN)
-    differences[list(CONFIRMED)] = 1.0
-    short = evidence.in_short(differences)
-    assert short["developed on"] == "−2.0 ± 0.0" and short["others"] == "1.0 ± 0.0"
-    assert short["all"].startswith("−0.7 ± 0.8")
-    assert evidence.in_short(differences, DEVELOPED[:2])["developed on"] == "−2.0 ± 0.0"
 
 
 def test_choices_are_all_variants_at_seeds_that_all_have(runs):
