@@ -8,7 +8,7 @@ import pytest
 
 from experiments import evidence, paper, records, studies
 from experiments.compare import interval, over_datasets
-from experiments.studies import CONFIRMED, DEVELOPED, DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
+from experiments.studies import DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
 ALL = studies.shown_on("17_recipes", "16_network", "18_evidence")
@@ -141,15 +141,6 @@ def test_parts_are_compared_at_equal_seeds_with_the_sets_apart(runs):
     row = table.loc["no votes"]  # 3 on PIE, -1 on fifteen
     assert row.ACC == pytest.approx(-0.75) and row["±"] == pytest.approx(2.1314 / 4, rel=1e-3)
     assert row["chosen on"] == pytest.approx(-5 / 9) and row["looked at"] == pytest.approx(-1)
-
-
-def test_intervals_as_text_are_over_data_sets():
-    differences = pd.Series(-2.0, SIXTEEN)
-    differences[list(CONFIRMED)] = 1.0
-    short = evidence.in_short(differences)
-    assert short["chosen on"] == "−2.0 ± 0.0" and short["looked at"] == "1.0 ± 0.0"
-    assert short["all"].startswith("−0.7 ± 0.8")
-    assert evidence.in_short(differences, DEVELOPED[:2])["chosen on"] == "−2.0 ± 0.0"
 
 
 def test_choices_are_all_variants_at_seeds_that_all_have(runs):
