@@ -260,6 +260,4 @@ def test_gains_on_further_sets_count_the_same_samples_once(further):
     assert found.acc["chosen on"] == pytest.approx(10)
     assert evidence.further_gains(further[1], "SNF").acc["chosen on"] == pytest.approx(0)
     groups = evidence.further_groups()
-    assert groups["chosen on"] == list(studies.BROUGHT) and groups["cells"] == [
-        "CITEseq-PBMC-1182"
-    ]
+    assert groups["chosen on"] == list(studies.BROUGHT) and groups["cells"] == ["CITEseq-PBMC-1182"]
