@@ -12,6 +12,8 @@ from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
 from dmac.consistency import mutual_information_joint
+from dmac.recipes import CLOSED_FORM
+from dmac.votes import column_weights
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 MOVING = BOOK / "_static" / "moving"
@@ -202,3 +204,33 @@ def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
     slider.press("Home")
     assert state(page)["step"] == 0
     assert page.locator("output").inner_text().startswith("The loss is 2.0")
+
+
+def test_cut_and_filter_are_those_of_the_chapter(shown):
+    found = cells("17_recipes", "r002", "r010", "r011", "moving-cut")
+    page = shown("cut_or_filter", found["content"])
+    states = {s["distance"]: s for s in json.loads(found["content"])["states"]}
+    slider, groups = page.locator("input[type=range]"), page.locator("[role=slider]")
+    titles = "svg > text:first-child"
+    moves = {
+        8: lambda: None,
+        9: lambda: slider.press("ArrowRight"),
+        10: lambda: groups.first.press("ArrowUp"),
+        20: lambda: groups.last.press("PageUp"),
+        24: lambda: slider.press("End"),
+    }
+    for distance, move in moves.items():
+        move()
+        now, values = state(page), np.array(states[distance]["values"])
+        assert now["distance"] == distance
+        for recipe in (found["cut"], CLOSED_FORM):
+            name = "filter" if recipe is CLOSED_FORM else "cut"
+            expected = column_weights(values, 3, recipe)
+            assert now[name] == pytest.approx(expected, rel=1e-6)
+            right = found["toy"][name].get(distance, states[distance][name]["accuracy"])
+            assert f"{name}: {right:.0f} % right" in texts(page, titles)
+    assert [t.split(": ")[1] for t in texts(page, titles)[:2]] == ["64 % right"] * 2
+    assert page.locator("output").inner_text().endswith("in the filter, 0 and 1 in the cut.")
+    pull(page, groups.last.locator(".grip"), 0, 100)
+    assert 8 < state(page)["distance"] < 20
+    assert [t.split(": ")[1] for t in texts(page, titles)[:2]] == ["64 % right", "97 % right"]
