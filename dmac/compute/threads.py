@@ -16,7 +16,7 @@ Work that falls into pieces of its own, as the anchor sets of a fit do, needs no
 thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,
 and the result does not depend on the number of threads.
 
-Chapter 10 of the book says what that gains.
+Chapter 10 of the book says what that is worth.
 """
 
 from __future__ import annotations
