@@ -335,7 +335,7 @@ def draw_graphs(
     n_anchors : int
     generator : torch.Generator
     voting : bool
-        Whether a ballot stands beside the views: then half of the sets, and no step of Lloyd's.
+        Whether a ballot joins the views: then half of the sets, and no step of Lloyd's.
 
     Returns
     -------
