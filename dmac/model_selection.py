@@ -22,7 +22,7 @@ from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_2026_11 as CLOSED_FORM
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
 from dmac.votes import unit_rows
