@@ -13,6 +13,8 @@ from experiments.studies import DEVELOPED, DEVELOPMENT, NINE, SIXTEEN
 
 #: The methods of `beside`, in the order of its columns.
 CLOSED, TRAINED, SINGLE, PICKED = "CLOSED_FORM", "REVISED", "best single", "best of four"
+#: The recipe that parts were taken out of: all views count alike.
+DATED = "CLOSED_FORM_2026_11"
 
 
 def read_runs(results=records.RESULTS):
@@ -85,7 +87,7 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
 
 
 def by_part(runs, reference):
-    """What CLOSED_FORM's variants change: `over_datasets` of ACC, then ``NMI`` and ``± (NMI)``."""
+    """What the closed form's variants change: `over_datasets` of ACC, then ``NMI`` and ``± (NMI)``."""
     acc = over_datasets(runs, reference, developed=DEVELOPED)
     nmi = over_datasets(runs, reference, "nmi", DEVELOPED)
     columns = {"NMI": nmi["mean"], "± (NMI)": nmi["±"]}
@@ -172,12 +174,12 @@ def in_short(differences, developed=DEVELOPED):
 
 
 def choices(runs, seeds=(1,)):
-    """Mean ACC of CLOSED_FORM, first, and of all its variants, at seeds that all of them have."""
-    groups = ("closed form", "closed form, parts", "closed form, constants")
+    """Mean ACC of CLOSED_FORM_2026_11, first, and its variants, at seeds that all of them have."""
+    groups = ("closed form, 2026-11", "closed form, parts", "closed form, constants")
     frame = _together(*(runs[group] for group in groups))
     frame = frame[frame.seed.isin(seeds)]
     means = frame.groupby(["variant", "dataset"], observed=True, sort=False).acc.mean()
-    return means.unstack()[list(SIXTEEN)].rename({"closed form": CLOSED})
+    return means.unstack()[list(SIXTEEN)].rename({"closed form, 2026-11": DATED})
 
 
 def leave_one_out(scores):
