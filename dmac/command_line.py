@@ -274,7 +274,9 @@ def report(
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         found = _read(data, reading)
-        _check_recipe(recipe, found)
+        if (present := _present(found)) is not None:
+            with _naming(found.names):
+                estimator.fit(found.views, present=present)  # a network refuses such samples
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     with _naming(found.names):

@@ -87,7 +87,7 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
 
 
 def by_part(runs, reference):
-    """What the closed form's variants change: `over_datasets` of ACC, then ``NMI`` and ``± (NMI)``."""
+    """What variants of the closed form change: `over_datasets` of ACC, ``NMI`` and ``± (NMI)``."""
     acc = over_datasets(runs, reference, developed=DEVELOPED)
     nmi = over_datasets(runs, reference, "nmi", DEVELOPED)
     columns = {"NMI": nmi["mean"], "± (NMI)": nmi["±"]}

@@ -652,7 +652,6 @@ STUDIES = {
         SIXTEEN,
         10,
         "17_recipes 18_evidence index",
-        "closed form",
     ),
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "18_evidence"
@@ -701,7 +700,6 @@ STUDIES = {
         FURTHER,
         10,
         _FURTHER_ON,
-        "further sets, closed form",
     ),
     "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),

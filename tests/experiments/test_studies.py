@@ -10,7 +10,7 @@ import pytest
 import dmac
 from dmac import peers
 from dmac.data.datasets import DATASETS
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from experiments import paper, plan, studies
 from experiments.run import peer_settings, recipe_of, settings_of
 from experiments.studies import EARLY, STUDIES, variant, vary
@@ -25,11 +25,11 @@ FAMILIES = {
     "ideas": (REVISED, studies.IDEAS),
     "switches": (REVISED, studies.SWITCHES),
     "robustness": (REVISED, studies.ROBUSTNESS),
-    "closed form, before": (CLOSED_FORM, {"before": studies.BEFORE}),
-    "closed form, parts": (CLOSED_FORM, studies.PARTS),
-    "closed form, constants": (CLOSED_FORM, studies.CONSTANTS),
-    "closed form, ideas": (CLOSED_FORM, studies.SPECTRAL_IDEAS),
-    "closed form, trained": (CLOSED_FORM, studies.TRAINED),
+    "closed form, before": (CLOSED_FORM_2026_11, {"before": studies.BEFORE}),
+    "closed form, parts": (CLOSED_FORM_2026_11, studies.PARTS),
+    "closed form, constants": (CLOSED_FORM_2026_11, studies.CONSTANTS),
+    "closed form, ideas": (CLOSED_FORM_2026_11, studies.SPECTRAL_IDEAS),
+    "closed form, trained": (CLOSED_FORM_2026_11, studies.TRAINED),
 }
 ROWS = [(*FAMILIES[f], name) for f in FAMILIES for name in FAMILIES[f][1]]
 #: Ideas have tests of their own, and RELEASED's changes those of the network.
@@ -98,7 +98,11 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
     "base, changes, lacking",
     [
         (REVISED, studies.ROBUSTNESS, set()),
-        (CLOSED_FORM, studies.CONSTANTS, {"anchor_share x 2"}),  # as many anchors as samples
+        (
+            CLOSED_FORM_2026_11,
+            studies.CONSTANTS,
+            {"anchor_share x 2"},
+        ),  # as many anchors as samples
     ],
 )
 def test_constants_halve_and_double(base, changes, lacking):
@@ -188,9 +192,10 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert {*further, *studies.SIXTEEN} == set(DATASETS)
     assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
     asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
-    assert len(asked) == 7 and all(s.datasets == further for s in asked.values())
-    seeds = {name.split(", ")[1]: s.seeds for name, s in asked.items()}
-    ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
+    assert len(asked) == 8 and all(s.datasets == further for s in asked.values())
+    seeds = {name.removeprefix("further sets, "): s.seeds for name, s in asked.items()}
+    ten = dict.fromkeys(("closed form", "closed form, 2026-11", "shallow", "LMVSC"), 10)
+    three = dict(revised=3, SNF=3)
     assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
