@@ -143,7 +143,7 @@ def page(
         "data": _data(model, names),
         "clusters": _clusters(views, model.labels_, NamedViews(names, checked, columns=columns)),
         "support": _support(model, names),
-        "trust": _trust(aris, [fits, controls], found, c, len(rows) < n),
+        "trust": _trust(aris, [fits, controls], len(rows) < n),
         "number": _number(found, c),
         "map": _map(model),
         "drawn": f" ({_DOTS} of {n}, drawn at random)" if n > _DOTS else "",
@@ -280,22 +280,13 @@ def _support(model: DMAC, names: list[str]) -> str:
     return _say("support", table=table)
 
 
-def _trust(
-    aris: dict[str, list[float]],
-    fits: list[list[DMAC]],
-    found: list[Suggestion],
-    c: int,
-    drawn: bool,
-) -> str:
+def _trust(aris: dict[str, list[float]], fits: list[list[DMAC]], drawn: bool) -> str:
     """The same numbers of the data and of the control."""
     one = fits[0][0]
     rows = [(f"mean ARI of {len(fits[0])} {what}", *map(_text, aris[what])) for what in aris]
     if one.view_support_ is not None and len(one.n_features_) > 1:
         means = [float(np.mean([model.view_support_ for model in models])) for models in fits]
         rows.append(("mean support by the other views", *map(_text, means)))
-    if found:
-        gaps = [one.scores["gap"][one.candidates.index(c)] for one in found]
-        rows.append((f"gap in the spectrum after {c} eigenvalues", *(_text(x, 3) for x in gaps)))
     note = _say("drawn", n=len(one.labels_)) if drawn else ""
     data, control = aris["random halves"]
     news = "unknown" if data != data else "news" if data > control + _MORE else "no_news"
@@ -305,7 +296,16 @@ def _trust(
 def _number(found: list[Suggestion], c: int) -> str:
     if not found:
         return _say("no_number")
-    return _say("number", suggested=found[0].n_clusters, c=c, spectrum=_spectrum(found))
+    one = found[0]
+    gaps = dict(zip(one.candidates, one.scores["gap"]))
+    return _say(
+        "number",
+        suggested=one.n_clusters,
+        c=c,
+        largest=_text(gaps[one.n_clusters], 3),
+        asked=_text(gaps[c], 3),
+        spectrum=_spectrum(found),
+    )
 
 
 def _spectrum(found: list[Suggestion]) -> str:
