@@ -17,6 +17,7 @@ from dmac.votes import column_weights
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 MOVING = BOOK / "_static" / "moving"
+FIGURES = sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
 
 
 @pytest.fixture
@@ -55,10 +56,15 @@ def weights_of(floors, k):
     return anchor_graph(d2, k).to_dense()[0].tolist()
 
 
+def middle_of(part):
+    """Its place on the screen."""
+    box = part.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def pull(page, part, dx, dy):
     """Drag a part of a drawing by so many pixels."""
-    box = part.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = middle_of(part)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y + dy, steps=4)
@@ -83,6 +89,33 @@ def test_water_level_has_the_weights_of_the_anchor_graph(shown):
     floors = state(page)["floors"]
     assert floors[3] > 4 and floor.get_attribute("aria-valuenow") == "8"
     assert state(page)["weights"] == pytest.approx(weights_of(floors, 4), abs=1e-9)
+
+
+def test_a_finger_drags_too_and_does_not_scroll_the_page(shown):
+    page = shown("water_level")
+    page.evaluate("document.body.style.height = '3000px'")
+    x, y = middle_of(page.locator("[role=slider] .grip").first)
+    session = page.context.new_cdp_session(page)
+    for kind, places in (
+        ("touchStart", [(x, y)]),
+        *(("touchMove", [(x, y - 10 * i)]) for i in range(1, 7)),
+        ("touchEnd", []),
+    ):
+        points = [{"x": x, "y": y} for x, y in places]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert state(page)["floors"][0] == pytest.approx(4 + 60 / 18, abs=0.5)
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_what_it_is_where_scripts_do_not_run(browser, name):
+    page = browser.new_page(java_script_enabled=False)
+    parts = [(MOVING / f"{part}.html").read_text("utf-8") for part in ("shared", name)]
+    page.set_content("".join(parts))
+    shown = [one for one in page.locator(".moving > *").all() if one.is_visible()]
+    (text,) = (one.inner_text() for one in shown)
+    assert text.startswith("This figure moves in a browser")
+    page.close()
 
 
 def test_water_level_pours_what_the_slider_says(shown):
