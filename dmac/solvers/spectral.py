@@ -202,9 +202,7 @@ class SpectralSolver:
 
         ``blocks="joint"`` and ``"views"`` are ablations, in which they count the same.
         """
-        return (
-            self.recipe.view_weight == "support" and n_views > 2 and self.recipe.blocks == "both"
-        )
+        return self.recipe.view_weight == "support" and n_views > 2 and self.recipe.blocks == "both"
 
     def own_first(
         self,
@@ -351,7 +349,7 @@ def _agreement(u: Array, graph: AveragedGraph, own: AveragedGraph) -> float:
 def view_weights(
     factors: Sequence[Matrix], blocks: Sequence[Block], n_views: int, n_clusters: int
 ) -> Array:
-    r"""Weights of views: how far the graphs of the others support a view's own, :eq:`eq:view-weight`.
+    r"""Weights of views: how far the graphs of the others support its own, :eq:`eq:view-weight`.
 
     A graph of view a alone has leading eigenvectors :math:`U`, c - 1 beside the constant one. The
     graph :math:`G_b` of another view supports them by

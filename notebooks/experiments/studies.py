@@ -7,7 +7,14 @@ some variants with their data sets and seeds; :mod:`experiments.plan` puts the s
 import dataclasses
 from dataclasses import dataclass
 
-from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, Recipe
+from dmac.recipes import (
+    CLOSED_FORM,
+    CLOSED_FORM_2026_11,
+    PUBLISHED,
+    RELEASED,
+    REVISED,
+    Recipe,
+)
 from experiments import paper
 from experiments.ideas import search
 from experiments.ideas.network_ideas import change
@@ -353,6 +360,8 @@ PARTS = {
     "whitened level alone": dict(levels="whitened"),
     "plain level alone": dict(levels="plain"),
     "equal weights of the levels": dict(level_weight="equal"),
+    "equal weights of the views": dict(view_weight="equal"),
+    "plain rows of unit length side by side": dict(plain_scale="rows"),
     "all views side by side alone": dict(blocks="joint"),
     "single views alone": dict(blocks="views"),
     "one anchor set a block": dict(anchor_sets=1),
@@ -640,7 +649,9 @@ STUDIES = {
     "closed form": Study(
         _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "11_recipes 15_evidence index"
     ),
-    "closed form, before": Study(vary({"before": BEFORE}, CLOSED_FORM), SIXTEEN, 9, "15_evidence"),
+    "closed form, before": Study(
+        vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "15_evidence"
+    ),
     "shallow, new sets": Study(_SHALLOW, NEW, 10, "11_recipes 15_evidence index"),
     "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "11_recipes 15_evidence index"),
     "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 15_evidence"),
@@ -666,8 +677,12 @@ STUDIES = {
     "closed form, parts": Study(
         vary(PARTS, CLOSED_FORM), SIXTEEN, 1, "11_recipes 15_evidence index"
     ),
-    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM), SIXTEEN, 3, "15_evidence"),
-    "closed form, ideas": Study(vary(SPECTRAL_IDEAS, CLOSED_FORM), SIXTEEN, 10, "15_evidence"),
+    "closed form, trained": Study(
+        vary(TRAINED, CLOSED_FORM_2026_11), SIXTEEN, 3, "15_evidence"
+    ),
+    "closed form, ideas": Study(
+        vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "15_evidence"
+    ),
     "closed form, constants": Study(vary(CONSTANTS, CLOSED_FORM), SIXTEEN, 1, "15_evidence"),
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
