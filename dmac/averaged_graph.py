@@ -442,6 +442,8 @@ class AveragedGraph:
     def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
 
+        A sample that no block knows is in none of them.
+
         Each, times the roots of the shares, is an eigenvector with the eigenvalue 1, and together
         they span all of these.
         """
@@ -461,7 +463,7 @@ class AveragedGraph:
                 break
             anchors = lowest
         samples = _gather(samples)
-        names, sizes = np.unique(samples, return_counts=True)
+        names, sizes = np.unique(samples[samples < m], return_counts=True)
         names = names[np.argsort(-sizes, kind="stable")][:most]
         return (samples[:, None] == names).astype(float)
 

@@ -130,7 +130,7 @@ class SpectralModel:
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
-        blocks, views = self._blocks(views)
+        blocks, views = self.blocks(views)
         features = Features(views)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
@@ -145,7 +145,7 @@ class SpectralModel:
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         return torch.as_tensor(filtered(u, values, c, recipe))
 
-    def _blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
+    def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
         known, fill = (self.widths, self.spreads, self.recipe, self.weights), self.completion
         blocks = blocks_of(views, *known)

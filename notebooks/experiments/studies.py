@@ -371,6 +371,11 @@ PARTS = {
     "two rounds of votes": dict(vote_rounds=2),
     "three rounds, flat votes": dict(vote_rounds=3, vote_form="flat"),
 }
+#: What came after the recipe of November 2026, taken out of today's.
+WEIGHTS = {
+    "equal weights of the views": dict(view_weight="equal"),
+    "plain rows of unit length side by side": dict(plain_scale="rows"),
+}
 CONSTANTS = _scaled(
     CLOSED_FORM_2026_11,
     *("n_neighbors", "anchor_factor", "anchor_share", "anchor_sets", "anchor_iterations"),
@@ -652,6 +657,9 @@ STUDIES = {
         SIXTEEN,
         10,
         "17_recipes 18_evidence index",
+    ),
+    "closed form, weights": Study(
+        vary(WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "18_evidence"
     ),
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "18_evidence"
