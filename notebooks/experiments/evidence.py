@@ -245,6 +245,7 @@ def whole_samples(datasets=("Yale", "PIE", "BBC")):
 #: The groups of runs on the further data sets, by what a table calls their only variant.
 FURTHER_GROUPS = {
     CLOSED: "further sets, closed form",
+    DATED: "further sets, closed form, 2026-11",
     TRAINED: "further sets, revised",
     **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
 }
