@@ -1,6 +1,7 @@
 """The spectral recipe as the estimator runs it: planted clusters, new samples, disk, switches."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 import dmac
+from dmac.averaged_graph import AveragedGraph
 from dmac.completion import is_needed, with_graphs
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
+from dmac.solvers.spectral import SpectralSolver
 from dmac.solvers.spectral_model import Features
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -113,6 +116,15 @@ def test_refused_votes_leave_the_first_stage(tmp_path):
     taken = fit(views, dataclasses.replace(recipe, guard=0.0))
     assert len(taken.network_.stages) == 2
     assert np.abs(taken.embedding_ - plain.embedding_).max() > 1e-3
+
+
+def test_votes_that_are_as_stable_are_taken():
+    halves = np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10)  # a walk never leaves its half
+    graph = AveragedGraph([scipy.sparse.csr_matrix(halves)], [1])
+    good, bad = ((halves, SimpleNamespace(labels_=np.arange(20) // k % 2)) for k in (10, 1))
+    solver = SpectralSolver(dataclasses.replace(SMALL, guard=1.0))
+    for found, taken in (([good, good], 1), ([good, bad], 0), ([bad, good], 1), ([good], 0)):
+        assert solver.guard(graph, found)[0] == taken
 
 
 def test_views_on_disk_give_what_memory_gives(tmp_path):
