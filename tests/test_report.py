@@ -4,10 +4,12 @@ import re
 import warnings
 from html.parser import HTMLParser
 
+import chromium
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from browser import faint, look
 
 import dmac
 from dmac.command_line import main
@@ -130,6 +132,20 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice():
     assert "prefers-color-scheme: dark" in told and "@media print" in told
     assert "gave no warning" in told and "Beside the known classes" not in told
     assert page(dmac.DMAC(4, random_state=1), VIEWS, seeds=2) != told
+
+
+def test_a_browser_finds_nothing_wrong(browser, tmp_path):
+    names = [[f"a rather long name of gene number {j}" for j in range(12)], None]
+    told = page(dmac.DMAC(4, random_state=0), VIEWS, feature_names=names, classes=CLASSES, seeds=2)
+    (tmp_path / "report.html").write_text(told, encoding="utf-8")
+    with chromium.served(tmp_path) as root:
+        for width in (390, 1300):
+            assert look(browser.new_page(), root, "report.html", width).problems == []
+        for scheme in ("light", "dark"):
+            shown = browser.new_page(color_scheme=scheme)
+            assert faint(shown, f"{root}report.html") == []
+            paper = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
 
 
 def test_names_are_text():
