@@ -649,6 +649,9 @@ STUDIES = {
     "closed form": Study(
         _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "11_recipes 15_evidence index"
     ),
+    "closed form, november": Study(
+        _of(CLOSED_FORM_2026_11, "November 2026"), SIXTEEN, 10, "15_evidence"
+    ),
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "15_evidence"
     ),
@@ -687,6 +690,9 @@ STUDIES = {
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
     "further sets, closed form": Study(_of(CLOSED_FORM, "closed form"), FURTHER, 10, _FURTHER_ON),
+    "further sets, november": Study(
+        _of(CLOSED_FORM_2026_11, "November 2026"), FURTHER, 10, _FURTHER_ON
+    ),
     "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),
     "further sets, SNF": _trial(FURTHER, 3, {"SNF": {}}, _FURTHER_ON),

@@ -11,7 +11,7 @@ import run_experiments
 import dmac
 from dmac import peers
 from dmac.data.datasets import DATASETS
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
 from experiments import paper, plan, studies
 from experiments.ideas import search
 from experiments.run import BASELINES, DISTURBED, PEERS, peer_settings, recipe_of, settings_of
@@ -27,11 +27,11 @@ FAMILIES = {
     "ideas": (REVISED, studies.IDEAS),
     "switches": (REVISED, studies.SWITCHES),
     "robustness": (REVISED, studies.ROBUSTNESS),
-    "closed form, before": (CLOSED_FORM, {"before": studies.BEFORE}),
+    "closed form, before": (CLOSED_FORM_2026_11, {"before": studies.BEFORE}),
     "closed form, parts": (CLOSED_FORM, studies.PARTS),
     "closed form, constants": (CLOSED_FORM, studies.CONSTANTS),
-    "closed form, ideas": (CLOSED_FORM, studies.SPECTRAL_IDEAS),
-    "closed form, trained": (CLOSED_FORM, studies.TRAINED),
+    "closed form, ideas": (CLOSED_FORM_2026_11, studies.SPECTRAL_IDEAS),
+    "closed form, trained": (CLOSED_FORM_2026_11, studies.TRAINED),
 }
 ROWS = [(*FAMILIES[f], name) for f in FAMILIES for name in FAMILIES[f][1]]
 #: Ideas have tests of their own, and RELEASED's changes those of the network.
