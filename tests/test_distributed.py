@@ -284,7 +284,10 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
 def test_refinement_in_shards_is_refused(open_group, folder):
     open_group("gloo")
     recipe = spectral_ideas.idea_of(
-        dmac.recipes.CLOSED_FORM, anchor_sets=2, refinement="prediction", refinement_steps=1
+        dmac.recipes.CLOSED_FORM_2026_11,
+        anchor_sets=2,
+        refinement="prediction",
+        refinement_steps=1,
     )
     model = dmac.DMAC(3, recipe, 0, "cpu")
     views = [open_view(folder / f"{a}.npy") for a in range(2)]
