@@ -680,9 +680,7 @@ STUDIES = {
     "closed form, parts": Study(
         vary(PARTS, CLOSED_FORM), SIXTEEN, 1, "11_recipes 15_evidence index"
     ),
-    "closed form, trained": Study(
-        vary(TRAINED, CLOSED_FORM_2026_11), SIXTEEN, 3, "15_evidence"
-    ),
+    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM_2026_11), SIXTEEN, 3, "15_evidence"),
     "closed form, ideas": Study(
         vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "15_evidence"
     ),
