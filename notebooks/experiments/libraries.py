@@ -45,7 +45,7 @@ ESTIMATORS = {
     "polyview, NMF": Estimator("polyview", "MultiViewNMF", "n_components"),
 }
 #: Further ones, which are run on samples that lack views alone (`experiments.incomplete`).
-INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "IMSR", "SIMCADC")}
+INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
 
 
 def library_settings(name, **more):
