@@ -236,7 +236,8 @@ def set_draws(
 
     def of_set(order: Tensor) -> DrawnSet:
         u = improved_anchors(x, order, n_anchors, iterations, whole)
-        return u, graph_on(x, u, n_neighbors, widths)
+        # Where all samples have all views, that need not be looked up for every set.
+        return u, graph_on(x, u, n_neighbors, () if whole is None else widths)
 
     orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
     return [functools.partial(of_set, order) for order in orders], widths
@@ -270,7 +271,8 @@ def joined_sets(
 
 def rows_on(sets: AnchorSets, x: Tensor, n_neighbors: int) -> Matrix:
     """The factor's rows of samples (n_new, r) on anchor sets that are there: (n_new, T m)."""
-    return _factor([graph_on(x, u, n_neighbors, sets.widths) for u in sets.u], sets.scale)
+    widths = () if known(x, sets.widths).all() else sets.widths
+    return _factor([graph_on(x, u, n_neighbors, widths) for u in sets.u], sets.scale)
 
 
 def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
@@ -433,7 +435,7 @@ class AveragedGraph:
 
     def to_samples(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d), of this process's samples."""
-        return self._products.forward(y) if parallel.many(len(self.shares)) else self.rows @ y
+        return self._products.forward(y)
 
     def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
@@ -495,7 +497,9 @@ class AveragedGraph:
         more, values = count - known.shape[1], np.ones(known.shape[1])
         small = n <= _DENSE and n <= max(800, 25 * count)
         if more and small and parallel.shards() is None:
-            dense = inverse * (self.rows @ self.rows.T.tocsr()).toarray() * inverse.T
+            dense = (self.rows @ self.rows.T.tocsr()).toarray()
+            dense *= inverse
+            dense *= inverse.T
             dense -= known @ known.T
             found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
+# PyTorch keeps a short list of the k smallest from so many k columns on; with fewer it sorts, which
+# takes several times longer. Below so many there is little to leave out either.
+_SHORT_LIST, _FEW = 64, 8
 
 
 def squared_distances(z: Tensor, u: Tensor) -> Tensor:
@@ -53,12 +57,36 @@ def block_distances(x: Tensor, y: Tensor, norms: Tensor) -> Tensor:
 def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k smallest of every row (b, m), ascending, and where they are: twice (b, k)."""
     m = d2.shape[1]
-    # PyTorch keeps a short list of the smallest from 64 k columns on; with fewer it sorts, which
-    # takes several times longer.
-    if 32 * k <= m < 64 * k and d2.device.type == "cpu":
-        d2 = torch.nn.functional.pad(d2, (0, 64 * k - m), value=torch.inf)
+    if len(d2) and _FEW * k <= m < _SHORT_LIST * k and d2.device.type == "cpu":
+        found = _among_few(d2.detach(), k)
+        if found is not None:
+            return found
     closest = torch.topk(d2, k, dim=1, largest=False, sorted=True)
     return closest.values, closest.indices
+
+
+def _among_few(d2: Tensor, k: int) -> tuple[Tensor, Tensor] | None:
+    """`smallest`, from the few numbers up to a bound; None where many are equal, or one is nan.
+
+    The bound is the k-th smallest of the minima of groups of columns: hardly more than k reach it.
+    """
+    b, m = d2.shape
+    group = min(8, m // (4 * k))
+    columns = m // group
+    minima = d2[:, : group * columns].unflatten(1, (group, columns)).amin(1).numpy()
+    minima.partition(k - 1, axis=1)
+    values = d2.numpy()
+    below = np.flatnonzero(values <= minima[:, k - 1 : k])
+    rows = below // m
+    counts = np.bincount(rows, minlength=b)
+    width = counts.max()
+    if counts.min() < k or width > 8 * k:
+        return None
+    place = np.arange(len(below)) + (width * np.arange(b) - (counts.cumsum() - counts))[rows]
+    few, at = np.full(b * width, np.inf, values.dtype), np.zeros(b * width, np.int64)
+    few[place], at[place] = values.ravel()[below], below - m * rows
+    closest = torch.topk(torch.as_tensor(few).view(b, width), k, dim=1, largest=False, sorted=True)
+    return closest.values, torch.as_tensor(at).view(b, width).gather(1, closest.indices)
 
 
 def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

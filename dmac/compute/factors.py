@@ -37,6 +37,8 @@ COPIED = 2**24
 TURNED = 2**25
 # Rows of a block, whose part of a product stays in the processor's cache.
 _ROWS = 2**13
+# Columns of a product, from which on it is made a few columns at a time, for the same reason.
+_WIDE, _COLUMNS = 64, 16
 
 
 def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
@@ -115,7 +117,7 @@ class Products:
     def forward(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""
         if self._whole:
-            return (self._rows @ torch.as_tensor(y)).numpy()
+            return _times(self._rows, y)
         out = np.empty((self._matrix.shape[0], y.shape[1]), y.dtype)
 
         def of_part(part: list[slice]) -> None:
@@ -130,7 +132,7 @@ class Products:
         if rows is not None:
             return row_block(self._matrix, rows).T @ x
         if self._whole:
-            return (self._columns @ torch.as_tensor(x)).numpy()
+            return _times(self._columns, x)
         return self._sums(x.shape[1], lambda rows: self._back(rows, x[rows]))
 
     def square(self, y: Array, scale: Array) -> Array:
@@ -156,6 +158,17 @@ class Products:
         for other in others:
             first += other
         return first
+
+
+def _times(matrix: Tensor, x: Array) -> Array:
+    """A sparse tensor (n, m) times x (m, d): (n, d)."""
+    x = torch.as_tensor(x)
+    if x.shape[1] < _WIDE:
+        return (matrix @ x).numpy()
+    out = x.new_empty(len(matrix), x.shape[1])
+    for part, found in zip(x.split(_COLUMNS, 1), out.split(_COLUMNS, 1)):
+        found.copy_(matrix @ part.contiguous())
+    return out.numpy()
 
 
 def _forward(block: Matrix, y: Array) -> Array:

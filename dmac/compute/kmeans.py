@@ -211,7 +211,8 @@ def improved_anchors(
         return lloyd(x - mean, anchors - mean, iterations, 0.0, alone=True)[0] + mean
     x = x if among is None else x[among]
     mean = parallel.mean(x)
-    return lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
+    moved = x - mean if iterations else x[:0]
+    return lloyd(moved, anchors - mean, iterations, 0.0)[0] + mean
 
 
 def representative_centers(centers: Array, labels: Array) -> Integers:

@@ -40,7 +40,7 @@ def test_blocks_of_rows_share_the_memory():
 
 
 @pytest.mark.parametrize("copied", [0, 2**24], ids=["in parts", "transposed copy"])
-@pytest.mark.parametrize("columns", [1, 5])
+@pytest.mark.parametrize("columns", [1, 5, 70])
 def test_products(monkeypatch, copied, columns):
     monkeypatch.setattr(factors, "COPIED", copied)
     b, rng = factor(50, 8, 3), np.random.default_rng(2)
@@ -102,3 +102,11 @@ def test_csr_tensor_shares_the_memory():
     tensor = csr_tensor(b)
     b.data *= 2
     np.testing.assert_array_equal(tensor.to_dense().numpy(), b.toarray())
+
+
+def test_wide_products_are_those_of_all_columns_at_once():
+    b, rng = factor(300, 90, 5), np.random.default_rng(2)
+    x, y = rng.standard_normal((300, 75)), rng.standard_normal((90, 75))
+    products = Products(b)
+    np.testing.assert_array_equal(products.forward(y), b @ y)
+    np.testing.assert_array_equal(products.back(x), b.T.tocsr() @ x)
