@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_2026_11
 from experiments import incomplete
 
 
@@ -28,7 +28,7 @@ def test_without_the_rows():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
-    ours, theirs = incomplete.unfilled(), CLOSED_FORM
+    ours, theirs = incomplete.unfilled(), CLOSED_FORM_2026_11
     assert dataclasses.asdict(ours) == dataclasses.asdict(theirs) | {"name": "unfilled"}
     data = dmac.load("mfeat")
     views = [x[::8] for x in data.views]
