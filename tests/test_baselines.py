@@ -31,6 +31,9 @@ def test_concatenation_of_sparse_views_stays_sparse(small_views):
     sparse = [scipy.sparse.csr_matrix(x) for x in views]
     joined = baselines.concatenate_views(sparse)
     assert scipy.sparse.issparse(joined)
+    dense = baselines.raw_kmeans([x.toarray() for x in sparse], 3, seed=0)
+    found = baselines.raw_kmeans(sparse, 3, seed=0)
+    assert dmac.scores(dense, found)["ari"] > 0.9
     np.testing.assert_allclose(joined.toarray(), baselines.concatenate_views(views))
     mixed = baselines.concatenate_views([sparse[0], *views[1:]])
     np.testing.assert_allclose(mixed, baselines.concatenate_views(views))

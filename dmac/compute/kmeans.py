@@ -46,7 +46,8 @@ def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     The same result for the same seed. With fewer distinct rows than clusters some centres coincide;
     that is no error, since a collapsed embedding has to be measurable.
     """
-    together = n_init > 1 and x.dtype == np.float64 and not parallel.many(len(x))
+    is_dense = isinstance(x, np.ndarray) and x.dtype == np.float64
+    together = n_init > 1 and is_dense and not parallel.many(len(x))
     starts = _Starts(n_init) if together else "k-means++"
     model = KMeans(n_clusters, init=starts, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and
