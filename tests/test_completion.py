@@ -268,9 +268,10 @@ def test_votes_and_guard_see_filled_rows_and_rows_that_are_there(half, monkeypat
     assert len(guarded) == 2 and guarded[0][0] is guarded[1][0]
     graph = guarded[0][0]
     first = [block for voting, blocks, _ in drawn if not voting for block in blocks]
-    weights = np.array([block.weight for block in first if not block.joint])
-    whole = sum(block.weight for block in first)
-    lacks = np.column_stack([~known(b.x, b.widths).numpy() for b in first if not b.joint])
+    own, said = [b for b in first if not b.joint], again.network_.weights  # drawn with equal weights
+    weights = np.array([b.weight * 3 * said[int(b.name.split()[1])] / said.sum() for b in own])
+    whole = weights.sum() + sum(block.weight for block in first if block.joint)
+    lacks = np.column_stack([~known(b.x, b.widths).numpy() for b in own])
     np.testing.assert_allclose(graph.shares, 1 - lacks @ weights / whole, rtol=1e-5)
     # It prefers the classes to the pattern, which is what zeros would go by.
     pattern = np.unique(lacks, axis=0, return_inverse=True)[1].ravel()
