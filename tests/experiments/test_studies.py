@@ -244,9 +244,10 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert {*further, *studies.SIXTEEN} == set(DATASETS)
     assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
     asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
-    assert len(asked) == 7 and all(s.datasets == further for s in asked.values())
+    assert len(asked) == 8 and all(s.datasets == further for s in asked.values())
     seeds = {name.split(", ")[1]: s.seeds for name, s in asked.items()}
-    ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
+    ten = dict.fromkeys(("closed form", "november", "shallow", "LMVSC"), 10)
+    three = dict(revised=3, SNF=3)
     assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
