@@ -268,7 +268,8 @@ def test_votes_and_guard_see_filled_rows_and_rows_that_are_there(half, monkeypat
     assert len(guarded) == 2 and guarded[0][0] is guarded[1][0]
     graph = guarded[0][0]
     first = [block for voting, blocks, _ in drawn if not voting for block in blocks]
-    own, said = [b for b in first if not b.joint], again.network_.weights  # drawn with equal weights
+    own = [block for block in first if not block.joint]  # drawn with equal weights
+    said = again.network_.weights
     weights = np.array([b.weight * 3 * said[int(b.name.split()[1])] / said.sum() for b in own])
     whole = weights.sum() + sum(block.weight for block in first if block.joint)
     lacks = np.column_stack([~known(b.x, b.widths).numpy() for b in own])
