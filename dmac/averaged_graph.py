@@ -88,7 +88,7 @@ def blocks_of(
     widths: Sequence[Sequence[int]],
     spreads: Sequence[float],
     recipe: SpectralRecipe,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Array | None = None,
 ) -> list[Block]:
     r"""The blocks of v prepared views, with the weights of their graphs.
 
