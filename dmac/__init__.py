@@ -5,11 +5,11 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 ``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12), and
 for chapter 24 the wing ``peers``. ``network`` and ``sampling`` join the parts of the network,
 ``averaged_graph`` and ``votes`` are those of the closed form, and ``model_selection`` judges labels
-on its graph. ``distributed`` is the command for several processes, and ``reference`` the dense
-reading of the equations that the tests compare with. Beside them are four wings: ``solvers`` leads
-from views to labels in two ways behind one contract, ``data`` reads and prepares views, ``compute``
-is what the mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison
-and SNF, one class each.
+on its graph. ``report`` writes a page about a fit. ``distributed`` is the command for several
+processes, and ``reference`` the dense reading of the equations that the tests compare with. Beside
+them are four wings: ``solvers`` leads from views to labels in two ways behind one contract,
+``data`` reads and prepares views, ``compute`` is what the mathematics runs on, and ``peers`` has
+the nine other systems of the paper's comparison and SNF, one class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         peers as peers,
         recipes as recipes,
         reference as reference,
+        report as report,
         sampling as sampling,
         scaling as scaling,
         solvers as solvers,

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
+# Rows that are more alike than this are not drawn apart further: rounding is among what they have.
+_SPREAD = 1e-3
 # Samples at a time where connected parts are sought.
 _ROWS = 2**14
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
@@ -86,6 +88,7 @@ def blocks_of(
     widths: Sequence[Sequence[int]],
     spreads: Sequence[float],
     recipe: SpectralRecipe,
+    weights: Sequence[float] | None = None,
 ) -> list[Block]:
     r"""The blocks of v prepared views, with the weights of their graphs.
 
@@ -93,7 +96,12 @@ def blocks_of(
     views'. At the whitened level the graph of all views weighs 1 and that of each view 1/v. At the
     plain level, with ``level_weight="spread"``, these are multiplied by the spread
     :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, their mean for all views: where all
-    rows are nearly parallel, plain distances say little.
+    rows are nearly parallel, plain distances say little. Two rows are :math:`2 s_a` apart in the
+    mean of their squared distances; with ``plain_scale="spread"`` plain rows side by side are
+    divided by :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
+
+    With weights :math:`V_a` of the views, 1/v becomes :math:`V_a / \sum_b V_b` in all of this:
+    the mean of the distances, the mean of the spreads, and the weight of a view's own graph.
 
     Parameters
     ----------
@@ -103,12 +111,16 @@ def blocks_of(
         Columns of each level.
     spreads : list of v floats
     recipe : dmac.recipes.SpectralRecipe
+    weights : list of v floats, optional
+        Above 0; equal by default.
 
     Returns
     -------
     list of Block
     """
     v = len(views)
+    weights = [1.0] * v if weights is None else list(weights)
+    whole = sum(weights)
     by_view = [x.split(list(w), 1) for x, w in zip(views, widths)]
     blocks = []
     for level, name in enumerate(level_names(recipe)):
@@ -116,13 +128,17 @@ def blocks_of(
         weighs = name == "plain" and recipe.level_weight == "spread"
         shares = list(spreads) if weighs else [1.0] * v
         if recipe.blocks in ("joint", "both") or v == 1:
-            joint = torch.cat(parts, 1) / math.sqrt(v)
+            scales = [whole / weight for weight in weights]
+            if name == "plain" and recipe.plain_scale == "spread" and v > 1:
+                scales = [x * max(s, _SPREAD) for x, s in zip(scales, spreads)]
+            joint = torch.cat([part / math.sqrt(x) for part, x in zip(parts, scales)], 1)
             of_views = tuple(part.shape[1] for part in parts)
-            blocks.append(Block(name, joint, sum(shares) / v, True, of_views))
+            share = sum(w * s for w, s in zip(weights, shares)) / whole
+            blocks.append(Block(name, joint, share, True, of_views))
         if recipe.blocks in ("views", "both") and v > 1:
             blocks += [
-                Block(f"{name} {a}", part, share / v, False, (part.shape[1],))
-                for a, (part, share) in enumerate(zip(parts, shares))
+                Block(f"{name} {a}", part, weight * share / whole, False, (part.shape[1],))
+                for a, (part, weight, share) in enumerate(zip(parts, weights, shares))
             ]
     return blocks
 
@@ -335,7 +351,7 @@ def draw_graphs(
     n_anchors : int
     generator : torch.Generator
     voting : bool
-        Whether a ballot stands beside the views: then half of the sets, and no step of Lloyd's.
+        Whether a ballot joins the views: then half of the sets, and no step of Lloyd's.
 
     Returns
     -------
@@ -426,6 +442,8 @@ class AveragedGraph:
     def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
 
+        A sample that no block knows is in none of them.
+
         Each, times the roots of the shares, is an eigenvector with the eigenvalue 1, and together
         they span all of these.
         """
@@ -445,7 +463,7 @@ class AveragedGraph:
                 break
             anchors = lowest
         samples = _gather(samples)
-        names, sizes = np.unique(samples, return_counts=True)
+        names, sizes = np.unique(samples[samples < m], return_counts=True)
         names = names[np.argsort(-sizes, kind="stable")][:most]
         return (samples[:, None] == names).astype(float)
 

@@ -3,6 +3,7 @@
     python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
     python -m dmac predict folder new.mat --out more.csv
     python -m dmac info data.mat
+    python -m dmac report data.mat --clusters 10 --out report.html
 
 The book has a page about it, and chapter 19 does the same in Python. Exit codes: 0 is success, 1 a
 problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
@@ -76,6 +77,18 @@ _out = click.option(
     "--out", type=click.Path(dir_okay=False), help="Write sample and cluster to this CSV file."
 )
 
+_recipe = click.option(
+    "--recipe",
+    default="closed_form",
+    show_default=True,
+    help="closed_form takes seconds; revised, released and published train a network.",
+)
+_seed = click.option(
+    "--seed", default=0, show_default=True, help="The same seed gives the same groups."
+)
+_device = click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
+_quiet = click.option("--quiet", is_flag=True, help="Show no progress.")
+
 
 def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how to read the data."""
@@ -118,20 +131,15 @@ def cli(context: click.Context, debug: bool) -> None:
 @click.option(
     "--model", type=click.Path(file_okay=False), help="Keep the model in this folder, for predict."
 )
-@click.option(
-    "--recipe",
-    default="closed_form",
-    show_default=True,
-    help="closed_form takes seconds; revised, released and published train a network.",
-)
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same groups.")
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
+@_recipe
+@_seed
+@_device
 @click.option(
     "--checkpoint",
     type=click.Path(file_okay=False),
     help="A folder in which training is kept: after an interruption the same command goes on.",
 )
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_quiet
 @_reading
 def fit(
     data: tuple[str, ...],
@@ -210,6 +218,81 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
         _describe_model(data[0])
         return
     _read(data, reading)
+
+
+@cli.command(epilog=_EPILOG)
+@_data
+@click.option("--clusters", type=click.IntRange(2), help="How many groups to make.")
+@click.option(
+    "--model",
+    type=click.Path(),
+    help="Report on this folder, which fit has written, instead of --clusters, --recipe, --seed.",
+)
+@click.option("--out", required=True, type=click.Path(dir_okay=False), help="The page to write.")
+@_recipe
+@_seed
+@click.option(
+    "--seeds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="So many fits are compared with each other, and as many on data without clusters.",
+)
+@_device
+@_quiet
+@_reading
+def report(
+    data: tuple[str, ...],
+    clusters: int | None,
+    model: str | None,
+    out: str,
+    recipe: str,
+    seed: int,
+    seeds: int,
+    device: str,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    """Write one HTML page about the groups in DATA, and what speaks for them.
+
+    It opens in any browser, and needs nothing else: the groups and what sets them apart, how far
+    each view supports them, the same numbers on data without groups, the spectrum, a map, and a
+    paragraph for a paper.
+
+    \b
+    python -m dmac report data.mat --clusters 10 --out report.html
+    python -m dmac report data.mat --model folder --out report.html
+    """
+    given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
+    named = [x for x in ("clusters", "recipe", "seed") if given.get_parameter_source(x) == typed]
+    if model is not None and named:
+        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
+    _check_places(out, None)
+    if model is not None:
+        estimator = dmac.DMAC.load(model, device=device)
+        found = _read(data, reading, _read_names(model))
+    elif clusters is not None:
+        estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
+        found = _read(data, reading)
+        if (present := _present(found)) is not None:
+            with _naming(found.names):
+                estimator.fit(found.views, present=present)  # a network refuses such samples
+    else:
+        raise click.UsageError("say what the page is about: give --clusters or --model")
+    with _naming(found.names):
+        text = dmac.report.page(
+            estimator,
+            found.views,
+            view_names=found.names,
+            feature_names=found.columns or None,
+            classes=found.labels,
+            seeds=seeds,
+        )
+    from dmac.compute.files import replacing
+
+    with replacing(Path(out).expanduser()) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    click.echo(f"{out}: {len(estimator.labels_)} samples in {estimator.n_clusters} clusters")
 
 
 def _say(found: NamedViews) -> None:

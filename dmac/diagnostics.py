@@ -14,6 +14,7 @@ import torch
 
 from dmac.compute.parallel import count, largest, total
 from dmac.compute.streaming import block_slices, take
+from dmac.compute.threads import blas_alone
 from dmac.data.checks import check_labels, check_views
 
 if TYPE_CHECKING:
@@ -276,6 +277,41 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = sums / sizes[:, None] - (whole - sums) / (n - sizes)[:, None]
     return np.where(constant, 0 * abs(gap), gap / np.sqrt(np.where(constant, 1, variance)))
+
+
+def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
+    r"""Data without clusters: one Gaussian with the means and covariances of some views.
+
+    With centred rows X and a matrix R of independent standard normal numbers, the rows of
+    :math:`R X / \sqrt{n - 1}` have the covariance of X, within the views and between them. Views
+    without negative entries get none, so that their root is taken as well. A sample that lacks a
+    view, which is a row of zeros, lacks it here, too.
+
+    Fitting the same model to it is a check that can fail.
+
+    Parameters
+    ----------
+    views : list of v matrices of shape (n, d_a)
+        Dense or sparse.
+    seed : int
+
+    Returns
+    -------
+    list of v numpy.ndarray of shape (n, d_a)
+    """
+    n = views[0].shape[0]
+    mixing = np.random.default_rng(seed).standard_normal((n, n))
+    drawn = []
+    for x in views:
+        has = np.asarray(abs(x).sum(1)).ravel() > 0
+        known = x[has].toarray() if scipy.sparse.issparse(x) else x[has]
+        mean = known.mean(0)
+        with blas_alone():
+            y = mixing[:, has] @ (known - mean) / max(len(known) - 1, 1) ** 0.5 + mean
+        y = y if (known < 0).any() else np.maximum(y, 0)
+        y[~has] = 0
+        drawn.append(y)
+    return drawn
 
 
 def _known_rows(x: Matrix) -> Iterator[tuple[slice, Matrix, Flags]]:

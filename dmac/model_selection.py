@@ -22,7 +22,7 @@ from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_2026_11 as CLOSED_FORM
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
 from dmac.votes import unit_rows
@@ -115,11 +115,14 @@ class Suggestion:
         In rising order.
     scores : dict of str to numpy.ndarray of shape (number of candidates,)
         Of every criterion in :data:`dmac.model_selection.CRITERIA`, higher is better.
+    eigenvalues : numpy.ndarray of shape (largest candidate + 1,)
+        Of the averaged graph, largest first; the largest is 1. There are at most n - 2.
     """
 
     n_clusters: int
     candidates: tuple[int, ...]
     scores: dict[str, Floats]
+    eigenvalues: Floats
 
     def best(self, criterion: str) -> int:
         """The candidate with the highest score of one criterion; of equals the smallest.
@@ -222,7 +225,8 @@ def suggest_n_clusters(
             for _, u in spectra
         ]
     scores = _scores(candidates, *spectra[2], labels)
-    return Suggestion(candidates[int(np.argmax(scores[criterion]))], candidates, scores)
+    best = candidates[int(np.argmax(scores[criterion]))]
+    return Suggestion(best, candidates, scores, spectra[2][0])
 
 
 def _checked(candidates: Iterable[int], n: int) -> tuple[int, ...]:

@@ -373,6 +373,20 @@ class SpectralRecipe(BaseRecipe):
         Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
         the view's rows.""",
     )
+    plain_scale: str = choice(
+        "rows",
+        one_of("rows", "spread"),
+        """
+        Where the plain levels of all views stand side by side: rows of unit length, or in units of
+        the root of the spread of the view's rows.""",
+    )
+    view_weight: str = choice(
+        "equal",
+        one_of("equal", "support"),
+        """
+        Weight of a view: the same for all, or, of three views and more, how far the others'
+        graphs support its own (:func:`dmac.solvers.spectral.view_weights`).""",
+    )
     filter: str = choice(
         "resolvent",
         one_of("cut", "resolvent"),
@@ -489,8 +503,9 @@ REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
 
 #: Clustering without a network (:mod:`dmac.solvers.spectral`), one setting for all data;
 #: chapter 17 derives it, chapter 18 measures it. It averages graphs of two levels of features, of
-#: all views and of each; a filter stands in place of the cut at c eigenvectors
-#: (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote
+#: all views and of each, and three views or more count as far as they support each other
+#: (:func:`dmac.solvers.spectral.view_weights`); a filter stands in place of the cut at c
+#: eigenvectors (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote
 #: once (:mod:`dmac.votes`), and a guard refuses the votes where they merge what the graph holds
 #: apart.
 CLOSED_FORM = SpectralRecipe(
@@ -503,14 +518,25 @@ CLOSED_FORM = SpectralRecipe(
     anchor_sets=6,
     anchor_iterations=2,
     vote_weight=1.0,
+    plain_scale="spread",
+    view_weight="support",
     vote_rounds=1,
     guard=0.99,
     final_unit_rows=True,
 )
 
+#: CLOSED_FORM as it was in November 2026: all views weigh the same.
+CLOSED_FORM_2026_11 = dataclasses.replace(
+    CLOSED_FORM, name="closed_form_2026_11", plain_scale="rows", view_weight="equal"
+)
+
 #: All by name.
 RECIPES: dict[str, BaseRecipe] = {
-    recipe.name: recipe for recipe in (PUBLISHED, RELEASED, REVISED, REVISED_2026_11, CLOSED_FORM)
+    recipe.name: recipe
+    for recipe in (
+        *(PUBLISHED, RELEASED, REVISED, REVISED_2026_11),
+        *(CLOSED_FORM, CLOSED_FORM_2026_11),
+    )
 }
 
 

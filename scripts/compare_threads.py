@@ -19,7 +19,7 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
-from dmac.averaged_graph import blocks_of, known
+from dmac.averaged_graph import known
 from dmac.compute.threads import VARIABLE
 from dmac.solvers.spectral_model import SpectralModel
 from experiments.studies import SIXTEEN
@@ -61,7 +61,7 @@ def ties(model, views):
         torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
         for pipeline, x in zip(model.pipelines_, views)
     ]
-    blocks = blocks_of(prepared, fitted.widths, fitted.spreads, model.recipe_)
+    blocks, _ = fitted.blocks(prepared)
     shares = []
     for block, sets in zip(blocks, fitted.stages[0].base):
         x = block.x[known(block.x, sets.widths).all(1)].double()

@@ -1,4 +1,4 @@
-"""Draw what each system of chapter 13 builds and learns, as small SVG files with text.
+"""Draw what each system of the field builds and learns, as small SVG files with text.
 
 ``python scripts/draw_peers.py`` writes book/_static/peer-gmc.svg and nine more. The shapes are
 those of the model's picture: sheets are views and embeddings, slanted boxes networks. A graph of

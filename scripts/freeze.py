@@ -28,7 +28,7 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
-from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
 from experiments.ideas import network_ideas, refinement, spectral_ideas
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
@@ -37,6 +37,7 @@ RECIPES = {
     "released": dataclasses.replace(RELEASED, pretrain_epochs=5, epochs=25),
     "revised": dataclasses.replace(REVISED, epochs=10),
     "closed_form": CLOSED_FORM,
+    "closed_form_2026_11": CLOSED_FORM_2026_11,
 }
 
 
@@ -46,7 +47,7 @@ def ideas():
     closed = {form: dict(refinement=form, refinement_steps=3) for form in forms}
     closed["trained votes"] = dict(vote_form="trained", trained_epochs=5)
     closed["trained embedding"] = dict(trained_embedding=True, trained_epochs=5)
-    found = {name: spectral_ideas.idea_of(CLOSED_FORM, **f) for name, f in closed.items()}
+    found = {name: spectral_ideas.idea_of(CLOSED_FORM_2026_11, **f) for name, f in closed.items()}
     noise, balanced = dict(perturbation=True, sigma="spread"), dict(al_weight=0.1)
     balanced["al_form"] = "balanced"
     revised = {

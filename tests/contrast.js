@@ -16,7 +16,7 @@
     return [r, g, b].map((v, i) => a * v + (1 - a) * under[i]);
   };
   const SKIP = "mjx-container *, script, style, a.headerlink"; // the last is for the mouse only
-  const article = document.querySelector("article.bd-article");
+  const article = document.querySelector("article.bd-article") ?? document.body;
   const faint = new Set();
   for (const one of article.querySelectorAll("*")) {
     const own = [...one.childNodes].some((n) => n.nodeType === 3 && n.data.trim());

@@ -220,7 +220,7 @@ def test_all_blocks_in_order(generator):
 
 def test_joint_distance_is_the_mean_of_the_block_views(generator):
     x = block_views(generator)
-    blocks = blocks_of(x, WIDTHS, SPREADS, recipe())
+    blocks = blocks_of(x, WIDTHS, SPREADS, recipe(plain_scale="rows"))
     for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
         d2 = torch.cdist(joint.x, joint.x) ** 2
         mean = sum(torch.cdist(b.x, b.x) ** 2 for b in own) / 3
@@ -233,6 +233,34 @@ def test_weights(generator):
     assert [b.weight for b in blocks] == pytest.approx(expected)
     equal = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe(level_weight="equal"))
     assert [b.weight for b in equal] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_weighed_views(generator):
+    """1/3 becomes V_a / sum V, in distances, in the mean of the spreads and in weights."""
+    x, of_views = block_views(generator), [1.0, 0.5, 0.25]
+    shares = np.array(of_views) / 1.75
+    blocks = blocks_of(x, WIDTHS, SPREADS, recipe(plain_scale="rows"), of_views)
+    assert [b.weight for b in blocks[1:4]] == pytest.approx(shares)
+    assert [b.weight for b in blocks[5:]] == pytest.approx(shares * SPREADS)
+    assert [blocks[0].weight, blocks[4].weight] == pytest.approx([1, shares @ SPREADS])
+    for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
+        d2 = torch.cdist(joint.x, joint.x) ** 2
+        mean = sum(s * torch.cdist(b.x, b.x) ** 2 for s, b in zip(shares, own))
+        torch.testing.assert_close(d2, mean)
+
+
+def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
+    x = block_views(generator)
+    rows, scaled = (
+        blocks_of(x, WIDTHS, SPREADS, recipe(plain_scale=s)) for s in ("rows", "spread")
+    )
+    for b in (0, 1, 5, 6, 7):  # nothing else changes
+        torch.testing.assert_close(scaled[b].x, rows[b].x, rtol=0, atol=0)
+    d2 = torch.cdist(scaled[4].x, scaled[4].x) ** 2
+    mean = sum(torch.cdist(b.x, b.x) ** 2 / s for s, b in zip(SPREADS, rows[5:])) / 3
+    torch.testing.assert_close(d2, mean)
+    alike = blocks_of(x, WIDTHS, [0.0] * 3, recipe(plain_scale="spread"))
+    assert alike[4].x.isfinite().all()
 
 
 def test_kinds_can_be_left_out(generator):

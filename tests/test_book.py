@@ -147,6 +147,21 @@ def test_search_finds_the_anchor_graph(browser, book):
     assert about and about <= set(found)
 
 
+def test_figures_that_readers_move_answer(browser, book):
+    page, moved = browser.new_page(), []
+    for name in PAGES:
+        if 'class="moving ' not in (HTML / name).read_text(encoding="utf-8"):
+            continue
+        chromium.visit(page, book + name)
+        figure = page.locator("article .moving")
+        says = figure.locator("output")
+        before = says.inner_text()
+        figure.locator("input[type=range]").first.press("End")
+        assert says.inner_text() != before, name
+        moved.append(name)
+    assert len(moved) == 5
+
+
 #: What Jupyter would show as it stands: the roles and fences of MyST, and of reStructuredText.
 RAW = re.compile(r"\{(glue|doc|ref|eq|cite|numref|prf)[:a-z]*\}`|^(`{3,}|:{3,})\{|:[a-z]+:`", re.M)
 

@@ -309,7 +309,7 @@ def test_importing_the_entry_point_runs_nothing(monkeypatch):
 def test_help_is_for_readers_and_takes_no_torch(call):
     code, out, _ = call("--help")
     assert code == 0 and "Commands:" in out
-    for name in ("fit", "predict", "info"):
+    for name in ("fit", "predict", "info", "report"):
         code, out, _ = call(name, "--help")
         assert code == 0 and f"python -m dmac {name}" in out
         assert name == "info" or ".h5mu" in out

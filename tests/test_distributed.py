@@ -77,6 +77,14 @@ def start(folder, n, recipe, dtype="float64", pause=0, kind="memory map"):
     )
 
 
+def finished(folder, *given, **more):
+    """What the first process has written when all have ended well."""
+    process = start(folder, *given, **more)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    return np.load(folder / "out.npz")
+
+
 def alone(folder, recipe, dtype="float64"):
     changes = dict(recipe)
     base = dmac.recipes.get_recipe(changes.pop("base"))
@@ -116,22 +124,16 @@ def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch)
             "import dmac.compute.kmeans\ndmac.compute.kmeans._SEED_SAMPLES = 8\n" + WORKER
         )
         monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", 8)
-    process = start(folder, n, RECIPES[name], dtype)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors[-3000:]
-    found, expected = np.load(folder / "out.npz"), alone(folder, RECIPES[name], dtype)
+    found, expected = finished(folder, n, RECIPES[name], dtype), alone(folder, RECIPES[name], dtype)
     rtol = {"float32": 1e-5, "float64": 1e-10}[dtype]
     losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
     np.testing.assert_allclose(found["losses"][0], losses[0], rtol=rtol)
     if RECIPES[name]["base"] == "revised":
         rtol *= 100  # Adam's first steps turn the rounding of tiny gradients into full steps
     np.testing.assert_allclose(found["losses"], losses, rtol=rtol)
-    for key, field in (
-        ("cosine", "mean_cosine"),
-        ("rank", "effective_rank"),
-        ("al", "anchor_learning"),
-        ("empty", "empty_anchors"),
-    ):
+    fields = dict(cosine="mean_cosine", rank="effective_rank")
+    fields |= dict(al="anchor_learning", empty="empty_anchors")
+    for key, field in fields.items():
         values = [getattr(r, field) for r in expected.history_]
         np.testing.assert_allclose(found[key], values, rtol=100 * rtol, atol=100 * rtol)
     np.testing.assert_array_equal(found["labels"], expected.labels_)
@@ -140,9 +142,7 @@ def test_shards_give_the_fit_of_one_process(name, n, dtype, folder, monkeypatch)
 
 
 def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
-    process = start(folder, 2, RECIPES["revised"] | {"seed": None})
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors[-3000:]
+    finished(folder, 2, RECIPES["revised"] | {"seed": None})
     first, second = (np.load(folder / f"out{rank}.npz") for rank in ("", 1))
     for name in ("labels", "embedding", "anchors", "losses"):
         np.testing.assert_array_equal(first[name], second[name])
@@ -167,10 +167,7 @@ def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, m
         x = np.load(folder / f"{a}.npy")
         x[np.isin(np.arange(N) % 5, [2 * a, 2 * a + 1])] = np.nan
         np.save(folder / f"{a}.npy", x)
-    process = start(folder, n, recipe)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors[-3000:]
-    found, expected = np.load(folder / "out.npz"), alone(folder, recipe)
+    found, expected = finished(folder, n, recipe), alone(folder, recipe)
     assert len(expected.network_.stages) == 2  # with votes
     assert (expected.network_.completion is not None) == lacking
     np.testing.assert_array_equal(found["labels"], expected.labels_)
@@ -184,12 +181,9 @@ def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, m
 
 
 def test_sparse_views_in_shards_give_the_fit_of_one_process(folder):
-    process = start(folder, 2, RECIPES["released"], kind="csr")
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors[-3000:]
+    sharded = finished(folder, 2, RECIPES["released"], kind="csr")
     expected = alone(folder, RECIPES["released"])
     losses = [r.loss for r in expected.pretrain_history_ + expected.history_]
-    sharded = np.load(folder / "out.npz")
     np.testing.assert_allclose(sharded["losses"], losses, rtol=1e-8)
     np.testing.assert_array_equal(sharded["labels"], expected.labels_)
 
@@ -290,7 +284,10 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
 def test_refinement_in_shards_is_refused(open_group, folder):
     open_group("gloo")
     recipe = spectral_ideas.idea_of(
-        dmac.recipes.CLOSED_FORM, anchor_sets=2, refinement="prediction", refinement_steps=1
+        dmac.recipes.CLOSED_FORM_2026_11,
+        anchor_sets=2,
+        refinement="prediction",
+        refinement_steps=1,
     )
     model = dmac.DMAC(3, recipe, 0, "cpu")
     views = [open_view(folder / f"{a}.npy") for a in range(2)]

@@ -196,15 +196,6 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(module_views):
     )
 
 
-@pytest.mark.parametrize("recipe", ["published", "Released", "revised"])
-def test_recipes_by_name_run(recipe, module_views):
-    base = dmac.recipes.get_recipe(recipe)
-    short = dataclasses.replace(base, pretrain_epochs=min(base.pretrain_epochs, 2), epochs=2)
-    model = quick_model(recipe=short).fit(module_views[0])
-    assert model.recipe_ == short
-    assert np.isfinite(model.embedding_).all()
-
-
 def test_callback_sees_every_epoch_in_the_order_of_the_input(module_views):
     views, _ = module_views
     seen = []

@@ -8,13 +8,17 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from portable import packed
 from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
 from dmac.consistency import mutual_information_joint
+from dmac.recipes import CLOSED_FORM
+from dmac.votes import column_weights
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 MOVING = BOOK / "_static" / "moving"
+FIGURES = sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
 
 
 @pytest.fixture
@@ -53,10 +57,15 @@ def weights_of(floors, k):
     return anchor_graph(d2, k).to_dense()[0].tolist()
 
 
+def middle_of(part):
+    """Its place on the screen."""
+    box = part.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def pull(page, part, dx, dy):
     """Drag a part of a drawing by so many pixels."""
-    box = part.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = middle_of(part)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y + dy, steps=4)
@@ -81,6 +90,42 @@ def test_water_level_has_the_weights_of_the_anchor_graph(shown):
     floors = state(page)["floors"]
     assert floors[3] > 4 and floor.get_attribute("aria-valuenow") == "8"
     assert state(page)["weights"] == pytest.approx(weights_of(floors, 4), abs=1e-9)
+
+
+def test_a_finger_drags_too_and_does_not_scroll_the_page(shown):
+    page = shown("water_level")
+    page.evaluate("document.body.style.height = '3000px'")
+    x, y = middle_of(page.locator("[role=slider] .grip").first)
+    session = page.context.new_cdp_session(page)
+    for kind, places in (
+        ("touchStart", [(x, y)]),
+        *(("touchMove", [(x, y - 10 * i)]) for i in range(1, 7)),
+        ("touchEnd", []),
+    ):
+        points = [{"x": x, "y": y} for x, y in places]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert state(page)["floors"][0] == pytest.approx(4 + 60 / 18, abs=0.5)
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_what_it_is_where_scripts_do_not_run(browser, name):
+    page = browser.new_page(java_script_enabled=False)
+    parts = [(MOVING / f"{part}.html").read_text("utf-8") for part in ("shared", name)]
+    page.set_content("".join(parts))
+    shown = [one for one in page.locator(".moving > *").all() if one.is_visible()]
+    (text,) = (one.inner_text() for one in shown)
+    assert text.startswith("This figure moves in a browser")
+    page.close()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_downloaded_chapter_unpacks_its_figure(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(packed(f'files = "_static/moving/shared.html", "_static/moving/{name}.html"'), {})
+    found = {path.name: path.read_bytes() for path in (tmp_path / "stored/moving").iterdir()}
+    names = {"shared.html", f"{name}.html"}
+    assert found == {name: (MOVING / name).read_bytes() for name in names}
 
 
 def test_water_level_pours_what_the_slider_says(shown):
@@ -170,7 +215,8 @@ def test_film_moves_points_and_mark_by_one_slider(shown):
 
 def cells(chapter, *names):
     """What some cells of a chapter define, executed where the chapter stands."""
-    notebook = nbformat.read(BOOK / f"{chapter}.ipynb", 4)
+    (path,) = BOOK.glob(f"[0-9][0-9]_{chapter}.ipynb")
+    notebook = nbformat.read(path, 4)
     sources = {cell["id"]: cell["source"] for cell in notebook.cells}
     found = {}
     with contextlib.chdir(BOOK):
@@ -180,7 +226,7 @@ def cells(chapter, *names):
 
 
 def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
-    found = cells("03_anchors", "c02", "toy", "moving-plane")
+    found = cells("anchors", "c02", "toy", "moving-plane")
     page = shown("plane", found["content"])
     slider, anchors = page.locator("input[type=range]"), page.locator("circle.anchor")
     slider.press("End")
@@ -202,3 +248,33 @@ def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
     slider.press("Home")
     assert state(page)["step"] == 0
     assert page.locator("output").inner_text().startswith("The loss is 2.0")
+
+
+def test_cut_and_filter_are_those_of_the_chapter(shown):
+    found = cells("recipes", "r002", "r010", "r011", "moving-cut")
+    page = shown("cut_or_filter", found["content"])
+    states = {s["distance"]: s for s in json.loads(found["content"])["states"]}
+    slider, groups = page.locator("input[type=range]"), page.locator("[role=slider]")
+    titles = "svg > text:first-child"
+    moves = {
+        8: lambda: None,
+        9: lambda: slider.press("ArrowRight"),
+        10: lambda: groups.first.press("ArrowUp"),
+        20: lambda: groups.last.press("PageUp"),
+        24: lambda: slider.press("End"),
+    }
+    for distance, move in moves.items():
+        move()
+        now, values = state(page), np.array(states[distance]["values"])
+        assert now["distance"] == distance
+        for recipe in (found["cut"], CLOSED_FORM):
+            name = "filter" if recipe is CLOSED_FORM else "cut"
+            expected = column_weights(values, 3, recipe)
+            assert now[name] == pytest.approx(expected, rel=1e-6)
+            right = found["toy"][name].get(distance, states[distance][name]["accuracy"])
+            assert f"{name}: {right:.0f} % right" in texts(page, titles)
+    assert [t.split(": ")[1] for t in texts(page, titles)[:2]] == ["64 % right"] * 2
+    assert page.locator("output").inner_text().endswith("in the filter, 0 and 1 in the cut.")
+    pull(page, groups.last.locator(".grip"), 0, 100)
+    assert 8 < state(page)["distance"] < 20
+    assert [t.split(": ")[1] for t in texts(page, titles)[:2]] == ["64 % right", "97 % right"]

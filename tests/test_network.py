@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.anchors import PerturbationGenerator
 from dmac.compute.layers import view_tensor
 from dmac.embedding import ResidualEncoder, ViewEncoder
 from dmac.network import Network
@@ -86,33 +85,14 @@ def test_encoder_of_the_recipe(encoder, kind, layers):
         assert first.in_features == width
 
 
-@pytest.mark.parametrize(
-    "changes, kind, width",
-    [
-        (dict(perturbation=False), None, None),
-        (dict(perturbation=True, sigma="relu"), PerturbationGenerator, sum(DIMS)),
-        (
-            dict(
-                perturbation=True,
-                sigma="softplus",
-                anchor_space="embedding",
-                closed_form_start=False,
-                embedding_dim=6,
-            ),
-            PerturbationGenerator,
-            6,
-        ),
-    ],
-)
-def test_perturbation_of_the_recipe(changes, kind, width):
-    made = network(dataclasses.replace(SMALL, **changes))
-    if kind is None:
-        assert made.perturbation is None
-        u = torch.ones(4, 2, dtype=torch.float64)
-        assert made.perturb(u, u) is u
-        return
-    assert type(made.perturbation) is kind
-    assert made.perturbation.slope.shape == (width,)
+def test_perturbation_of_the_recipe():
+    u = torch.ones(4, 2, dtype=torch.float64)
+    still = network(dataclasses.replace(SMALL, perturbation=False))
+    assert still.perturbation is None and still.perturb(u, u) is u
+    moving = dataclasses.replace(SMALL, perturbation=True)
+    assert network(moving).perturbation.slope.shape == (sum(DIMS),)
+    space = dict(anchor_space="embedding", closed_form_start=False, embedding_dim=6)
+    assert network(dataclasses.replace(moving, **space)).perturbation.slope.shape == (6,)
 
 
 def test_anchors_get_unit_rows_when_asked_for():

@@ -140,6 +140,8 @@ def test_loop_yields_one_record_an_epoch(recipe, generator):
 @pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
 def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
     recipe = small(recipe, epochs=3, lr=1e-3, cm_weight=3.0, sp_weight=2.0)
+    forms = dict(reading=recipe.mutual_information, sp_form=recipe.sp_form)
+    forms |= dict(cm_weight=3.0, sp_weight=2.0)
     results = []
     for by_hand in (False, True):
         generator = torch.Generator().manual_seed(0)
@@ -154,18 +156,7 @@ def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
                 zs, z = model.embed(views())
                 u = source.anchors(z)
                 weights = [[layer.weight.T for layer in f.layers] for f in model.convolutions]
-                loss = reference.joint_loss(
-                    zs,
-                    z,
-                    u,
-                    5,
-                    weights,
-                    reading=recipe.mutual_information,
-                    sp_form=recipe.sp_form,
-                    al_weight=1.0,
-                    cm_weight=3.0,
-                    sp_weight=2.0,
-                )
+                loss = reference.joint_loss(zs, z, u, 5, weights, **forms, al_weight=1.0)
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
@@ -316,13 +307,8 @@ def unit_distances(draw, z):
 
 
 def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_terms():
-    recipe = dataclasses.replace(
-        REVISED,
-        hidden_dim=16,
-        vote_share=0.3,
-        sp_weight=2.0,
-        al_weight=0.7,
-    )
+    weights = dict(vote_share=0.3, sp_weight=2.0, al_weight=0.7)
+    recipe = dataclasses.replace(REVISED, hidden_dim=16, **weights)
     generator = torch.Generator().manual_seed(0)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
     source = anchor_source(model, clustered(), 20, recipe, generator)

@@ -193,10 +193,11 @@ class GMC(Peer):
         def own_graph(a, u, w):
             """The graph of view a, and the alpha of every row."""
             weights, alpha = _row_minimisers(distances[a] - 2 * w * u)
+            spread = (distances[a] * weights).sum()  # the matrix moves the weights about
             indices = neighbors[a].ravel(), np.arange(0, n * (k + 1) + 1, k + 1)
             graph = scipy.sparse.csr_matrix((weights.ravel(), *indices), shape=(n, n))
             graph.eliminate_zeros()
-            return graph, alpha - w, (distances[a] * weights).sum()
+            return graph, alpha - w, spread
 
         graphs = [own_graph(a, 0.0, 0.0)[0] for a in range(v)]
         fused = (sum(graphs) / v).tocsr()

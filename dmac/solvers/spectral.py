@@ -131,11 +131,11 @@ class SpectralSolver:
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
         count = n_columns(parallel.count(len(views[0])), c, recipe)
-        present, completion = present_views(views), None
+        present, completion, of_views = present_views(views), None, None
 
         announce("graphs")
-        if self.completes(blocks, present):
-            completion, views, blocks, sets, factors = self.complete(
+        if self.completes(blocks, present) or self.weighs(v):
+            completion, of_views, views, blocks, sets, factors = self.own_first(
                 blocks, present, prepared, c, n_anchors, generator
             )
         else:
@@ -185,6 +185,7 @@ class SpectralSolver:
             support=support,
             missing=(~everyone).sum(0),
             completion=completion,
+            weights=of_views,
         )
         return self.outcome(model, first, found[taken], prepared)
 
@@ -196,7 +197,14 @@ class SpectralSolver:
         both, own = {block.joint for block in blocks}, with_graphs(present, self.recipe.n_neighbors)
         return len(both) == 2 and is_needed(present) and bool(own.any())
 
-    def complete(
+    def weighs(self, n_views: int) -> bool:
+        """Whether views count as the others support them: of two, each supports the other alike.
+
+        ``blocks="joint"`` and ``"views"`` are ablations, in which they count the same.
+        """
+        return self.recipe.view_weight == "support" and n_views > 2 and self.recipe.blocks == "both"
+
+    def own_first(
         self,
         blocks: Sequence[Block],
         present: Flags,
@@ -204,27 +212,37 @@ class SpectralSolver:
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-    ) -> tuple[Completion, list[Tensor], list[Block], list[AnchorSets], list[Matrix]]:
-        """Fill in what is missing by the graphs of the single views, and draw those of all views.
+    ) -> tuple[
+        Completion | None, Array | None, list[Tensor], list[Block], list[AnchorSets], list[Matrix]
+    ]:
+        """Draw the graphs of the single views; weigh views by them, fill in; draw those of all.
 
-        Returns what fills in, the views, their blocks (those of all views first), and the anchor
-        sets and factors of these.
+        Returns what fills in, where samples lack views, the weights of the views, where these are
+        not equal, the views, their blocks (those of all views first), and the anchor sets and
+        factors of these.
         """
         recipe, views, c = self.recipe, prepared.views, n_clusters
-        enough, v = with_graphs(present, recipe.n_neighbors), len(views)
-        own = own_blocks(blocks, enough)
-        sets, factors = draw_graphs(own, v, recipe, n_anchors, generator)
-        graph = AveragedGraph(factors, [block.weight for block in own])
-        values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
-        phi = filtered(graph.rows @ lift, values, c, recipe)
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
-        directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
-        found = Completion(values, lift, directions, maps, enough, silent_views(views))
-        views = found.filled(views, phi)
-        joint = [block for block in blocks_of(views, widths, spreads, recipe) if block.joint]
+        fills, v = self.completes(blocks, present), len(views)
+        enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
+        own = own_blocks(blocks, enough)
+        sets, factors = draw_graphs(own, v, recipe, n_anchors, generator)
+        weights = view_weights(factors, own, v, c) if self.weighs(v) else None
+        if weights is not None:
+            own = own_blocks(blocks_of(views, widths, spreads, recipe, weights), enough)
+        found = None
+        if fills:
+            graph = AveragedGraph(factors, [block.weight for block in own])
+            values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
+            phi = filtered(graph.rows @ lift, values, c, recipe)
+            directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
+            found = Completion(values, lift, directions, maps, enough, silent_views(views))
+            views = found.filled(views, phi)
+        every = blocks_of(views, widths, spreads, recipe, weights)
+        joint = [block for block in every if block.joint]
         more, of_all = draw_graphs(joint, v, recipe, n_anchors, generator)
-        return found, views, joint + own, more + sets, of_all + factors
+        return found, weights, list(views), joint + own, more + sets, of_all + factors
 
     def cluster(
         self, u: Array, values: Array, n_clusters: int, generator: torch.Generator
@@ -308,21 +326,88 @@ def view_agreement(
     -------
     numpy.ndarray of shape (v,)
     """
-    y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
     found = np.zeros((n_views, 2))
     for block, factor in zip(blocks, factors):
-        if block.joint:
-            continue
-        own = AveragedGraph([factor], [1])
-        sums: Any = np.vstack([own.shares @ y, own.shares.sum() * np.ones(y.shape[1])])
-        sums = parallel.total(torch.as_tensor(sums)).numpy()
-        y_own = y - np.divide(sums[0], sums[1], out=np.zeros_like(sums[0]), where=sums[1] > 0)
-        whole: Any = own.shares @ (y_own**2).sum(1)
-        whole = float(parallel.total(torch.as_tensor(whole)))
-        squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
-        found[int(block.name.split()[1])] += squares / max(whole, 1e-300), 1
+        if not block.joint:
+            found[view_of(block)] += _agreement(u, graph, AveragedGraph([factor], [1])), 1
     with np.errstate(invalid="ignore"):
         return found[:, 0] / found[:, 1]
+
+
+def _agreement(u: Array, graph: AveragedGraph, own: AveragedGraph) -> float:
+    """How well a view's own graph supports the eigenvectors of another: see `view_agreement`."""
+    y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
+    sums: Any = np.vstack([own.shares @ y, own.shares.sum() * np.ones(y.shape[1])])
+    sums = parallel.total(torch.as_tensor(sums)).numpy()
+    y_own = y - np.divide(sums[0], sums[1], out=np.zeros_like(sums[0]), where=sums[1] > 0)
+    whole: Any = own.shares @ (y_own**2).sum(1)
+    whole = float(parallel.total(torch.as_tensor(whole)))
+    squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
+    return float(squares / max(whole, 1e-300))
+
+
+def view_weights(
+    factors: Sequence[Matrix], blocks: Sequence[Block], n_views: int, n_clusters: int
+) -> Array:
+    r"""Weights of views: how far the graphs of the others support its own, :eq:`eq:view-weight`.
+
+    A graph of view a alone has leading eigenvectors :math:`U`, c - 1 beside the constant one. The
+    graph :math:`G_b` of another view supports them by
+
+    .. math:: s_b(U) = \frac{\mathrm{Tr}(U^T G_b U) / (c - 1) - \chi_b}{1 - \chi_b} , \qquad
+        \chi_b = \frac{\mathrm{Tr}\, G_b - 1}{n - 1} ,
+
+    1 fully and 0 no more than a random U. The support :math:`S_a` of the view is the mean over the
+    graphs of all other views, and of its levels' the largest, at least 0. Its weight is
+
+    .. math:: V_a = \frac{S_a + \delta}{\max_b S_b + \delta} , \qquad
+        \delta = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
+
+    A bound on the deviation of :math:`S_a` by chance, :math:`\delta` keeps differences that chance
+    makes from deciding. Graphs of samples that are all alike, or without a step to another sample,
+    neither answer nor count.
+
+    Parameters
+    ----------
+    factors : list of scipy.sparse.csr_matrix
+        Of the blocks.
+    blocks : list of dmac.averaged_graph.Block
+        Of single views.
+    n_views : int
+        v.
+    n_clusters : int
+        c.
+
+    Returns
+    -------
+    numpy.ndarray of shape (v,)
+        Above 0, the largest 1; all 1 where fewer than three views have a graph that counts.
+    """
+    graphs, of, chance = [], [], []
+    for block, factor in zip(blocks, factors):
+        graph = AveragedGraph([factor], [1])
+        sums: Any = np.array([(graph.rows.data**2).sum(), (graph.shares > 0).sum()])
+        trace, n = parallel.total(torch.as_tensor(sums)).numpy()
+        if 1e-3 < trace - 1 < 0.999 * (n - 1):
+            graphs.append(graph)
+            of.append(view_of(block))
+            chance.append((trace - 1) / (n - 1))
+    c, n = n_clusters, parallel.count(len(graphs[0].shares)) if graphs else 0
+    if len(set(of)) < 3 or c < 2:
+        return np.ones(n_views)
+    support = np.zeros(n_views)
+    for a, graph in zip(of, graphs):
+        u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+        others = [b for b, view in enumerate(of) if view != a]
+        found = [(_agreement(u, graph, graphs[b]) - chance[b]) / (1 - chance[b]) for b in others]
+        support[a] = max(support[a], np.mean(found))
+    least = np.sqrt(2 * np.mean(chance) / ((len(set(of)) - 1) * (c - 1) * (n - 1)))
+    return (support + least) / (support.max() + least)
+
+
+def view_of(block: Block) -> int:
+    """The number of the view, from 0, that a block of a single view is of."""
+    return int(block.name.split()[1])
 
 
 def own_support(
@@ -377,7 +462,7 @@ def own_support(
             continue  # all samples are alike, or no step leads to another one
         stays = np.divide((part**2).sum(0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
         s, chance = (stays.sum() / whole - 1) / (c - 1), more / (sizes.sum() - 1)
-        found[int(block.name.split()[1])] += (s - chance) / (1 - chance), 1
+        found[view_of(block)] += (s - chance) / (1 - chance), 1
     with np.errstate(invalid="ignore"):
         return np.minimum(found[:, 0] / found[:, 1], 1)  # weights in float32 add up to a bit more
 

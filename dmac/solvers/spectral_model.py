@@ -79,6 +79,9 @@ class SpectralModel:
         How many fitted samples lack each view. Kept as an array.
     completion : dmac.completion.Completion, optional
         What fills in missing views for the graphs of all views.
+    weights : array_like of shape (v,), optional
+        See :func:`dmac.solvers.spectral.view_weights`; equal if not given. With them, as with a
+        completion, the anchor sets of all views come before those of single ones.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class SpectralModel:
         support: npt.ArrayLike | None = None,
         missing: npt.ArrayLike | None = None,
         completion: Completion | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
@@ -103,6 +107,7 @@ class SpectralModel:
         self.support = np.asarray(unknown if support is None else support, float)
         self.missing = np.asarray(np.zeros(len(widths)) if missing is None else missing, np.int64)
         self.completion = completion
+        self.weights = None if weights is None else np.asarray(weights, float)
 
     @property
     def device(self) -> torch.device:
@@ -125,7 +130,7 @@ class SpectralModel:
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
-        blocks, views = self._blocks(views)
+        blocks, views = self.blocks(views)
         features = Features(views)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
@@ -140,22 +145,25 @@ class SpectralModel:
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         return torch.as_tensor(filtered(u, values, c, recipe))
 
-    def _blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
+    def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
-        known, fill = (self.widths, self.spreads, self.recipe), self.completion
+        known, fill = (self.widths, self.spreads, self.recipe, self.weights), self.completion
         blocks = blocks_of(views, *known)
-        if fill is None:
+        if fill is None and self.weights is None:
             return blocks, views
-        own = own_blocks(blocks, fill.own)
-        sets = (self.stages[0].base or [])[-len(own) :]
-        u = _rows(own, sets, self.recipe) @ fill.lift
-        views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
+        own = own_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
+        if fill is not None:
+            sets = (self.stages[0].base or [])[-len(own) :]
+            u = _rows(own, sets, self.recipe) @ fill.lift
+            views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
         return [block for block in blocks_of(views, *known) if block.joint] + own, views
 
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
         out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
         out["missing"] = self.missing
+        if self.weights is not None:
+            out["weights"] = self.weights
         if self.completion is not None:
             out |= _completion_state(self.completion)
         out["stabilities"] = np.asarray(self.stabilities)
@@ -209,6 +217,7 @@ class SpectralModel:
             support=state.get("support"),
             missing=state["missing"].numpy() if "missing" in state else None,
             completion=_completion_of(state, [pair[0] for pair in widths]),
+            weights=state.get("weights"),
         )
 
 

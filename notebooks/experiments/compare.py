@@ -215,17 +215,17 @@ def over_datasets(means, developed=DEVELOPMENT):
     means : pandas.Series
         By data set, in points.
     developed : sequence of str
-        The data sets that REVISED was developed on, by the names of the page.
+        The data sets that REVISED was chosen on, by the names of the page.
 
     Returns
     -------
     pandas.DataFrame
         ``mean``, ``half`` width and the number of ``sets``: one row for all data sets, one for
-        those that REVISED was developed on, and one for the others.
+        those that a recipe was chosen on, and one for those that were looked at.
     """
     means = means.dropna()
     seen = means.index.isin(developed)
-    groups = {"all": means, "developed on": means[seen], "others": means[~seen]}
+    groups = {"all": means, "chosen on": means[seen], "looked at": means[~seen]}
     rows = {name: (*interval(x), len(x)) for name, x in groups.items() if len(x)}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "sets"])
 
@@ -312,7 +312,7 @@ def format_over_datasets(table):
     -------
     pandas.DataFrame of str
         One row per variant: mean and half width over all data sets, over those that REVISED was
-        developed on, and over the others, with their numbers in brackets.
+        chosen on, and over those that were looked at, with their numbers in brackets.
     """
     rows = {}
     for variant in dict.fromkeys(table.index.get_level_values("variant")):

@@ -13,6 +13,8 @@ from experiments.studies import DEVELOPED, DEVELOPMENT, NINE, SIXTEEN
 
 #: The methods of `beside`, in the order of its columns.
 CLOSED, TRAINED, SINGLE, PICKED = "CLOSED_FORM", "REVISED", "best single", "best of four"
+#: The recipe that parts were taken out of: all views count alike.
+DATED = "CLOSED_FORM_2026_11"
 
 
 def read_runs(results=records.RESULTS):
@@ -70,8 +72,8 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
     -------
     pandas.DataFrame
         In points: the ``mean`` over the data sets with the half width ``±`` of Student's 95 %
-        interval over them, and the means over those that the recipe was ``developed on`` and over
-        the ``others``.
+        interval over them, and the means over those that the recipe was ``chosen on`` and over
+        those that were ``looked at``.
     """
     check_complete(runs)
     moved = compare.differences(runs, reference)
@@ -85,7 +87,7 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
 
 
 def by_part(runs, reference):
-    """What CLOSED_FORM's variants change: `over_datasets` of ACC, then ``NMI`` and ``± (NMI)``."""
+    """What variants of the closed form change: `over_datasets` of ACC, ``NMI`` and ``± (NMI)``."""
     acc = over_datasets(runs, reference, developed=DEVELOPED)
     nmi = over_datasets(runs, reference, "nmi", DEVELOPED)
     columns = {"NMI": nmi["mean"], "± (NMI)": nmi["±"]}
@@ -163,7 +165,7 @@ def beside(runs):
 
 
 def in_short(differences, developed=DEVELOPED):
-    """Mean and interval over data sets as text, in points: "all", "developed on" and "others"."""
+    """Mean and interval over data sets as text, in points: "all", "chosen on" and "looked at"."""
     table = compare.over_datasets(differences, developed)
     return {
         name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
@@ -172,12 +174,12 @@ def in_short(differences, developed=DEVELOPED):
 
 
 def choices(runs, seeds=(1,)):
-    """Mean ACC of CLOSED_FORM, first, and of all its variants, at seeds that all of them have."""
-    groups = ("closed form", "closed form, parts", "closed form, constants")
+    """Mean ACC of CLOSED_FORM_2026_11, first, and its variants, at seeds that all of them have."""
+    groups = ("closed form, 2026-11", "closed form, parts", "closed form, constants")
     frame = _together(*(runs[group] for group in groups))
     frame = frame[frame.seed.isin(seeds)]
     means = frame.groupby(["variant", "dataset"], observed=True, sort=False).acc.mean()
-    return means.unstack()[list(SIXTEEN)].rename({"closed form": CLOSED})
+    return means.unstack()[list(SIXTEEN)].rename({"closed form, 2026-11": DATED})
 
 
 def leave_one_out(scores):
@@ -243,6 +245,7 @@ def whole_samples(datasets=("Yale", "PIE", "BBC")):
 #: The groups of runs on the further data sets, by what a table calls their only variant.
 FURTHER_GROUPS = {
     CLOSED: "further sets, closed form",
+    DATED: "further sets, closed form, 2026-11",
     TRAINED: "further sets, revised",
     **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
 }
@@ -261,7 +264,7 @@ def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
     Returns
     -------
     pandas.DataFrame
-        A row for each data set, developed on first. The columns are pairs of a method and "acc" or
+        A row for each data set, chosen on first. The columns are pairs of a method and "acc" or
         "nmi": the methods, the pipelines, and the best of the pipelines for each set and score,
         which the labels pick ("best of four").
 
@@ -287,7 +290,7 @@ def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
 
 
 def further_groups():
-    """The further data sets in groups: developed on, reported on, all of them, and by kind.
+    """The further data sets in groups: chosen on, reported on, all of them, and by kind.
 
     Returns
     -------
@@ -295,7 +298,7 @@ def further_groups():
     """
     named = studies.FURTHER
     groups = {
-        "developed on": list(studies.BROUGHT),
+        "chosen on": list(studies.BROUGHT),
         "reported": list(studies.REPORTED),
         "all": list(named),
     }

@@ -201,7 +201,7 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
         :func:`experiments.compare.paired_differences` gives them.
     over : sequence of str
         Rows of :func:`experiments.compare.over_datasets` that stand below a line: "all",
-        "developed on", "others". Their markers are filled where the interval leaves out 0.
+        "chosen on", "looked at". Their markers are filled where the interval leaves out 0.
     marks : dict of str to (str, pandas.Series), optional
         By title: a label and values by data set, drawn as crosses, such as the paper's.
     label : str

@@ -1,4 +1,4 @@
-"""The start page's one figure: PIE, and the data sets that no recipe was developed on.
+"""The start page's one figure: PIE, and the data sets that no recipe was chosen on.
 
 It sets the paper's value beside RELEASED, the paper's setting as run here, before and after its
 main training, beside the shallow baseline, and beside the book's two recipes.
@@ -31,7 +31,7 @@ def released_runs(datasets, results=records.RESULTS):
 
 
 def headline_scores(runs=None, results=records.RESULTS):
-    """Mean accuracy of each method on PIE and on the data sets that nothing was developed on.
+    """Mean accuracy of each method on PIE and on the data sets that nothing was chosen on.
 
     Parameters
     ----------
@@ -93,6 +93,6 @@ def plot_headline(scores):
         if 0 < len(dots) < size:
             below.text(dots.max() + 4, row, f"{len(dots)} of them", va="center", color="0.3")
     above.set_title("PIE: faces of 68 people")
-    below.set_title(f"Mean over {size} sets that were not developed on")
+    below.set_title(f"Mean over {size} sets that were not chosen on")
     below.set(xlim=(0, 102), xlabel="accuracy in %")
     return figure

@@ -133,7 +133,7 @@ def measure(method, data, rate, seed):
 
 def group_of(name):
     """What was known of a data set while the completion was developed."""
-    groups = {"developed on": DEVELOPED, "seen meanwhile": SEEN, "new": NEW}
+    groups = {"chosen on": DEVELOPED, "seen meanwhile": SEEN, "new": NEW}
     (found,) = (group for group, names in groups.items() if name in names)
     return found
 

@@ -47,13 +47,13 @@ def read_runs(path=PATH):
     """The stored runs, with how far off each is, as a factor.
 
     Beside the columns of `measure` there are ``right``, ``factor`` (the larger of both numbers over
-    the smaller, at least 1) and ``group``: "developed on" or "others".
+    the smaller, at least 1) and ``group``: "chosen on" or "looked at".
     """
     runs = pd.read_csv(path)
     runs["right"] = runs.suggested == runs.clusters
     ratio = runs.suggested / runs.clusters
     runs["factor"] = np.maximum(ratio, 1 / ratio)
-    runs["group"] = np.where(runs.dataset.isin(DEVELOPED), "developed on", "others")
+    runs["group"] = np.where(runs.dataset.isin(DEVELOPED), "chosen on", "looked at")
     return runs
 
 

@@ -7,7 +7,14 @@ some variants with their data sets and seeds; :mod:`experiments.plan` puts the s
 import dataclasses
 from dataclasses import dataclass
 
-from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, Recipe
+from dmac.recipes import (
+    CLOSED_FORM,
+    CLOSED_FORM_2026_11,
+    PUBLISHED,
+    RELEASED,
+    REVISED,
+    Recipe,
+)
 from experiments import paper
 from experiments.ideas import search
 from experiments.ideas.network_ideas import change
@@ -345,7 +352,7 @@ ROBUSTNESS = _scaled(
     REVISED, "components", "anchor_factor", "n_neighbors", "lr", "epochs", "hidden_dim"
 )
 
-# CLOSED_FORM with single parts set otherwise.
+# CLOSED_FORM, as it was before views were weighed, with single parts set otherwise.
 
 #: The last has the votes of the rule that it started from.
 PARTS = {
@@ -364,8 +371,13 @@ PARTS = {
     "two rounds of votes": dict(vote_rounds=2),
     "three rounds, flat votes": dict(vote_rounds=3, vote_form="flat"),
 }
+#: What came after the recipe of November 2026, taken out of today's.
+WEIGHTS = {
+    "equal weights of the views": dict(view_weight="equal"),
+    "plain rows of unit length side by side": dict(plain_scale="rows"),
+}
 CONSTANTS = _scaled(
-    CLOSED_FORM,
+    CLOSED_FORM_2026_11,
     *("n_neighbors", "anchor_factor", "anchor_share", "anchor_sets", "anchor_iterations"),
     *("components", "whitening_ridge", "plain_components"),
     *("filter_power", "filter_offset", "filter_factor", "vote_weight", "vote_ridge"),
@@ -640,7 +652,18 @@ STUDIES = {
     "closed form": Study(
         _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "17_recipes 18_evidence index"
     ),
-    "closed form, before": Study(vary({"before": BEFORE}, CLOSED_FORM), SIXTEEN, 9, "18_evidence"),
+    "closed form, 2026-11": Study(
+        _of(CLOSED_FORM_2026_11, "closed form, 2026-11"),
+        SIXTEEN,
+        10,
+        "17_recipes 18_evidence index",
+    ),
+    "closed form, weights": Study(
+        vary(WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "18_evidence"
+    ),
+    "closed form, before": Study(
+        vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "18_evidence"
+    ),
     "shallow, new sets": Study(_SHALLOW, NEW, 10, "17_recipes 18_evidence index"),
     "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "17_recipes 18_evidence index"),
     "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 18_evidence"),
@@ -652,7 +675,11 @@ STUDIES = {
         "18_evidence",
     ),
     "closed form, seconds": Study(
-        {k: run for k, t in _THREADS.items() for run in _of(CLOSED_FORM, k, threads=t).values()},
+        {
+            k: run
+            for k, t in _THREADS.items()
+            for run in _of(CLOSED_FORM_2026_11, k, threads=t).values()
+        },
         SIXTEEN,
         1,
         "18_evidence",
@@ -664,14 +691,24 @@ STUDIES = {
         "18_evidence",
     ),
     "closed form, parts": Study(
-        vary(PARTS, CLOSED_FORM), SIXTEEN, 1, "17_recipes 18_evidence index"
+        vary(PARTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "17_recipes 18_evidence index"
     ),
-    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM), SIXTEEN, 3, "18_evidence"),
-    "closed form, ideas": Study(vary(SPECTRAL_IDEAS, CLOSED_FORM), SIXTEEN, 10, "18_evidence"),
-    "closed form, constants": Study(vary(CONSTANTS, CLOSED_FORM), SIXTEEN, 1, "18_evidence"),
+    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM_2026_11), SIXTEEN, 3, "18_evidence"),
+    "closed form, ideas": Study(
+        vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "18_evidence"
+    ),
+    "closed form, constants": Study(
+        vary(CONSTANTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "18_evidence"
+    ),
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
     "further sets, closed form": Study(_of(CLOSED_FORM, "closed form"), FURTHER, 10, _FURTHER_ON),
+    "further sets, closed form, 2026-11": Study(
+        _of(CLOSED_FORM_2026_11, "closed form, 2026-11"),
+        FURTHER,
+        10,
+        _FURTHER_ON,
+    ),
     "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),
     "further sets, SNF": _trial(FURTHER, 3, {"SNF": {}}, _FURTHER_ON),

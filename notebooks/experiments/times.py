@@ -74,21 +74,6 @@ def _draw_power(axis, n, seconds, **style):
     return {"exponent": slope, "±": half}
 
 
-def plot_growth(timings):
-    """Seconds of an epoch over the number of samples, with fitted powers, and their table."""
-    points = pd.DataFrame([r for r in timings if r["name"] == "growth"])
-    figure, axis = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-    fits = {}
-    for fixed, label, marker in ((True, "m = 512", "o"), (False, "m = √(n c)", "s")):
-        part = points[(points.m == 512) == fixed].sort_values("n")
-        axis.loglog(part.n, part["median"], marker, label=label)
-        large = part[part.n >= 10_000]
-        fits[label] = _draw_power(axis, large.n, large["median"], color="grey", linewidth=1)
-    axis.set(xlabel="samples n", ylabel="seconds per epoch")
-    axis.legend()
-    return figure, pd.DataFrame(fits).T
-
-
 def format_programmes(measured):
     """LMVSC's programmes at once and one by one: a row for each view.
 

@@ -1,13 +1,14 @@
 """K-means: the anchors' own against scikit-learn's, warm starts, cheap draws, the final one."""
 
 import numpy as np
+import pytest
 import torch
 from sklearn.cluster import KMeans
 
 import dmac.compute.kmeans
 from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
+from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sample_anchors
 
 
 def test_kmeans_anchors_are_as_good_as_scikit_learns(generator):
@@ -160,3 +161,19 @@ def test_seeds_from_a_part_of_many_samples_are_as_good(generator, monkeypatch):
         us = [kmeans_anchors(z, 20, generator) for _ in range(10)]
         inertias.append(sum(float(squared_distances(z, u).min(1).values.sum()) for u in us))
     assert inertias[1] < 1.02 * inertias[0]
+
+
+@pytest.mark.parametrize(("n", "c", "table"), [(400, 30, 4000), (400, 30, 0), (90, 1, 4000)])
+def test_starts_side_by_side_are_scikit_learns(monkeypatch, n, c, table):
+    # With all distances at hand, with those of a few candidates at a time, and of one cluster.
+    monkeypatch.setattr(dmac.compute.kmeans, "_TABLE", table)
+    x = np.random.default_rng(0).normal(size=(n, 8))
+    for seed in range(3):
+        ours, theirs = kmeans(x, c, seed, n_init=4), KMeans(c, n_init=4, random_state=seed).fit(x)
+        assert np.array_equal(ours.labels_, theirs.labels_)
+        assert np.array_equal(ours.cluster_centers_, theirs.cluster_centers_)
+
+
+def test_starts_side_by_side_of_fewer_distinct_rows_than_clusters():
+    x = np.repeat(np.eye(3), 5, 0)
+    assert len(np.unique(kmeans(x, 6, 0, n_init=3).labels_)) == 3

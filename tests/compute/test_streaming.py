@@ -102,6 +102,7 @@ def test_gradient_in_blocks_is_that_of_the_whole(streamed, monkeypatch):
     view = x[order]
     if streamed:
         view = StreamedView(lambda rows: x[rows].numpy(), x.shape, order, x.dtype, "cpu")
+    assert len(view) == N
     direction = torch.randn(N, 4, generator=torch.Generator().manual_seed(2)).double()
     gradients = []
     for embed in (encode, lambda e, _: e(x[order])):

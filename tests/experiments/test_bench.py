@@ -14,7 +14,6 @@ from dmac.anchors import anchor_learning_loss
 from dmac.compute import distances
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
-from dmac.peers._simplex import solve_rows
 from dmac.recipes import RELEASED, REVISED
 from experiments import bench, libraries, run, times
 
@@ -213,39 +212,6 @@ def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
 
 
 # --- LMVSC's programmes
-
-
-def view(n=40, d=6, c=4):
-    return bench.synthetic_views(n, (d,), c)[0].astype(float)
-
-
-def test_programmes_are_those_of_lmvsc():
-    x = view()
-    anchors, hessian, linear = bench.programmes(x, 5, alpha=0.5)
-    z = np.random.default_rng(0).dirichlet(np.ones(5), len(x))
-    direct = ((x - z @ anchors) ** 2).sum(1) + 0.5 * (z**2).sum(1)
-    quadratic = (0.5 * (z @ hessian) * z + linear * z).sum(1) + (x**2).sum(1)
-    np.testing.assert_allclose(quadratic, direct)
-
-
-def test_the_solvers_agree():
-    x = view()
-    anchors, hessian, linear = bench.programmes(x, 5, alpha=0.5)
-    together = solve_rows(hessian, linear, tol=1e-12).z
-    factor = np.vstack([anchors.T, np.sqrt(0.5) * np.eye(5)])
-    for i in range(len(x)):
-        slsqp = bench.solve_by_slsqp(hessian, linear[i])
-        active = bench.solve_by_active_set(factor, np.append(x[i], np.zeros(5)))
-        np.testing.assert_allclose(slsqp, together[i], atol=1e-4)
-        np.testing.assert_allclose(active, together[i], atol=1e-5)
-
-
-def test_relative_gaps_are_those_of_the_batched_solver():
-    _, hessian, linear = bench.programmes(view(), 5)
-    found = solve_rows(hessian, linear, tol=1e-3)
-    gaps = bench.relative_gaps(hessian, linear, found.z)
-    np.testing.assert_allclose(gaps, found.gap, atol=1e-12)
-    assert gaps.max() > 0
 
 
 def test_a_measurement_says_what_was_timed(monkeypatch, tmp_path):

@@ -56,13 +56,13 @@ def test_means_over_data_sets_keep_the_developed_ones_apart():
     table = comparisons.over_datasets(means)
     assert table.sets.tolist() == [4, 2, 2]
     assert table["mean"].tolist() == [5.75, 12, -0.5]
-    for name, values in {"all": [10, 14, 1, -2], "developed on": [10, 14]}.items():
+    for name, values in {"all": [10, 14, 1, -2], "chosen on": [10, 14]}.items():
         low, high = stats.t.interval(
             0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values)
         )
         assert table.half[name] == pytest.approx((high - low) / 2)
     alone = comparisons.over_datasets(means[["NGs"]])
-    assert list(alone.index) == ["all", "others"] and alone.half.isna().all()
+    assert list(alone.index) == ["all", "looked at"] and alone.half.isna().all()
     assert comparisons.over_datasets(means[:0]).empty
 
 

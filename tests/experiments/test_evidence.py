@@ -8,7 +8,7 @@ import pytest
 
 from experiments import evidence, paper, records, studies
 from experiments.compare import interval, over_datasets
-from experiments.studies import CONFIRMED, DEVELOPED, DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
+from experiments.studies import DEVELOPMENT, NEW, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
 ALL = studies.shown_on("17_recipes", "16_network", "18_evidence")
@@ -67,7 +67,7 @@ def test_interval_over_data_sets_is_students(revised):
     table = evidence.over_datasets(two("ideas", CONSISTENCY), revised, developed=("PIE",))
     expected = (2.5, 12.706 * 0.5, 3.0, 2.0)  # of 3 and 2 points
     assert tuple(table.loc["consistency"]) == pytest.approx(expected, rel=1e-3)
-    assert list(table.columns) == ["mean", "±", "developed on", "others"]
+    assert list(table.columns) == ["mean", "±", "chosen on", "looked at"]
     by_nmi = evidence.over_datasets(two("ideas", CONSISTENCY), revised, "nmi")
     assert by_nmi.loc["consistency", "mean"] == 0
 
@@ -104,6 +104,9 @@ def part(name, dataset, seed):
 def runs():
     return {
         "closed form": frame("closed form", lambda name, dataset, seed: 70 + seed),
+        "closed form, 2026-11": frame(
+            "closed form, 2026-11", lambda name, dataset, seed: 70 + seed
+        ),
         "revised": frame("revised", lambda name, dataset, seed: 80),
         "revised, new sets": frame("revised, new sets", lambda name, dataset, seed: 50 + seed),
         "baselines": frame("baselines", shallow),
@@ -134,30 +137,21 @@ def test_methods_stand_side_by_side_on_all_sets(runs):
 
 
 def test_parts_are_compared_at_equal_seeds_with_the_sets_apart(runs):
-    table = evidence.by_part(runs["closed form, parts"], runs["closed form"])
-    assert list(table.columns) == ["ACC", "±", "developed on", "others", "NMI", "± (NMI)"]
+    table = evidence.by_part(runs["closed form, parts"], runs["closed form, 2026-11"])
+    assert list(table.columns) == ["ACC", "±", "chosen on", "looked at", "NMI", "± (NMI)"]
     assert list(table.index) == list(STUDIES["closed form, parts"].variants)
     assert tuple(table.loc["no guard"]) == pytest.approx((1, 0, 1, 1, 1, 0), abs=1e-6)
     row = table.loc["no votes"]  # 3 on PIE, -1 on fifteen
     assert row.ACC == pytest.approx(-0.75) and row["±"] == pytest.approx(2.1314 / 4, rel=1e-3)
-    assert row["developed on"] == pytest.approx(-5 / 9) and row.others == pytest.approx(-1)
-
-
-def test_intervals_as_text_are_over_data_sets():
-    differences = pd.Series(-2.0, SIXTEEN)
-    differences[list(CONFIRMED)] = 1.0
-    short = evidence.in_short(differences)
-    assert short["developed on"] == "−2.0 ± 0.0" and short["others"] == "1.0 ± 0.0"
-    assert short["all"].startswith("−0.7 ± 0.8")
-    assert evidence.in_short(differences, DEVELOPED[:2])["developed on"] == "−2.0 ± 0.0"
+    assert row["chosen on"] == pytest.approx(-5 / 9) and row["looked at"] == pytest.approx(-1)
 
 
 def test_choices_are_all_variants_at_seeds_that_all_have(runs):
     scores = evidence.choices(runs)
     groups = (STUDIES[f"closed form, {name}"].variants for name in ("parts", "constants"))
-    assert set(scores.index) == {"CLOSED_FORM", *(name for group in groups for name in group)}
+    assert set(scores.index) == {evidence.DATED, *(name for group in groups for name in group)}
     assert list(scores) == list(SIXTEEN)
-    assert scores.loc["CLOSED_FORM"].tolist() == pytest.approx([71.0] * 16)  # of seed 1
+    assert scores.loc[evidence.DATED].tolist() == pytest.approx([71.0] * 16)  # of seed 1
     assert scores.loc["no guard"].tolist() == pytest.approx([72.0] * 16)
 
 
@@ -181,7 +175,7 @@ def test_stored_runs_are_read_by_study(tmp_path):
 def test_readme_on_data_that_revised_was_not_developed_on():
     differences = evidence.beside_shallow()
     assert list(differences.index) == list(studies.NINE)
-    others = over_datasets(differences, DEVELOPMENT).loc["others"]
+    others = over_datasets(differences, DEVELOPMENT).loc["looked at"]
     assert abs(others["mean"]) < others.half
     rest = differences.drop([*DEVELOPMENT, "Yale-3view"])
     assert abs(rest.mean()) < 0.5 and differences["Yale-3view"] > 10
@@ -191,8 +185,8 @@ def test_readme_on_data_that_revised_was_not_developed_on():
 
 def test_training_gains_on_the_developed_sets_alone():
     table = over_datasets(evidence.of_training(), DEVELOPMENT)
-    assert table["mean"]["developed on"] > table.half["developed on"]
-    for row in ("all", "others"):
+    assert table["mean"]["chosen on"] > table.half["chosen on"]
+    for row in ("all", "looked at"):
         assert abs(table["mean"][row]) < table.half[row]
 
 
@@ -250,7 +244,7 @@ def test_scores_on_further_sets(further):
     assert scores["best of four", "acc"]["CESC-124"] == pytest.approx(90)
     assert scores["CLOSED_FORM", "nmi"]["Wiki"] == pytest.approx(66)
     shown = evidence.further_means(scores)
-    assert shown["n", ""].to_dict()["developed on"] == 6 and shown["n", ""]["reported"] == 16
+    assert shown["n", ""].to_dict()["chosen on"] == 6 and shown["n", ""]["reported"] == 16
     assert shown["best single", "acc"]["reported"] == pytest.approx(60)
     assert shown["CLOSED_FORM", "acc"]["reported"] == pytest.approx((15 * 70 + 74.5) / 16)
     lacking = frame("further sets, SNF", lambda *which: 70, [("SNF", "ACM", 2)])
@@ -266,9 +260,7 @@ def test_gains_on_further_sets_count_the_same_samples_once(further):
     assert found["±acc"]["reported"] == pytest.approx(half)
     assert found.n.to_dict()["all"] == 22 and found.n["omics"] == 6
     # Whatever is best in the mean of a group is its reference: here it is the same one.
-    assert found.acc["developed on"] == pytest.approx(10)
-    assert evidence.further_gains(further[1], "SNF").acc["developed on"] == pytest.approx(0)
+    assert found.acc["chosen on"] == pytest.approx(10)
+    assert evidence.further_gains(further[1], "SNF").acc["chosen on"] == pytest.approx(0)
     groups = evidence.further_groups()
-    assert groups["developed on"] == list(studies.BROUGHT) and groups["cells"] == [
-        "CITEseq-PBMC-1182"
-    ]
+    assert groups["chosen on"] == list(studies.BROUGHT) and groups["cells"] == ["CITEseq-PBMC-1182"]

@@ -207,19 +207,3 @@ def test_changes_have_their_interval_over_the_data_sets():
     low, high = axis.collections[0].get_segments()[1][:, 0]
     half = comparisons.interval([2.0, 4.0])[1]
     assert (low, high) == (pytest.approx(3 - half), pytest.approx(3 + half))
-
-
-def test_methods_stand_beside_baselines():
-    names = ["first", "second", "third"]
-    means = pd.Series([50.0, 60.0, 70.0], names, name="ours")
-    grid = pd.MultiIndex.from_product([["a", "b"], names], names=["pipeline", "dataset"])
-    baselines = pd.Series(range(6), grid)
-    figure = figures.plot_beside(means, means / 10, (means - 5).rename("other"), baselines, 2)
-    (axis,) = figure.axes
-    assert [tick.get_text() for tick in axis.get_yticklabels()] == names[::-1]
-    ticks, other = axis.lines[:3], axis.lines[3]
-    assert [sorted(one.get_xdata()) for one in ticks] == [[2, 5], [1, 4], [0, 3]]
-    assert list(other.get_xdata()) == [65, 55, 45]
-    assert axis.lines[-1].get_ydata()[0] == 0.5  # the third lies below the line
-    labels = axis.get_legend_handles_labels()[1]
-    assert labels == ["other", "shallow pipelines", "ours"]

@@ -15,7 +15,7 @@ def test_every_data_set_seed_and_criterion_is_stored():
     assert len(runs) == 16 * runs.seed.nunique() * len(CRITERIA) == len(runs.drop_duplicates())
     assert runs.clusters.isin(n_clusters.CANDIDATES).all()
     assert runs.suggested.isin(n_clusters.CANDIDATES).all() and (runs.factor >= 1).all()
-    assert set(runs.dataset[runs.group == "others"]) == set(CONFIRMED)
+    assert set(runs.dataset[runs.group == "looked at"]) == set(CONFIRMED)
 
 
 def test_summary(tmp_path):
@@ -28,9 +28,10 @@ def test_summary(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "runs.csv", index=False)
     table = n_clusters.summary(n_clusters.read_runs(tmp_path / "runs.csv"))
     assert list(table.index) == list(CRITERIA)
-    assert (table["developed on", "right"] == 0.5).all()
-    assert (table["developed on", "within 1.5"] == 1).all()
-    assert (table["others", "right"] == 0).all() and (table["others", "median factor"] == 2).all()
+    assert (table["chosen on", "right"] == 0.5).all()
+    assert (table["chosen on", "within 1.5"] == 1).all()
+    assert (table["looked at", "right"] == 0).all()
+    assert (table["looked at", "median factor"] == 2).all()
 
 
 def test_measure_asks_for_every_criterion(monkeypatch, small_views):

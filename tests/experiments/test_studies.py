@@ -10,9 +10,9 @@ import pytest
 import dmac
 from dmac import peers
 from dmac.data.datasets import DATASETS
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from experiments import paper, plan, studies
-from experiments.run import DISTURBED, PEERS, peer_settings, recipe_of, settings_of
+from experiments.run import peer_settings, recipe_of, settings_of
 from experiments.studies import EARLY, STUDIES, variant, vary
 
 #: Families of changes by the recipe that they change.
@@ -25,11 +25,11 @@ FAMILIES = {
     "ideas": (REVISED, studies.IDEAS),
     "switches": (REVISED, studies.SWITCHES),
     "robustness": (REVISED, studies.ROBUSTNESS),
-    "closed form, before": (CLOSED_FORM, {"before": studies.BEFORE}),
-    "closed form, parts": (CLOSED_FORM, studies.PARTS),
-    "closed form, constants": (CLOSED_FORM, studies.CONSTANTS),
-    "closed form, ideas": (CLOSED_FORM, studies.SPECTRAL_IDEAS),
-    "closed form, trained": (CLOSED_FORM, studies.TRAINED),
+    "closed form, before": (CLOSED_FORM_2026_11, {"before": studies.BEFORE}),
+    "closed form, parts": (CLOSED_FORM_2026_11, studies.PARTS),
+    "closed form, constants": (CLOSED_FORM_2026_11, studies.CONSTANTS),
+    "closed form, ideas": (CLOSED_FORM_2026_11, studies.SPECTRAL_IDEAS),
+    "closed form, trained": (CLOSED_FORM_2026_11, studies.TRAINED),
 }
 ROWS = [(*FAMILIES[f], name) for f in FAMILIES for name in FAMILIES[f][1]]
 #: Ideas have tests of their own, and RELEASED's changes those of the network.
@@ -98,7 +98,11 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
     "base, changes, lacking",
     [
         (REVISED, studies.ROBUSTNESS, set()),
-        (CLOSED_FORM, studies.CONSTANTS, {"anchor_share x 2"}),  # as many anchors as samples
+        (
+            CLOSED_FORM_2026_11,
+            studies.CONSTANTS,
+            {"anchor_share x 2"},
+        ),  # as many anchors as samples
     ],
 )
 def test_constants_halve_and_double(base, changes, lacking):
@@ -115,20 +119,6 @@ def test_the_grid_is_that_of_the_paper_and_its_corners_are_four():
     assert len(studies.GRID) == 49 and RELEASED.cm_weight in studies.WEIGHTS
     assert studies.WEIGHTS[0] == 1e-3 and studies.WEIGHTS[-1] == 1e3
     assert len(studies.CORNERS) == 4 and set(studies.CORNERS) < set(studies.GRID)
-
-
-def test_settings_beside_the_recipe_join_every_variant_and_unknown_fields_are_an_error():
-    assert {s["weighting"] for _, s in studies.WEIGHTED_TRIALS.values()} == {"tf-idf"}
-    for kind, (_, settings) in STUDIES["closed form, bad views"].variants.items():
-        assert settings == settings_of(CLOSED_FORM, disturbed=kind)
-    assert tuple(STUDIES["closed form, bad views"].variants) == DISTURBED
-    for name, recipe in (("unseen", REVISED), ("closed form, unseen", CLOSED_FORM)):
-        (run,) = STUDIES[name].variants.values()
-        assert run == ("DMAC", settings_of(recipe, held_out=0.3))
-    with pytest.raises(TypeError, match="learning_rate"):
-        vary({"slow": dict(learning_rate=1e-6)})
-    with pytest.raises(ValueError, match="n_neighbors"):
-        variant(REVISED, n_neighbors=0)
 
 
 def test_studies_of_the_chapters_name_every_run_once():
@@ -177,15 +167,6 @@ def test_every_point_of_a_grid_of_another_system_can_be_fitted(c):
     assert lmvsc == {(m, a) for m in {c, 50, 100} if m >= c for a in (0.01, 1.0, 100.0)}
 
 
-def test_trials_of_other_systems_are_theirs():
-    defaults = ("DFP-GNN, to the end", "CMGEC, cosine")
-    for study in (studies.PEER_TRIALS | studies.PEER_DEFAULTS | studies.PEER_ENDS).values():
-        for name, (system, settings) in study.variants.items():
-            assert system in PEERS and name.startswith(system)
-            assert settings.keys() == peer_settings(system).keys()
-            assert settings != peer_settings(system) or name in defaults
-
-
 @pytest.mark.parametrize("base, changes", MADE)
 def test_every_variant_runs(base, changes):
     recipe = variant(base, **changes)
@@ -211,9 +192,10 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert {*further, *studies.SIXTEEN} == set(DATASETS)
     assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
     asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
-    assert len(asked) == 7 and all(s.datasets == further for s in asked.values())
-    seeds = {name.split(", ")[1]: s.seeds for name, s in asked.items()}
-    ten, three = dict.fromkeys(("closed form", "shallow", "LMVSC"), 10), dict(revised=3, SNF=3)
+    assert len(asked) == 8 and all(s.datasets == further for s in asked.values())
+    seeds = {name.removeprefix("further sets, "): s.seeds for name, s in asked.items()}
+    ten = dict.fromkeys(("closed form", "closed form, 2026-11", "shallow", "LMVSC"), 10)
+    three = dict(revised=3, SNF=3)
     assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):

@@ -36,17 +36,6 @@ def test_run_times_have_the_paper_s_and_ours():
     assert {line.get_color() for line in axis.lines if "here" in line.get_label()} == {"black"}
 
 
-def test_growth_is_fitted_from_ten_thousand_samples_on():
-    rows = [
-        {"name": "growth", "n": n, "m": m, "median": 1e-6 * n**power + (1 if n < 10_000 else 0)}
-        for n in (1000, 10_000, 100_000, 1_000_000)
-        for m, power in ((512, 1.0), (n // 10, 1.5))
-    ]
-    figure, table = times.plot_growth(rows)
-    assert table.exponent.tolist() == [pytest.approx(1), pytest.approx(1.5)]
-    assert table["±"].max() < 1e-6 and len(figure.axes[0].lines) == 4
-
-
 def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
     rows = [
         *(r | {"fit_seconds": s} for r, s in zip(several("PIE", "A", [1, 2, 3]), (5.0, 90.0, 7.0))),

@@ -10,12 +10,12 @@ from toy_runs import load
 import dmac
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.sampling import embedding_draw
 from experiments.ideas import network_ideas, search, spectral_ideas
 from experiments.ideas.refinement import FORMS
 
-SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
+SMALL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
 SPECTRAL = {
     "trained votes": dict(vote_form="trained", trained_epochs=5),
     "trained embedding": dict(trained_embedding=True, trained_epochs=5),
@@ -117,9 +117,9 @@ def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
 def test_what_is_trained_needs_its_numbers():
     for changes in (dict(vote_form="trained"), dict(trained_embedding=True)):
         with pytest.raises(ValueError, match="trained_epochs is 0, but a map is to be trained"):
-            spectral_ideas.idea_of(CLOSED_FORM, **changes)
+            spectral_ideas.idea_of(CLOSED_FORM_2026_11, **changes)
     with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
-        spectral_ideas.idea_of(CLOSED_FORM, refinement="prediction", vote_rounds=0)
+        spectral_ideas.idea_of(CLOSED_FORM_2026_11, refinement="prediction", vote_rounds=0)
     with pytest.raises(ValueError, match="al_form is 'balance'"):
         network_ideas.idea_of(RELEASED, al_form="balance")
 

@@ -90,8 +90,8 @@ def test_the_first_graph_has_the_nearest_samples_and_their_weights(monkeypatch):
 def test_an_iteration_is_that_of_the_dense_equations(monkeypatch):
     """Every step of the docstring with whole matrices; the graph of U has one component."""
     monkeypatch.setattr(gmc, "_ITERATIONS", 1)
-    rng, (n, k, c, v) = np.random.default_rng(0), (24, 5, 3, 2)
-    views = [rng.normal(size=(n, 6)), rng.normal(size=(n, 9))]
+    rng, (n, k, c, v) = np.random.default_rng(0), (24, 5, 3, 3)
+    views = [rng.normal(size=(n, d)) for d in (6, 9, 7)]
     found = GMC(c, n_neighbors=k)._solve(views, np.random.default_rng(0))
     d2 = []
     for x in views:

@@ -9,7 +9,7 @@ import torch
 import dmac
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import REVISED
-from dmac.solvers.persistence import NAME
+from dmac.solvers.persistence import FORMAT, NAME
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,10 @@ def test_other_content_is_refused_by_name(model, tmp_path):
         with pytest.raises(ValueError, match=match):
             dmac.DMAC.load(tmp_path)
 
+    refused(f"{NAME} was saved by dmac .* in format 99, this version reads", format=99)
+    refused(f"in format 2, this version reads {FORMAT}: fit it again", format=2)
+    refused(f"{NAME} was saved in format None, this version reads", format=None, version=None)
+    refused("is the checkpoint of a fit, not a model: pass it to fit", format=None, phase=1)
     refused(
         f"{NAME} is damaged or of dmac 7.0, and this is .*TypeError",
         version="7.0",

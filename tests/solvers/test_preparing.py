@@ -24,6 +24,15 @@ def model():
     return dmac.DMAC(3, SHORT, random_state=0, device="cpu")
 
 
+def test_views_of_which_one_is_on_disk_are_all_taken_in_blocks(on_disk):
+    first, second = views()
+    expected = model().fit([first, second])
+    (streamed,) = on_disk("npy", [second])
+    mixed = model().fit([first, streamed])
+    np.testing.assert_allclose(mixed.embedding_, expected.embedding_, atol=1e-4)
+    np.testing.assert_array_equal(mixed.labels_, expected.labels_)
+
+
 def test_a_process_keeps_its_samples_of_a_view_on_disk(on_disk, monkeypatch):
     """Samples in random order, read in blocks of which some hold none of this process."""
     x = views()[0]

@@ -1,6 +1,7 @@
 """The spectral recipe as the estimator runs it: planted clusters, new samples, disk, switches."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 import dmac
+from dmac.averaged_graph import AveragedGraph
+from dmac.completion import is_needed, with_graphs
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
+from dmac.solvers.spectral import SpectralSolver
 from dmac.solvers.spectral_model import Features
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -114,6 +118,15 @@ def test_refused_votes_leave_the_first_stage(tmp_path):
     assert np.abs(taken.embedding_ - plain.embedding_).max() > 1e-3
 
 
+def test_votes_that_are_as_stable_are_taken():
+    halves = np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10)  # a walk never leaves its half
+    graph = AveragedGraph([scipy.sparse.csr_matrix(halves)], [1])
+    good, bad = ((halves, SimpleNamespace(labels_=np.arange(20) // k % 2)) for k in (10, 1))
+    solver = SpectralSolver(dataclasses.replace(SMALL, guard=1.0))
+    for found, taken in (([good, good], 1), ([good, bad], 0), ([bad, good], 1), ([good], 0)):
+        assert solver.guard(graph, found)[0] == taken
+
+
 def test_views_on_disk_give_what_memory_gives(tmp_path):
     views, labels = planted()
     views = views[:2]
@@ -178,6 +191,16 @@ def test_samples_that_lack_views_are_found_by_the_others(blocks, first, second, 
     # The others have edges of their own: rows of zeros tie nobody together.
     alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
     assert len(np.unique(alone.labels_[lacking[:first]])) > 1
+
+
+def test_enough_samples_for_graphs_of_a_view_and_of_all():
+    present = np.ones((30, 2), bool)
+    for count, own, needed in ((11, False, True), (12, True, True), (14, True, True)):
+        present[:, 0] = np.arange(30) < count
+        assert with_graphs(present, 5).tolist() == [own, True]  # 2 (k + 1) samples
+        assert is_needed(present) == needed  # fewer than half are whole
+    present[:15] = True
+    assert not is_needed(present)
 
 
 def test_a_sample_without_any_view_gets_a_label():

@@ -12,11 +12,12 @@ import scipy.sparse
 import dmac
 from dmac.averaged_graph import AveragedGraph
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.recipes import CLOSED_FORM
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
 from dmac.solvers.persistence import NAME
-from dmac.solvers.spectral import own_support, warn_of_one_view
+from dmac.solvers.spectral import own_support, view_weights, warn_of_one_view
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
+EQUAL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
 
 
 def factor(*anchors):
@@ -88,11 +89,34 @@ def test_random_categories_that_take_over_are_named(c, k, seed):
     good = fit(views, c)  # and without a warning
     assert dmac.scores(labels, good.labels_)["acc"] > 0.85 and (good.view_support_ > 0.25).all()
     with pytest.warns(UserWarning, match="view 3 decides alone: its own graph supports .* by 1.00"):
-        bad = fit([*views, np.eye(k)[categories]], c)
+        bad = fit([*views, np.eye(k)[categories]], c, EQUAL)
     assert dmac.scores(labels, bad.labels_)["acc"] < 0.5
     assert bad.view_agreement_.argmax() == 2  # which points at the view that leads astray
     assert bad.view_support_.argmin() == 2 and bad.view_support_[2] < 0.05
     assert (bad.view_support_[:2] > 0.4).all()
+    outvoted = fit([*views, np.eye(k)[categories]], c)  # and without a warning
+    assert dmac.scores(labels, outvoted.labels_)["acc"] > 0.85
+    assert (outvoted.network_.weights[:2] > 0.8).all() and outvoted.network_.weights[2] < 0.2
+
+
+def test_categories_that_take_over_among_more_views_are_named():
+    views, labels, categories = with_categories()
+    more, _, _ = with_categories(seed=5)
+    with pytest.warns(UserWarning, match="view 1 decides alone"):
+        model = fit([np.eye(3)[categories], *views, *more], recipe=EQUAL)
+    assert abs(model.view_support_[0]) < 0.05
+    outvoted = fit([np.eye(3)[categories], *views, *more])  # and without a warning
+    assert outvoted.network_.weights.argmin() == 0
+
+
+def test_order_of_views():
+    views, _, categories = with_categories()
+    views = [*views, np.eye(3)[categories]]
+    with pytest.warns(UserWarning, match="view 3 decides"):
+        first = fit(views, recipe=EQUAL).view_support_
+    with pytest.warns(UserWarning, match="view 1 decides"):
+        second = fit(views[::-1], recipe=EQUAL).view_support_
+    np.testing.assert_allclose(second[::-1], first, atol=0.03)  # anchors are drawn anew
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -156,3 +180,73 @@ def test_numerals_are_no_matter_of_one_view():
     data = dmac.load("mfeat")
     model = dmac.DMAC(10, random_state=0, device="cpu").fit([x[::4] for x in data.views])
     assert (model.view_support_ > 0.4).all()  # and without a warning
+
+
+def weights(n_clusters, *factors, views=None):
+    """Of views with one graph each, or of the given views."""
+    names = [f"plain {a}" for a in (range(len(factors)) if views is None else views)]
+    blocks = [SimpleNamespace(name=name, joint=False) for name in names]
+    n_views = 1 + max(int(name.split()[1]) for name in names)
+    return view_weights(factors, blocks, n_views, n_clusters)
+
+
+def test_weights_in_closed_form():
+    """Two views halve eight samples alike, a third across: chance is (2 - 1) / 7 in each."""
+    same, across = factor(0, 0, 0, 0, 1, 1, 1, 1), factor(0, 1, 0, 1, 0, 1, 0, 1)
+    # By the other 1, by the third (0 - 1/7) / (6/7): the mean is 5/12. The third has -1/6, so 0.
+    delta = np.sqrt(2 / 7 / (2 * 1 * 7))
+    expected = [1, 1, delta / (5 / 12 + delta)]
+    np.testing.assert_allclose(weights(2, same, same, across), expected)
+    np.testing.assert_allclose(weights(2, across, same, same), expected[::-1])
+    # Of two levels of a view, the one that the others support counts.
+    delta = np.sqrt(2 / 7 / (2 * 1 * 7))  # the others have (1 - 1/6 + 1) / 3, and it has 1
+    both = weights(2, same, same, across, same, views=[0, 1, 2, 2])
+    np.testing.assert_allclose(both, [(11 / 18 + delta) / (1 + delta)] * 2 + [1])
+
+
+def test_without_a_majority_views_weigh_the_same():
+    same, across = factor(0, 0, 1, 1, 0, 1), factor(0, 1, 0, 1, 1, 0)
+    alike, alone = factor(0, 0, 0, 0, 0, 0), factor(0, 1, 2, 3, 4, 5)
+    for others in ((), (alike,), (alone,)):  # these do not answer
+        np.testing.assert_array_equal(weights(2, same, across, *others), 1)
+    np.testing.assert_array_equal(weights(1, same, across, same), 1)
+    asked = weights(2, same, alike, same, across)
+    assert asked[1] == asked[3] < 0.5 < asked[0] == asked[2] == 1
+    views, _, _ = with_categories()
+    assert fit(views).network_.weights is None
+    assert fit([*views, views[0]], recipe=EQUAL).network_.weights is None
+    joint = dataclasses.replace(SMALL, blocks="joint")
+    assert fit([*views, views[0]], recipe=joint).network_.weights is None
+
+
+def test_a_view_is_weighed_by_the_samples_that_it_has():
+    rng = np.random.default_rng(0)
+    anchors = [rng.integers(4, size=40) for _ in range(3)]
+    lacking = [*anchors[0][:30], *[None] * 10]
+    found = weights(3, factor(*lacking), *(factor(*one) for one in anchors[1:]))
+    assert np.isfinite(found).all() and (found > 0).all() and found.max() == 1
+
+
+def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):
+    views, _, categories = with_categories()
+    views = [*views, np.eye(3)[categories]]
+    model = fit(views)
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(again.network_.weights, model.network_.weights)
+    for one in (model, again):
+        np.testing.assert_array_equal(one.predict(views), model.labels_)
+    present = np.ones((150, 3), bool)
+    present[np.arange(150), np.arange(150) % 3] = np.arange(150) < 30
+    filled = dmac.DMAC(3, SMALL, random_state=0, device="cpu").fit(views, present=present)
+    assert filled.network_.completion is not None and filled.network_.weights[2] < 0.5
+    np.testing.assert_array_equal(filled.predict(views, present=present), filled.labels_)
+
+
+def test_the_recipe_of_november_is_what_it_was():
+    """Both fields are as recipes had them that did not know them, as saved models have."""
+    fields = {f.name: f.default for f in dataclasses.fields(CLOSED_FORM_2026_11)}
+    assert CLOSED_FORM_2026_11.plain_scale == fields["plain_scale"] == "rows"
+    assert CLOSED_FORM_2026_11.view_weight == fields["view_weight"] == "equal"
+    changed = {"plain_scale": "rows", "view_weight": "equal", "name": "closed_form_2026_11"}
+    assert dataclasses.replace(CLOSED_FORM, **changed) == CLOSED_FORM_2026_11

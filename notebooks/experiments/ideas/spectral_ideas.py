@@ -36,7 +36,7 @@ from experiments.ideas.trained_map import TrainedMap, trained_map
 @documented
 @dataclass(frozen=True)
 class SpectralIdea(SpectralRecipe):
-    """CLOSED_FORM with trained anchors, votes or embedding."""
+    """CLOSED_FORM_2026_11, in which views weigh the same, with something trained in it."""
 
     solver: ClassVar[str] = "experiments.ideas.spectral_ideas:SpectralIdeaSolver"
 
@@ -60,6 +60,11 @@ class SpectralIdea(SpectralRecipe):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.view_weight != "equal":
+            raise ValueError(
+                f"recipe field view_weight is {self.view_weight!r}, but ideas have views of equal "
+                "weight: start from CLOSED_FORM_2026_11"
+            )
         if (self.vote_form == "trained" or self.trained_embedding) and not self.trained_epochs:
             raise ValueError("recipe field trained_epochs is 0, but a map is to be trained")
         if self.refinement != "none" and not self.vote_rounds:

@@ -1,0 +1,278 @@
+"""The page about a fit: it stands alone, its numbers are the estimator's, its control can fail."""
+
+import re
+import warnings
+from html.parser import HTMLParser
+
+import chromium
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from browser import faint, look
+
+import dmac
+from dmac.command_line import main
+from dmac.diagnostics import gaussian_like, standardized_differences
+from dmac.report import page
+
+RNG = np.random.default_rng(0)
+CLASSES = np.arange(120) % 4
+VIEWS = [4 * RNG.normal(size=(4, d))[CLASSES] + RNG.normal(size=(120, d)) for d in (12, 9)]
+NOISE = [RNG.normal(size=x.shape) for x in VIEWS]
+
+
+class Reader(HTMLParser):
+    """The rows of the tables of a page, its text and its attributes; every tag must be closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.words, self.attributes = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += attrs
+        if tag in ("meta", "br"):
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        self.words.append(data)
+        if "td" in self.open or "th" in self.open:
+            self.rows[-1][-1] += data
+
+    def row(self, first):
+        (found,) = [row[1:] for row in self.rows if row[0].startswith(first)]
+        return [cell.replace("−", "-") for cell in found]
+
+    def text(self):
+        return " ".join("".join(self.words).split())
+
+
+def report(views=VIEWS, c=4, **more):
+    model = dmac.DMAC(c, random_state=0)
+    return model, Reader(page(model, views, seeds=more.pop("seeds", 2), **more))
+
+
+def test_numbers_are_those_of_the_estimator():
+    model, found = report(view_names=["rna", "protein"], classes=CLASSES, seeds=3)
+    assert model.labels_.tolist() == dmac.DMAC(4, random_state=0).fit_predict(VIEWS).tolist()
+    both = zip(model.view_agreement_, model.view_support_)
+    for name, width, numbers in zip(("rna", "protein"), (12, 9), both):
+        sizes, supports = [row[1:] for row in found.rows if row[0] == name]
+        assert sizes == [str(width), "0"] and supports == [f"{x:.2f}" for x in numbers]
+    _, gaps = standardized_differences(VIEWS, model.labels_)
+    for k, size in enumerate(np.bincount(model.labels_)):
+        samples, features = found.row(str(k))
+        largest = max(np.hstack(gaps)[k], key=abs)
+        assert samples == str(size) and features.split("rna ")[1:] + features.split("protein ")[1:]
+        assert f"{largest:+.2f}" in re.search(r"[+-]\d\.\d\d", features)[0]
+    again = [dmac.DMAC(4, random_state=s).fit_predict(VIEWS) for s in range(3)]
+    aris = [dmac.scores(again[a], again[b])["ari"] for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert found.row("mean ARI of 3 seeds")[0] == f"{np.mean(aris):.2f}"
+    suggested = dmac.suggest_n_clusters(VIEWS, range(2, 21))
+    gaps = dict(zip(suggested.candidates, suggested.scores["gap"]))
+    number = suggested.n_clusters
+    for words in (
+        f"is after {number} eigenvalues ({gaps[number]:.3f})",
+        f"4 clusters were asked for, where it is {gaps[4]:.3f}",
+    ):
+        assert words in found.text()
+    steps = -np.diff(suggested.eigenvalues)[1:20]
+    np.testing.assert_allclose(steps, suggested.scores["gap"])
+    scores = dmac.scores(CLASSES, model.labels_)
+    assert found.row("ACC") == [f"{100 * scores['acc']:.1f} %"]
+    methods = found.text().partition("methods section")[2]
+    recipe = model.recipe_
+    for words in (
+        "120 samples were clustered into 4 groups with the recipe CLOSED_FORM",
+        f"package dmac {dmac.__version__} [1]",
+        "rna (12 features), protein (9 features)",
+        f"its {recipe.n_neighbors} nearest of {model.n_anchors_} anchors",
+        f"in {recipe.anchor_sets} sets",
+        "random seed 0",
+        f"between two of 3 fits was {np.mean(aris):.2f} with other seeds",
+    ):
+        assert words in methods
+
+
+def test_planted_clusters_are_stable_and_the_control_is_not():
+    _, found = report(seeds=4)
+    data, control = map(float, found.row("mean ARI of 4 random halves"))
+    assert data > 0.95 and control < 0.6
+    data, control = map(float, found.row("mean support"))
+    assert data > 0.9 and control < 0.6
+    assert "agree clearly more than those of the control" in found.text()
+    _, found = report(NOISE, seeds=4)
+    data, control = map(float, found.row("mean ARI of 4 random halves"))
+    assert data < 0.4 and control < 0.4
+    assert "Halves of the control agree about as well" in found.text()
+
+
+def test_a_page_needs_nothing_else_and_is_the_same_twice():
+    model, found = report()
+    told = page(dmac.DMAC(4, random_state=0), VIEWS, seeds=2)
+    assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
+    places = [value for name, value in found.attributes if name in ("src", "href", "xlink:href")]
+    assert places == [] and not re.search(r"http|url\(|@import|<script|<link", told)
+    assert told.startswith("<!doctype html>") and told.count("<svg") == 2
+    assert "prefers-color-scheme: dark" in told and "@media print" in told
+    assert "gave no warning" in told and "Beside the known classes" not in told
+    assert page(dmac.DMAC(4, random_state=1), VIEWS, seeds=2) != told
+
+
+def test_a_browser_finds_nothing_wrong(browser, tmp_path):
+    names = [[f"a rather long name of gene number {j}" for j in range(12)], None]
+    told = page(dmac.DMAC(4, random_state=0), VIEWS, feature_names=names, classes=CLASSES, seeds=2)
+    (tmp_path / "report.html").write_text(told, encoding="utf-8")
+    with chromium.served(tmp_path) as root:
+        for width in (390, 1300):
+            assert look(browser.new_page(), root, "report.html", width).problems == []
+        for scheme in ("light", "dark"):
+            shown = browser.new_page(color_scheme=scheme)
+            assert faint(shown, f"{root}report.html") == []
+            paper = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_names_are_text():
+    odd = ["<b>&", '"><script>alert(1)</script>$c']
+    columns = [[f"<i>{j}&amp;$n" for j in range(12)], None]
+    told = page(dmac.DMAC(4, random_state=0), VIEWS, view_names=odd, feature_names=columns, seeds=2)
+    assert "<script" not in told and "<i>" not in told
+    found = Reader(told)
+    assert [row[0] for row in found.rows].count(odd[0]) == 2
+    assert f"{odd[0]} (12 features), {odd[1]} (9 features)" in found.text()
+    assert re.search(r"<b>& <i>\d+&amp;\$n [+−]\d", found.text())
+
+
+def test_samples_that_lack_views_are_counted():
+    views = [x.copy() for x in VIEWS]
+    views[0][:40], views[1][50:110] = np.nan, np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, found = report(views, view_names=["rna", "protein"], classes=CLASSES)
+    assert next(row[1:] for row in found.rows if row[0] == "rna") == ["12", "40 (33 %)"]
+    assert next(row[1:] for row in found.rows if row[0] == "protein") == ["9", "60 (50 %)"]
+    assert "Of the samples 40 lack rna, 60 lack protein." in found.text()
+    assert found.row("ACC") == [f"{100 * dmac.scores(CLASSES, model.labels_)['acc']:.1f} %"]
+
+
+def test_warnings_are_on_the_page_and_given():
+    scanner = np.eye(4)[RNG.integers(4, size=120)]
+    with pytest.warns(UserWarning, match="view 3 .scanner. decides alone"):
+        _, found = report([*NOISE, scanner], view_names=["a", "b", "scanner"])
+    assert "The fits warned:" in found.text() and "view 3 (scanner) decides alone" in found.text()
+
+
+def test_networks_frames_sparse_and_single_views(tmp_path):
+    short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
+    told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
+    assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
+    assert "does not say it" in told and "mean support" not in told
+    frame = pd.DataFrame(abs(VIEWS[0]), columns=[f"gene {j}" for j in range(12)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = Reader(page(dmac.DMAC(4, random_state=0), frame, seeds=2))
+    assert "view 1 gene " in one.text() and any(row[-1] == "–" for row in one.rows)
+    memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
+    memory[:] = VIEWS[1]
+    model, found = report([scipy.sparse.csr_matrix(VIEWS[0]), memory])
+    assert model.labels_.tolist() == report()[0].labels_.tolist()
+
+
+def test_few_samples_have_no_spectrum_and_many_are_drawn(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, found = report([x[:10] for x in VIEWS], c=3)
+    assert "too few samples for a spectrum" in found.text()
+    assert "too few samples to fit on halves" in found.text()
+    monkeypatch.setattr(dmac.report, "_MOST", 60)
+    monkeypatch.setattr(dmac.report, "_DOTS", 50)
+    _, found = report()
+    assert "On 60 samples, drawn" in found.text() and "(50 of 120, drawn at" in found.text()
+
+
+def test_the_control_has_means_and_covariances_and_no_clusters():
+    x = np.hstack(VIEWS)
+    y = np.hstack(gaussian_like([np.tile(part, (10, 1)) for part in VIEWS], seed=0))
+    np.testing.assert_allclose(y.mean(0), x.mean(0), atol=0.15 * x.std())
+    error = np.cov(y.T) - np.cov(x.T)
+    assert np.linalg.norm(error) < 0.2 * np.linalg.norm(np.cov(x.T))
+    counts = scipy.sparse.csr_matrix(RNG.poisson(1.0, size=(120, 5)) + 0.0)
+    lacking = VIEWS[0].copy()
+    lacking[:30] = 0
+    drawn = gaussian_like([counts, lacking], seed=0)
+    assert drawn[0].min() == 0 and (drawn[1][:30] == 0).all() and (drawn[1][30:] != 0).all()
+    assert drawn[1][30:].std() == pytest.approx(lacking[30:].std(), rel=0.15)
+
+
+def test_what_is_refused():
+    model = dmac.DMAC(4, random_state=0).fit(VIEWS)
+    for views, more, message in (
+        ([x[:60] for x in VIEWS], {}, "was fitted on 120 samples, and there are 60"),
+        ([x[RNG.permutation(120)] for x in VIEWS], {}, "not the samples of the fit, or not in its"),
+        (VIEWS, {"view_names": ["a"]}, "view_names has 1 entries, and there are 2 views"),
+        (VIEWS, {"feature_names": [["a"], None]}, "view 1 has 12 features, and 1 names"),
+        (VIEWS, {"classes": [1, 2]}, "2"),
+        (VIEWS, {"seeds": 1}, "seeds is 1: fits on at least two"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            page(model, views, **{"seeds": 2} | more)
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", rna=VIEWS[0], protein=VIEWS[1], labels=CLASSES)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(part) for part in arguments])
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_writes_the_page(call, tmp_path):
+    given = ["--seeds", 2, "--quiet", "--out", "report.html"]
+    code, out, err = call("report", "data.npz", "--clusters", 4, *given)
+    assert code == 0 and "report.html: 120 samples in 4 clusters" in out, err
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    model = dmac.DMAC(4, random_state=0)
+    names = {"view_names": ["protein", "rna"], "classes": CLASSES}
+    assert text == page(model, VIEWS[::-1], seeds=2, **names)
+    assert call("fit", "data.npz", "--clusters", 4, "--model", "kept")[0] == 0
+    assert call("report", "data.npz", "--model", "kept", *given)[0] == 0
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        ("--out x.html", 2, "give --clusters or --model"),
+        ("--clusters 4", 2, "Missing option '--out'"),
+        ("--clusters 4 --model kept --out x.html", 2, "--clusters is that of the model"),
+        ("--model kept --seed 1 --out x.html", 2, "--seed is that of the model"),
+        ("--model lost --out x.html", 1, "model.safetensors is missing"),
+        ("--clusters 4 --seeds 1 --out x.html", 2, "--seeds"),
+        ("--clusters 121 --out x.html", 1, "--clusters is 121, but there are only 120"),
+        ("--clusters 4 --out no/x.html", 1, "there is no folder"),
+    ],
+)
+def test_problems_are_told(arguments, code, message, call, tmp_path):
+    found, _, err = call("report", "data.npz", *arguments.split())
+    assert found == code and message in err and not (tmp_path / "x.html").exists()
