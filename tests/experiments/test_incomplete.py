@@ -101,7 +101,7 @@ def test_stored_rows_are_complete():
     }
     assert len(rows) == len(keys) and keys == grid
     groups = [incomplete.group_of(name) for name in incomplete.SETS]
-    assert groups == ["developed on"] * 4 + ["seen meanwhile"] * 5 + ["new"] * 6
+    assert groups == ["chosen on"] * 4 + ["seen meanwhile"] * 5 + ["new"] * 6
     assert set(incomplete.SMALL) < set(incomplete.SETS)
 
 
