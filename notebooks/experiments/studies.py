@@ -372,7 +372,7 @@ PARTS = {
     "three rounds, flat votes": dict(vote_rounds=3, vote_form="flat"),
 }
 #: What came after the recipe of November 2026, taken out of today's.
-WEIGHTS = {
+VIEW_WEIGHTS = {
     "equal weights of the views": dict(view_weight="equal"),
     "plain rows of unit length side by side": dict(plain_scale="rows"),
 }
@@ -659,7 +659,7 @@ STUDIES = {
         "17_recipes 18_evidence index",
     ),
     "closed form, weights": Study(
-        vary(WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "18_evidence"
+        vary(VIEW_WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "18_evidence"
     ),
     "closed form, before": Study(
         vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "18_evidence"
