@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
-# PyTorch keeps a short list of the k smallest from so many k columns on; with fewer it sorts, which
-# takes several times longer. With fewer than the second times k there is little to leave out.
-_SHORT_LIST, _FEW = 64, 8
 
 
 def squared_distances(z: Tensor, u: Tensor) -> Tensor:
@@ -56,47 +52,13 @@ def block_distances(x: Tensor, y: Tensor, norms: Tensor) -> Tensor:
 
 def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k smallest of every row (b, m), ascending, and where they are: twice (b, k)."""
-    if len(d2) and _FEW * k <= d2.shape[1] < _SHORT_LIST * k and d2.device.type == "cpu":
-        return _among_few(d2.detach(), k)
-    return _listed(d2, k)
-
-
-def _listed(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """`smallest` by PyTorch."""
     m = d2.shape[1]
-    if _SHORT_LIST * k <= 2 * m < 2 * _SHORT_LIST * k and d2.device.type == "cpu":
-        d2 = torch.nn.functional.pad(d2, (0, _SHORT_LIST * k - m), value=torch.inf)
+    # PyTorch keeps a short list of the smallest from 64 k columns on; with fewer it sorts, which
+    # takes several times longer.
+    if 32 * k <= m < 64 * k and d2.device.type == "cpu":
+        d2 = torch.nn.functional.pad(d2, (0, 64 * k - m), value=torch.inf)
     closest = torch.topk(d2, k, dim=1, largest=False, sorted=True)
     return closest.values, closest.indices
-
-
-def _among_few(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """`smallest` of the few numbers up to a bound. Which of equal numbers come is as in `_listed`.
-
-    The bound is the k-th smallest of the minima of groups of columns: hardly more than k reach it.
-    """
-    b, m = d2.shape
-    group = min(8, m // (4 * k))
-    columns = m // group
-    minima = d2[:, : group * columns].unflatten(1, (group, columns)).amin(1).numpy()
-    minima.partition(k - 1, axis=1)
-    values = d2.numpy()
-    below = np.flatnonzero(values <= minima[:, k - 1 : k])
-    counts = np.bincount(below // m, minlength=b)
-    usable = (counts >= k) & (counts <= _FEW * k)  # else many are equal, or some are nan
-    if not usable.all():
-        below, counts = below[usable[below // m]], counts * usable
-    rows, width = below // m, max(int(counts.max()), k + 1)
-    place = np.arange(len(below)) + (width * np.arange(b) - (counts.cumsum() - counts))[rows]
-    few, at = np.full(b * width, np.inf, values.dtype), np.zeros(b * width, np.int64)
-    few[place], at[place] = values.ravel()[below], below - m * rows
-    closest = torch.topk(torch.as_tensor(few).view(b, width), k + 1, dim=1, largest=False)
-    found, indices = closest.values[:, :k].contiguous(), closest.indices[:, :k]
-    indices = torch.as_tensor(at).view(b, width).gather(1, indices)
-    equal = (closest.values[:, 1:] == closest.values[:, :-1]).any(1)
-    if equal.any():  # also of rows that are not usable, whose numbers are all infinite
-        found[equal], indices[equal] = _listed(d2[equal], k)
-    return found, indices
 
 
 def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
