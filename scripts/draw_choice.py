@@ -4,7 +4,7 @@
 telephone.
 """
 
-from draw_model import BLUE, GREEN, ORANGE, STATIC, STYLE, arrow, box, text
+from draw_model import BLUE, FIXED, GREEN, ORANGE, STATIC, arrow, box, picture, text
 
 FILE = STATIC / "which-recipe.svg"
 WIDTH, HEIGHT = 470, 392
@@ -41,16 +41,7 @@ def draw():
     y = 36 + 82 * len(QUESTIONS)
     drawn.append(box(112, y, 206, 56, GREEN) + _lines(112, y, REST))
     drawn.append(_lines(235, y + 76, BESIDE))
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}">',
-            "<title>Which recipe for which data</title>",
-            f"<style>{STYLE.split('@media')[0]}</style>",
-            *drawn,
-            "</svg>\n",
-        ]
-    )
+    return picture("Which recipe for which data", WIDTH, HEIGHT, FIXED, drawn)
 
 
 if __name__ == "__main__":

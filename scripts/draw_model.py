@@ -26,6 +26,8 @@ text { font-family: "STIX Two Text", "Cambria", "Times New Roman", "DejaVu Serif
 .off { opacity: 0.3; }
 @media (max-width: 480px) { text { font-size: 23px; } .s { font-size: 18px; } }
 """
+#: For pictures whose print does not grow on a telephone.
+FIXED = STYLE.split("@media")[0]
 
 #: What each chapter is about. Everything else is drawn faintly in its picture.
 PARTS = {
@@ -51,6 +53,20 @@ def symbol(letter, view=None):
 def loss(name):
     """A loss: an L with its name below."""
     return ITALIC.format("L") + f'<tspan class="up" dy="5">{name}</tspan>'
+
+
+def picture(title, width, height, style, drawn):
+    """An SVG file of what is drawn."""
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}">',
+            f"<title>{title}</title>",
+            f"<style>{style}</style>",
+            *drawn,
+            "</svg>\n",
+        ]
+    )
 
 
 def text(x, y, content, small=False):
@@ -185,16 +201,7 @@ def draw(chapter=None):
     drawn = [
         f'<g class="{"on" if part in chosen else "off"}">{svg}</g>' for part, svg in elements()
     ]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}">',
-            "<title>Deep Multi-view Anchor Clustering</title>",
-            f"<style>{STYLE}</style>",
-            *drawn,
-            "</svg>\n",
-        ]
-    )
+    return picture("Deep Multi-view Anchor Clustering", WIDTH, HEIGHT, STYLE, drawn)
 
 
 def name(chapter=None):

@@ -6,13 +6,13 @@
 import sys
 from pathlib import Path
 
-from draw_model import BLUE, FILL, GREEN, ORANGE, STATIC, STYLE, text
+from draw_model import BLUE, FILL, FIXED, GREEN, ORANGE, STATIC, picture, text
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "notebooks"))
 from experiments.studies import DEVELOPED, DEVELOPMENT, NEW, SIXTEEN
 
 FILE = STATIC / "partition.svg"
-WIDTH, HEIGHT, ROW = 640, 272, 24
+WIDTH, HEIGHT, ROW = 640, 248, 24
 #: What a recipe has to do with a data set, and its colour.
 STATES = {"chosen on": ORANGE, "looked at": BLUE, "new": GREEN}
 
@@ -50,17 +50,9 @@ def draw():
             if not i % half:
                 drawn.append(text(x + 46, 30, recipe, True))
             drawn.append(_cell(x, y, state(recipe, name)))
-    style = STYLE.split("@media")[0] + ".s { font-size: 14px; }\n.end { text-anchor: end; }\n"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT - 24}" '
-            f'width="{WIDTH}" height="{HEIGHT - 24}">',
-            "<title>Which data sets each recipe was chosen on</title>",
-            f"<style>{style}</style>",
-            *drawn,
-            "</svg>\n",
-        ]
-    )
+    style = FIXED + ".s { font-size: 14px; }\n.end { text-anchor: end; }\n"
+    title = "Which data sets each recipe was chosen on"
+    return picture(title, WIDTH, HEIGHT, style, drawn)
 
 
 if __name__ == "__main__":

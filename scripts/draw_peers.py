@@ -7,7 +7,20 @@ the samples is a square, one to anchors a narrow sheet. What is learned is fille
 
 import re
 
-from draw_model import BLUE, BOLD, FILL, GREEN, ITALIC, PURPLE, STATIC, STYLE, arrow, box, text
+from draw_model import (
+    BLUE,
+    BOLD,
+    FILL,
+    FIXED,
+    GREEN,
+    ITALIC,
+    PURPLE,
+    STATIC,
+    arrow,
+    box,
+    picture,
+    text,
+)
 
 WIDTH, HEIGHT = 304, 80
 MIDDLE, SCALE = (
@@ -189,16 +202,8 @@ def draw(system):
         drawn.append(text(f"{x:g}", 73, words, True))
         if i:
             drawn.append(arrow((x - gap + 24, MIDDLE), (x - 20, MIDDLE)))
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}">',
-            f"<title>{system}</title>",
-            f"<style>{STYLE.split('@media')[0]}.s {{ font-size: 10.5px; }}\n</style>",
-            *drawn,
-            "</svg>\n",
-        ]
-    )
+    style = FIXED + ".s { font-size: 10.5px; }\n"
+    return picture(system, WIDTH, HEIGHT, style, drawn)
 
 
 def file(system):

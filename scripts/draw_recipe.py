@@ -3,7 +3,7 @@
 ``python scripts/draw_recipe.py`` writes book/_static/closed-form.svg.
 """
 
-from draw_model import BLUE, GREEN, ORANGE, PURPLE, RED, STATIC, STYLE, arrow, box, text
+from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, STATIC, arrow, box, picture, text
 
 FILE = STATIC / "closed-form.svg"
 WIDTH, HEIGHT = 640, 372
@@ -47,18 +47,9 @@ def draw():
     str
         An SVG file.
     """
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}">',
-            "<title>The recipe CLOSED_FORM, step by step</title>",
-            f"<style>{STYLE.split('@media')[0]}</style>",
-            *(arrow(*points) for points in ARROWS),
-            *(_step(*step) for step in STEPS.values()),
-            text(484, 302, "once more", True),
-            "</svg>\n",
-        ]
-    )
+    drawn = [arrow(*points) for points in ARROWS] + [_step(*step) for step in STEPS.values()]
+    drawn.append(text(484, 302, "once more", True))
+    return picture("The recipe CLOSED_FORM, step by step", WIDTH, HEIGHT, FIXED, drawn)
 
 
 if __name__ == "__main__":
