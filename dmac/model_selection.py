@@ -22,7 +22,7 @@ from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_views
-from dmac.recipes import CLOSED_FORM_2026_11 as CLOSED_FORM
+from dmac.recipes import CLOSED_FORM_2026_11
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
 from dmac.votes import unit_rows
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000
+# Views count alike: their weights would depend on the number of clusters, which is sought.
+_RECIPE = CLOSED_FORM_2026_11
 # Labels of two graphs agree about as well as those of the best candidate.
 _NEARLY = 0.9
 
@@ -46,7 +48,7 @@ def averaged_graph(
     *,
     n_anchors: int,
     seed: int,
-    recipe: SpectralRecipe = CLOSED_FORM,
+    recipe: SpectralRecipe = _RECIPE,
 ) -> AveragedGraph:
     """The averaged graph of some views, :eq:`eq:averaged-graph`, with CLOSED_FORM's constants.
 
@@ -60,7 +62,7 @@ def averaged_graph(
     seed : int
         Draws the anchor sets.
     recipe : dmac.recipes.SpectralRecipe
-        CLOSED_FORM, or what it is of few samples.
+        CLOSED_FORM_2026_11, or what it is of few samples.
 
     Returns
     -------
@@ -77,15 +79,15 @@ def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
 
     Where few samples have all views, those of the single views: each compares the samples it has.
     """
-    pipelines = solver_of(CLOSED_FORM).pipelines(len(views), n_clusters)
+    pipelines = solver_of(_RECIPE).pipelines(len(views), n_clusters)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     widths = [pipeline.widths_ for pipeline in pipelines]
     spreads = [pipeline.spread_ for pipeline in pipelines]
-    blocks = blocks_of(prepared.views, widths, spreads, CLOSED_FORM)
+    blocks = blocks_of(prepared.views, widths, spreads, _RECIPE)
     present = present_views(prepared.views)
     if is_needed(present) and len(
-        own := own_blocks(blocks, with_graphs(present, CLOSED_FORM.n_neighbors))
+        own := own_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
     ):
         return own
     return [dataclasses.replace(block, widths=()) for block in blocks]  # zeros count as values
@@ -96,7 +98,7 @@ def _draw(
     n_views: int,
     n_anchors: int,
     seed: int,
-    recipe: SpectralRecipe = CLOSED_FORM,
+    recipe: SpectralRecipe = _RECIPE,
 ) -> list[Matrix]:
     """Factors of the graphs of all blocks."""
     generator = torch.Generator().manual_seed(seed)
@@ -205,8 +207,8 @@ def suggest_n_clusters(
         views, n = [x[rows] for x in views], _MOST
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
-    solver = solver_of(CLOSED_FORM)
-    m = n_anchors_for(n, middle, CLOSED_FORM.anchor_factor, CLOSED_FORM.anchor_share)
+    solver = solver_of(_RECIPE)
+    m = n_anchors_for(n, middle, _RECIPE.anchor_factor, _RECIPE.anchor_share)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=3)]
     work = solver.work(n, [x.shape[1] for x in views], m, middle)
     with threads_for(work):
@@ -261,4 +263,4 @@ def _stability(values: Array, u: Array, labels: Array) -> float:
     """Markov stability from the leading eigenpairs: after some steps the others are forgotten."""
     indicator = np.eye(labels.max() + 1)[labels]
     squares = ((u.T @ indicator) ** 2).sum(1) / len(u)
-    return values**CLOSED_FORM.guard_time @ squares - (indicator.mean(0) ** 2).sum()
+    return values**_RECIPE.guard_time @ squares - (indicator.mean(0) ** 2).sum()
