@@ -23,10 +23,8 @@ from draw_model import (
 )
 
 WIDTH, HEIGHT = 304, 80
-MIDDLE, SCALE = (
-    32,
-    0.54,
-)  # the height of the row of shapes, and their size beside the model's picture
+# The height of the row of shapes, and their size beside the model's picture.
+MIDDLE, SCALE = 32, 0.54
 
 #: Each system's steps, from its views to its labels: shape, words below, whether it is learned.
 SYSTEMS = {
