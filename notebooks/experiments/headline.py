@@ -93,6 +93,6 @@ def plot_headline(scores):
         if 0 < len(dots) < size:
             below.text(dots.max() + 4, row, f"{len(dots)} of them", va="center", color="0.3")
     above.set_title("PIE: faces of 68 people")
-    below.set_title(f"Mean over {size} sets that were not chosen on")
+    below.set_title(f"Mean over {size} sets that no recipe was chosen on")
     below.set(xlim=(0, 102), xlabel="accuracy in %")
     return figure
