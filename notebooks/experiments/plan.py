@@ -8,7 +8,7 @@ from experiments.run import Spec
 from experiments.studies import FEW, MAIN, OTHERS, PEER_DATASETS, SEEDS, SHORTENED, STUDIES
 
 #: Groups of records of which arrays are kept, for figures 3 and 4.
-_KEPT = ("comparison", "ablation", "shipped")
+_KEPT = ("comparison", "ablation")
 
 
 def is_short(spec):
@@ -93,11 +93,12 @@ def full(datasets=None):
     quick, text = [d for d in main if d != "BBC"], [d for d in main if d == "BBC"]
     # The pre-training of BBC takes as long as that of all others together: few seeds first. Runs
     # that share a pre-training do not stand side by side, or one worker would wait for the other.
-    early = [
-        spec for seed in ten for spec in of("comparison", main if seed <= FEW else quick, [seed])
-    ]
     stages = {
-        "comparison": early,
+        "comparison": [
+            spec
+            for seed in ten
+            for spec in of("comparison", main if seed <= FEW else quick, [seed])
+        ],
         "ablation": of("ablation", quick) + of("ablation", text, few),
         "grid": of("grid", main),
         "lines": of("lines", main),
@@ -114,8 +115,6 @@ def full(datasets=None):
         "beyond, BBC": of("beyond", text, variants=studies.SHARING),
         "long": of("long", [d for d in main if d == "PIE"]),
         "own pre-training": of("beyond", text, variants=studies.OWN_PRETRAINING),
-        "schedule": of("schedule", chosen),
-        "shipped": [spec for some in (quick, others, text) for spec in of("shipped", some)],
     }
     wanted = PEER_DATASETS if datasets is None else chosen
     small = [d for d in wanted if d not in SHORTENED]

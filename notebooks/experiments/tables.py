@@ -10,9 +10,10 @@ import zlib
 import numpy as np
 import pandas as pd
 
+from dmac.recipes import RELEASED
 from experiments import paper
 from experiments.compare import NOTHING, best_of, list_datasets, mean_and_sd
-from experiments.studies import EARLY
+from experiments.studies import K_EARLY
 
 
 def format_spread(values, of=0, digits=1, failed=0):
@@ -106,7 +107,7 @@ def compare_recipes(runs, recipes, references, metric="acc"):
     """
     best, rows, means = best_of(runs, references, metric), {}, {}
     columns = {"the paper": None} | {name: name for name in recipes}
-    columns["no training"] = best
+    columns["best of four"] = best
     of = runs.attrs.get("seeds", 0)
     for dataset in list_datasets(runs):
         rows[dataset], means[dataset] = {}, {}
@@ -241,14 +242,14 @@ def find_closest(runs, grid, metric="acc", names=paper.SAME):
         means = groups.mean().dropna()
         rows[dataset] = {
             "paper": paper.value(dataset, metric),
-            "released": means.get("RELEASED", np.nan),
+            "released": means.get(K_EARLY, np.nan),
             "trial": means.idxmax(),
             "best": means.max(),
             "seeds": groups.count()[means.idxmax()],
             "top": groups.max().max(),
             "of": groups.max().idxmax(),
             "elsewhere": _means_elsewhere(both, means.idxmax(), f"oracle_{metric}", dataset),
-            "others": len(means) - ("RELEASED" in means),
+            "others": len(means) - (K_EARLY in means),
         }
     columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "elsewhere", "others"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -292,7 +293,7 @@ def format_choices(changes):
     """
     rows = {}
     for name, fields in changes.items():
-        before = [getattr(EARLY, field, "entropy") for field in fields]  # al_form is an idea's
+        before = [getattr(RELEASED, field, "entropy") for field in fields]  # al_form is an idea's
         columns = {"field": fields, "RELEASED": before, "here": fields.values()}
         rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

@@ -13,11 +13,13 @@ from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from experiments import paper, plan, studies
 from experiments.run import peer_settings, recipe_of, settings_of
-from experiments.studies import EARLY, STUDIES, variant, vary
+from experiments.studies import K_EARLY, STUDIES, variant, vary
 
+EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
 #: Families of changes by the recipe that they change.
 FAMILIES = {
-    "ablation": (EARLY, studies.ABLATION),
+    "ablation": (RELEASED, studies.ABLATION),
+    "k one epoch early": (EARLY, studies.ABLATION),
     "trials": (EARLY, studies.TRIALS | studies.PAIRED_TRIALS),
     "beyond": (EARLY, studies.BEYOND),
     "walk": (REVISED, studies.WALK),
@@ -36,7 +38,8 @@ ROWS = [(*FAMILIES[f], name) for f in FAMILIES for name in FAMILIES[f][1]]
 MADE = [
     pytest.param(base, fields, id=f"{family}: {name}")
     for family, (base, changes) in FAMILIES.items()
-    if base is not EARLY and family not in ("closed form, ideas", "closed form, trained")
+    if base not in (EARLY, RELEASED)
+    and family not in ("closed form, ideas", "closed form, trained")
     for name, fields in changes.items()
     if "retired" not in fields
 ]
@@ -75,8 +78,9 @@ def test_variants_of_a_family_differ_and_are_those_of_its_study(family):
     base, changes = FAMILIES[family]
     runs = vary(changes, base)
     assert len({text(run) for run in runs.values()}) == len(runs)
-    listed = STUDIES[family].variants
-    assert all(runs[name] == run for name, run in listed.items() if name != "RELEASED")
+    listed, own = STUDIES[family].variants, {"RELEASED": RELEASED, K_EARLY: EARLY}
+    assert all(listed[name][1] == settings_of(own[name]) for name in own if name in listed)
+    assert all(runs[name] == run for name, run in listed.items() if name not in own)
     # Walks end at the recipe, which has a study of its own.
     left_out = [list(changes)[-1]] if family in ("walk", "released") else []
     assert set(runs) - set(listed) == set(left_out)
@@ -90,7 +94,7 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
     ]
     assert changed == [set(step) for step in studies._STEPS.values()]
     rows = list(studies.FROM_RELEASED.values())
-    assert variant(REVISED, EARLY.name, **rows[0]) == EARLY and rows[-1] == {}
+    assert variant(REVISED, RELEASED.name, **rows[0]) == RELEASED and rows[-1] == {}
     assert all(after.items() < before.items() for before, after in zip(rows, rows[1:]))
 
 
