@@ -334,7 +334,7 @@ def test_the_list_has_the_paper_s_protocol():
 
 
 def test_the_list_has_every_other_system_of_the_paper():
-    assert set(runs.PEERS) - {"SNF"} == set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
+    assert set(runs.PEERS) > set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
     stages, counts = plan.full(), {}
     for one in stages["peers, shallow"] + stages["peers, deep"]:
         if one.method in paper.SHALLOW or plan.is_short(one) == (one.dataset in studies.SHORTENED):

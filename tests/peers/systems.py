@@ -1,6 +1,7 @@
-"""What the tests of the systems share: easy data, and settings that are fitted soon."""
+"""What the tests of the systems share: easy data, and what is particular to a system."""
 
 import functools
+import math
 
 import numpy as np
 import torch
@@ -40,6 +41,61 @@ ENOUGH = {
     "DFP-GNN": _GRAPHS | dict(n_fused_neighbors=12, shared=(8, 8, 4), epochs=40),
     "SURER": _GRAPHS | dict(pretrain_lr=3e-3, epochs=30),
     "SNF": dict(),
+}
+
+#: Labels are the components of a graph: their number is what it is.
+COMPONENTS = ("GMC", "UDBGL")
+#: Nothing is drawn before labels are read off.
+DRAWS_NOTHING = (*COMPONENTS, "SNF")
+#: Memory grows with n^2.
+SQUARE = ("CMGEC", "SURER", "SNF")
+#: Not every seed finds easy clusters: a view's clusters are named after what the untrained label
+#: head says of that view, and two views can get different names for one cluster.
+SEEDS = {"DealMVC": 3}
+#: Epochs in which every loss falls, and the stages that a fit then has.
+LONG = dict(pretrain_epochs=30, lr=3e-3)
+STAGES = {
+    "CMGEC": (
+        dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3),
+        {"fusion": 30, "embedding": 30, "joint": 20},
+    ),
+    "DealMVC": (
+        LONG | dict(widths=(32, 16), calibration_epochs=20, finetune_epochs=5),
+        {"reconstruction": 30, "calibration": 20, "fine-tuning": 5},
+    ),
+    "GCFAggMVC": (
+        LONG | dict(widths=(32, 16), contrastive_epochs=15),
+        {"reconstruction": 30, "contrast": 15},
+    ),
+    "DFP-GNN": (
+        LONG | dict(lr=1e-3, epochs=6, tolerance=0.0, flat=None),
+        {"view 1": 30, "view 2": 30, "view 3": 30, "shared": 30, "tuning": 6},
+    ),
+    "SURER": (
+        LONG | dict(epochs=20, pretrain_lr=1e-3, lr=1e-3),
+        {"view 1": 30, "view 2": 30, "view 3": 30, "unified": 20},
+    ),
+}
+_DEVICE = dict(device=("abacus",))
+_NO_CODES = _DEVICE | dict(widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,))
+_NO_CODES |= dict(scale=("rows",))
+_WIDTHS = ((), 5, (3, 0), (3.0,), "12", (True,))
+_NO_GRAPHS = _DEVICE | dict(n_neighbors=(0,), hidden=_WIDTHS, refresh=(0,))
+#: Of every system some parameters and values that none of them may have.
+BAD = {
+    "GMC": dict(n_neighbors=(0, 2.5, None, "2", True, math.inf), scale=("range",)),
+    "MSGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)),
+    "LMVSC": dict(n_anchors=(2, 91, 7.5, True), alpha=(-1, math.nan, math.inf, "1", True)),
+    "UDBGL": dict(n_anchors=(2, 91), beta=(math.nan, math.inf), scale=("columns", None, ["rows"])),
+    "CMGEC": _NO_GRAPHS | dict(dropout=(1.0, -0.1, None), metric=("best",), discriminator=((0,),)),
+    "DealMVC": _NO_CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,)),
+    "GCFAggMVC": _NO_CODES | dict(temperature=(0,), pretrain_epochs=(-1,)),
+    "DFP-GNN": _NO_GRAPHS
+    | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
+    "SURER": _NO_GRAPHS | dict(lambda3=(-1,), pretrain_lr=(math.nan,), initial=("abacus",)),
+    "SNF": dict(
+        n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5), scale=("rows",)
+    ),
 }
 
 

@@ -1,27 +1,29 @@
 """What all systems have to do alike: labels, invariances, refusals; test_fuzz has odd data."""
 
 import inspect
-import math
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
-from systems import ENOUGH, QUICK, easy_views, enough, quick
+from systems import (
+    BAD,
+    DRAWS_NOTHING,
+    ENOUGH,
+    QUICK,
+    SEEDS,
+    SQUARE,
+    STAGES,
+    easy_views,
+    enough,
+    quick,
+)
 
 from dmac import peers
 from dmac.compute.threads import LARGE, VARIABLE
 from dmac.metrics import scores
 from dmac.peers import ALL
-
-#: Labels are the components of a graph: their number is what it is.
-COMPONENTS = ("GMC", "UDBGL")
-#: Nothing is drawn before labels are read off.
-DRAWS_NOTHING = (*COMPONENTS, "SNF")
-#: Not every seed finds easy clusters: a view's clusters are named after what the untrained label
-#: head says of that view, and two views can get different names for one cluster.
-SEEDS = {"DealMVC": 3}
 
 
 @pytest.fixture(params=list(ALL))
@@ -95,32 +97,6 @@ def test_rows_of_unit_length_do_not_see_how_long_a_document_is(name):
     assert np.abs(usual - other).max() > 1e-3
 
 
-#: Epochs in which every loss falls, and the stages that a fit then has.
-LONG = dict(pretrain_epochs=30, lr=3e-3)
-STAGES = {
-    "CMGEC": (
-        dict(fusion_epochs=30, embedding_epochs=30, epochs=20, pretrain_lr=1e-3),
-        {"fusion": 30, "embedding": 30, "joint": 20},
-    ),
-    "DealMVC": (
-        LONG | dict(widths=(32, 16), calibration_epochs=20, finetune_epochs=5),
-        {"reconstruction": 30, "calibration": 20, "fine-tuning": 5},
-    ),
-    "GCFAggMVC": (
-        LONG | dict(widths=(32, 16), contrastive_epochs=15),
-        {"reconstruction": 30, "contrast": 15},
-    ),
-    "DFP-GNN": (
-        LONG | dict(lr=1e-3, epochs=6, tolerance=0.0, flat=None),
-        {"view 1": 30, "view 2": 30, "view 3": 30, "shared": 30, "tuning": 6},
-    ),
-    "SURER": (
-        LONG | dict(epochs=20, pretrain_lr=1e-3, lr=1e-3),
-        {"view 1": 30, "view 2": 30, "view 3": 30, "unified": 20},
-    ),
-}
-
-
 @pytest.mark.parametrize("deep", STAGES)
 def test_stages_follow_each_other_and_losses_fall(deep):
     settings, stages = STAGES[deep]
@@ -133,8 +109,8 @@ def test_stages_follow_each_other_and_losses_fall(deep):
 
 def test_memory_grows_as_it_is_said_to(name):
     steps = np.diff([ALL[name](3).memory(n, (50, 60)) for n in (10**6, 2 * 10**6, 3 * 10**6)])
-    square = name in ("CMGEC", "SURER", "SNF")  # 4 - 1 and 9 - 4, and else 2 - 1 and 3 - 2
-    assert steps[1] / steps[0] == pytest.approx(5 / 3 if square else 1, rel=0.01)
+    # 4 - 1 and 9 - 4, or 2 - 1 and 3 - 2
+    assert steps[1] / steps[0] == pytest.approx(5 / 3 if name in SQUARE else 1, rel=0.01)
 
 
 @pytest.mark.parametrize("deep", STAGES)
@@ -154,29 +130,6 @@ def test_a_small_fit_takes_one_thread_and_a_large_one_all(deep, monkeypatch):
     finally:
         torch.set_num_threads(before)
     assert ALL[deep](3)._work(20_000, (1000, 1000)) > LARGE
-
-
-# Of every system some parameters and values that none of them may have.
-_DEEP = dict(device=("abacus",))
-_CODES = _DEEP | dict(widths=((), (4, 0)), batch_size=(1,), lr=(-1, math.nan), dropout=(1.0,))
-_CODES |= dict(scale=("rows",))
-_WIDTHS = ((), 5, (3, 0), (3.0,), "12", (True,))
-_GRAPHS = _DEEP | dict(n_neighbors=(0,), hidden=_WIDTHS, refresh=(0,))
-BAD = {
-    "GMC": dict(n_neighbors=(0, 2.5, None, "2", True, math.inf), scale=("range",)),
-    "MSGL": dict(n_anchors=(2, 91, 7.5), alpha=(-1,), beta=(math.nan,), gamma=(0, 2, math.nan)),
-    "LMVSC": dict(n_anchors=(2, 91, 7.5, True), alpha=(-1, math.nan, math.inf, "1", True)),
-    "UDBGL": dict(n_anchors=(2, 91), beta=(math.nan, math.inf), scale=("columns", None, ["rows"])),
-    "CMGEC": _GRAPHS | dict(dropout=(1.0, -0.1, None), metric=("best",), discriminator=((0,),)),
-    "DealMVC": _CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,)),
-    "GCFAggMVC": _CODES | dict(temperature=(0,), pretrain_epochs=(-1,)),
-    "DFP-GNN": _GRAPHS
-    | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
-    "SURER": _GRAPHS | dict(lambda3=(-1,), pretrain_lr=(math.nan,), initial=("abacus",)),
-    "SNF": dict(
-        n_neighbors=(0, 2.5, None), mu=(0, -1, math.nan), n_iterations=(-1, 0.5), scale=("rows",)
-    ),
-}
 
 
 @pytest.mark.parametrize(
