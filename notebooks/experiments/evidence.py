@@ -247,7 +247,17 @@ FURTHER_GROUPS = {
     CLOSED: "further sets, closed form",
     DATED: "further sets, closed form, 2026-11",
     TRAINED: "further sets, revised",
-    **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
+    **{
+        name: f"further sets, {name}"
+        for name in ("LMVSC", "GMC", "NEMO", "SNF", "SNF as they come")
+    },
+}
+#: The same for the sixteen sets, where a method is compared on all forty.
+SIXTEEN_GROUPS = {
+    CLOSED: ("closed form",),
+    "NEMO": ("sixteen sets, NEMO",),
+    "SNF": ("sixteen sets, SNF", "sixteen sets, SNF, larger"),
+    "SNF as they come": ("sixteen sets, SNF as they come",),
 }
 
 
@@ -302,8 +312,84 @@ def further_groups():
         "reported": list(studies.REPORTED),
         "all": list(named),
     }
+    return groups | _by_kind(named)
+
+
+def _by_kind(named):
+    """Data sets by kind of data."""
     kinds = {kind: [n for n in named if DATASETS[n].kind == kind] for kind in KINDS}
-    return groups | {kind: names for kind, names in kinds.items() if names}
+    return {kind: names for kind, names in kinds.items() if names}
+
+
+def forty_scores(runs):
+    """Scores of CLOSED_FORM, NEMO and SNF on the sixteen and the further data sets.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Means over the seeds in %, a row for each data set. The columns are pairs of a key of
+        `SIXTEEN_GROUPS` and "acc" or "nmi".
+    """
+    scores = {}
+    for name, groups in SIXTEEN_GROUPS.items():
+        parts = [runs[group] for group in (*groups, FURTHER_GROUPS[name])]
+        for part in parts:
+            check_complete(part)
+        frame = pd.concat([part.astype({"dataset": str}) for part in parts])
+        scores[name] = frame.groupby("dataset")[["acc", "nmi"]].mean()
+    return pd.concat(scores, axis=1).loc[[*SIXTEEN, *studies.FURTHER]]
+
+
+def forty_groups():
+    """All data sets in groups: by what their labels were used for, all of them, and by kind.
+
+    Returns
+    -------
+    dict of str to list of str
+    """
+    groups = {
+        "chosen on": DEVELOPED,
+        "looked at": studies.CONFIRMED,
+        "brought": studies.BROUGHT,
+        "reported": studies.REPORTED,
+        "all": (*SIXTEEN, *studies.FURTHER),
+    }
+    groups = {name: list(names) for name, names in groups.items()}
+    return groups | _by_kind(groups["all"])
+
+
+def forty_table(scores, methods=("NEMO", "SNF")):
+    """Mean accuracies on all forty sets, and CLOSED_FORM's lead over other methods, as text.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `forty_scores`.
+    methods : sequence of str
+        Those that CLOSED_FORM is compared with.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        A row for each of `forty_groups`: how many ``sets`` count, the means in %, and the leads in
+        points of ACC, with half widths as in `further_gains`.
+    """
+    groups = forty_groups()
+    means = pd.DataFrame(
+        {name: _each_once(scores.loc[names]).mean() for name, names in groups.items()}
+    ).T
+    table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
+    for method in methods:
+        gains = further_gains(scores, method, groups=groups)
+        leads = [compare.format_change(*row) for row in gains[["acc", "±acc"]].to_numpy()]
+        table[f"over {method}"] = leads
+    table.insert(0, "sets", gains.n.astype(str))
+    return table
 
 
 def further_means(scores):
@@ -332,28 +418,30 @@ def further_means(scores):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def further_gains(scores, reference, method=CLOSED):
-    """What a method gains over another on the further data sets, with intervals over the sets.
+def further_gains(scores, reference, method=CLOSED, groups=None):
+    """What a method gains over another on groups of data sets, with intervals over the sets.
 
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `further_scores`.
+        Of `further_scores` or `forty_scores`.
     reference : str
         A method of its columns, or "best single": in every group the pipeline with the best mean
         ACC.
     method : str
+    groups : dict of str to list of str, optional
+        By default `further_groups`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each of `further_groups`, in points: the mean difference of ``acc`` and of
+        A row for each of the groups, in points: the mean difference of ``acc`` and of
         ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
         sets, and ``n``, how many these are: two sets with the same samples are one, with their
         mean.
     """
     rows = {}
-    for name, names in further_groups().items():
+    for name, names in (groups or further_groups()).items():
         part = _each_once(scores.loc[names])
         other = reference
         if reference == SINGLE:
