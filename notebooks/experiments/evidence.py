@@ -353,10 +353,10 @@ def forty_groups():
     dict of str to list of str
     """
     groups = {
-        "chosen on": DEVELOPED,
-        "looked at": studies.CONFIRMED,
-        "brought": studies.BROUGHT,
-        "reported": studies.REPORTED,
+        "first, chosen on": DEVELOPED,
+        "first, looked at": studies.CONFIRMED,
+        "later, chosen on": studies.BROUGHT,
+        "later, reported": studies.REPORTED,
         "all": (*SIXTEEN, *studies.FURTHER),
     }
     groups = {name: list(names) for name, names in groups.items()}
