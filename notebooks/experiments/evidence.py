@@ -252,12 +252,11 @@ FURTHER_GROUPS = {
         for name in ("LMVSC", "GMC", "NEMO", "SNF", "SNF as they come")
     },
 }
-#: The same for the sixteen sets, where a method is compared on all forty.
+#: The same on the sixteen sets, for what is compared on all that came first or later.
 SIXTEEN_GROUPS = {
-    CLOSED: ("closed form",),
-    "NEMO": ("sixteen sets, NEMO",),
-    "SNF": ("sixteen sets, SNF", "sixteen sets, SNF, larger"),
-    "SNF as they come": ("sixteen sets, SNF as they come",),
+    CLOSED: "closed form",
+    "NEMO": "sixteen sets, NEMO",
+    "SNF": "sixteen sets, SNF",
 }
 
 
@@ -321,8 +320,8 @@ def _by_kind(named):
     return {kind: names for kind, names in kinds.items() if names}
 
 
-def forty_scores(runs):
-    """Scores of CLOSED_FORM, NEMO and SNF on the sixteen and the further data sets.
+def square_scores(runs):
+    """Scores of CLOSED_FORM, NEMO and SNF on the further data sets and on `studies.SQUARE`.
 
     Parameters
     ----------
@@ -336,55 +335,52 @@ def forty_scores(runs):
         `SIXTEEN_GROUPS` and "acc" or "nmi".
     """
     scores = {}
-    for name, groups in SIXTEEN_GROUPS.items():
-        parts = [runs[group] for group in (*groups, FURTHER_GROUPS[name])]
+    for name, group in SIXTEEN_GROUPS.items():
+        parts = runs[group], runs[FURTHER_GROUPS[name]]
         for part in parts:
             check_complete(part)
         frame = pd.concat([part.astype({"dataset": str}) for part in parts])
         scores[name] = frame.groupby("dataset")[["acc", "nmi"]].mean()
-    return pd.concat(scores, axis=1).loc[[*SIXTEEN, *studies.FURTHER]]
+    return pd.concat(scores, axis=1).loc[[*studies.SQUARE, *studies.FURTHER]]
 
 
-def forty_groups():
-    """All data sets in groups: by what their labels were used for, all of them, and by kind.
+def square_groups():
+    """The data sets of `square_scores`: by what their labels were used for, all, and by kind.
 
     Returns
     -------
     dict of str to list of str
     """
     groups = {
-        "first, chosen on": DEVELOPED,
-        "first, looked at": studies.CONFIRMED,
-        "later, chosen on": studies.BROUGHT,
-        "later, reported": studies.REPORTED,
-        "all": (*SIXTEEN, *studies.FURTHER),
+        "first, chosen on": [name for name in studies.SQUARE if name in DEVELOPED],
+        "first, looked at": [name for name in studies.SQUARE if name in studies.CONFIRMED],
+        "later, chosen on": list(studies.BROUGHT),
+        "later, reported": list(studies.REPORTED),
+        "all": [*studies.SQUARE, *studies.FURTHER],
     }
-    groups = {name: list(names) for name, names in groups.items()}
     return groups | _by_kind(groups["all"])
 
 
-def forty_table(scores, methods=("NEMO", "SNF")):
-    """Mean accuracies on all forty sets, and CLOSED_FORM's lead over other methods, as text.
+def square_table(scores):
+    """Mean accuracies over groups of data sets, and CLOSED_FORM's lead over NEMO and SNF, as text.
 
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `forty_scores`.
-    methods : sequence of str
-        Those that CLOSED_FORM is compared with.
+        Of `square_scores`.
 
     Returns
     -------
     pandas.DataFrame of str
-        A row for each of `forty_groups`: how many ``sets`` count, the means in %, and the leads in
+        A row for each of `square_groups`: how many ``sets`` count, the means in %, and the leads in
         points of ACC, with half widths as in `further_gains`.
     """
-    groups = forty_groups()
+    groups = square_groups()
     means = pd.DataFrame(
         {name: _each_once(scores.loc[names]).mean() for name, names in groups.items()}
     ).T
     table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
-    for method in methods:
+    for method in ("NEMO", "SNF"):
         gains = further_gains(scores, method, groups=groups)
         leads = [compare.format_change(*row) for row in gains[["acc", "±acc"]].to_numpy()]
         table[f"over {method}"] = leads
@@ -424,7 +420,7 @@ def further_gains(scores, reference, method=CLOSED, groups=None):
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `further_scores` or `forty_scores`.
+        Of `further_scores` or `square_scores`.
     reference : str
         A method of its columns, or "best single": in every group the pipeline with the best mean
         ACC.
