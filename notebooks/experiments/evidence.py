@@ -373,7 +373,7 @@ def square_table(scores):
     -------
     pandas.DataFrame of str
         A row for each of `square_groups`: how many ``sets`` count, the means in %, and the leads in
-        points of ACC, with half widths as in `further_gains`.
+        points of ACC, with half widths as in `further_gains` where three sets or more count.
     """
     groups = square_groups()
     means = pd.DataFrame(
@@ -382,8 +382,8 @@ def square_table(scores):
     table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
     for method in ("NEMO", "SNF"):
         gains = further_gains(scores, method, groups=groups)
-        leads = [compare.format_change(*row) for row in gains[["acc", "±acc"]].to_numpy()]
-        table[f"over {method}"] = leads
+        half = gains["±acc"].where(gains.n > 2)
+        table[f"over {method}"] = [compare.format_change(*row) for row in zip(gains.acc, half)]
     table.insert(0, "sets", gains.n.astype(str))
     return table
 

@@ -293,7 +293,8 @@ def test_nemo_and_snf_stand_beside_the_closed_form_on_sets_first_and_later(squar
     mean, half = interval([-10] * 2 + [10] * 34)
     assert table["over NEMO"]["all"] == f"+{mean:.1f} ± {half:.1f}"
     assert table["NEMO"]["later, reported"] == f"{(15 * 60 + 80) / 16:.1f}"
-    assert table["over NEMO"]["cells"] == "+10.0"  # of a single set there is no interval
+    # Of one set there is no interval, and of two none that says anything.
+    assert table["over NEMO"]["cells"] == table["over NEMO"]["patients"] == "+10.0"
     lacking = frame("sixteen sets, SNF", lambda *which: 70, [("SNF", "Cora", 1)])
     with pytest.raises(ValueError, match="1 of 14 runs are not stored"):
         evidence.square_scores(square | {"sixteen sets, SNF": lacking})
