@@ -247,7 +247,16 @@ FURTHER_GROUPS = {
     CLOSED: "further sets, closed form",
     DATED: "further sets, closed form, 2026-11",
     TRAINED: "further sets, revised",
-    **{name: f"further sets, {name}" for name in ("LMVSC", "GMC", "SNF", "SNF as they come")},
+    **{
+        name: f"further sets, {name}"
+        for name in ("LMVSC", "GMC", "NEMO", "SNF", "SNF as they come")
+    },
+}
+#: The same on the sixteen sets, for what is compared on all that came first or later.
+SIXTEEN_GROUPS = {
+    CLOSED: "closed form",
+    "NEMO": "sixteen sets, NEMO",
+    "SNF": "sixteen sets, SNF",
 }
 
 
@@ -302,8 +311,81 @@ def further_groups():
         "reported": list(studies.REPORTED),
         "all": list(named),
     }
+    return groups | _by_kind(named)
+
+
+def _by_kind(named):
+    """Data sets by kind of data."""
     kinds = {kind: [n for n in named if DATASETS[n].kind == kind] for kind in KINDS}
-    return groups | {kind: names for kind, names in kinds.items() if names}
+    return {kind: names for kind, names in kinds.items() if names}
+
+
+def square_scores(runs):
+    """Scores of CLOSED_FORM, NEMO and SNF on the further data sets and on `studies.SQUARE`.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Means over the seeds in %, a row for each data set. The columns are pairs of a key of
+        `SIXTEEN_GROUPS` and "acc" or "nmi".
+    """
+    scores = {}
+    for name, group in SIXTEEN_GROUPS.items():
+        parts = runs[group], runs[FURTHER_GROUPS[name]]
+        for part in parts:
+            check_complete(part)
+        frame = pd.concat([part.astype({"dataset": str}) for part in parts])
+        scores[name] = frame.groupby("dataset")[["acc", "nmi"]].mean()
+    return pd.concat(scores, axis=1).loc[[*studies.SQUARE, *studies.FURTHER]]
+
+
+def square_groups():
+    """The data sets of `square_scores`: by what their labels were used for, all, and by kind.
+
+    Returns
+    -------
+    dict of str to list of str
+    """
+    groups = {
+        "first, chosen on": [name for name in studies.SQUARE if name in DEVELOPED],
+        "first, looked at": [name for name in studies.SQUARE if name in studies.CONFIRMED],
+        "later, chosen on": list(studies.BROUGHT),
+        "later, reported": list(studies.REPORTED),
+        "all": [*studies.SQUARE, *studies.FURTHER],
+    }
+    return groups | _by_kind(groups["all"])
+
+
+def square_table(scores):
+    """Mean accuracies over groups of data sets, and CLOSED_FORM's lead over NEMO and SNF, as text.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `square_scores`.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        A row for each of `square_groups`: how many ``sets`` count, the means in %, and the leads in
+        points of ACC, with half widths as in `further_gains` where three sets or more count.
+    """
+    groups = square_groups()
+    means = pd.DataFrame(
+        {name: _each_once(scores.loc[names]).mean() for name, names in groups.items()}
+    ).T
+    table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
+    for method in ("NEMO", "SNF"):
+        gains = further_gains(scores, method, groups=groups)
+        half = gains["±acc"].where(gains.n > 2)
+        table[f"over {method}"] = [compare.format_change(*row) for row in zip(gains.acc, half)]
+    table.insert(0, "sets", gains.n.astype(str))
+    return table
 
 
 def further_means(scores):
@@ -332,28 +414,30 @@ def further_means(scores):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def further_gains(scores, reference, method=CLOSED):
-    """What a method gains over another on the further data sets, with intervals over the sets.
+def further_gains(scores, reference, method=CLOSED, groups=None):
+    """What a method gains over another on groups of data sets, with intervals over the sets.
 
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `further_scores`.
+        Of `further_scores` or `square_scores`.
     reference : str
         A method of its columns, or "best single": in every group the pipeline with the best mean
         ACC.
     method : str
+    groups : dict of str to list of str, optional
+        By default `further_groups`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each of `further_groups`, in points: the mean difference of ``acc`` and of
+        A row for each of the groups, in points: the mean difference of ``acc`` and of
         ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
         sets, and ``n``, how many these are: two sets with the same samples are one, with their
         mean.
     """
     rows = {}
-    for name, names in further_groups().items():
+    for name, names in (groups or further_groups()).items():
         part = _each_once(scores.loc[names])
         other = reference
         if reference == SINGLE:

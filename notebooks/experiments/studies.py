@@ -61,6 +61,9 @@ REPORTED = (
 #: Of these pairs the second has samples of the first: a mean over data sets counts them once.
 SAME_SAMPLES = {"MSRC-v1-6view": "MSRC-v1-5view", "WikipediaArticles": "Wiki"}
 FURTHER = (*BROUGHT, *REPORTED)
+#: Of the sixteen, those on which NEMO and SNF are run, which hold n x n matrices: with more than
+#: 5000 samples a fit takes minutes and several GB.
+SQUARE = tuple(name for name in SIXTEEN if name not in ("CCV-20d", "Hdigit"))
 #: Those on which the other systems are run.
 PEER_DATASETS = (
     *("PIE", "BBC", "mfeat", "100Leaves", "NGs", "BBCSport"),
@@ -440,6 +443,8 @@ LIBRARIES[TWO_VIEWS] = (TWO_VIEWS, library_settings(TWO_VIEWS, first_views=2))
 REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
 #: Ten minutes for the 2,000 samples of mfeat, and n^3: on MNIST-4 a run would take over an hour.
 _SLOW = "mvlearn, co-trained spectral"
+#: It draws nothing, whatever its seed.
+NEMO = {"NEMO": ("iMML, NEMO", library_settings("iMML, NEMO"))}
 
 
 def grid(c):
@@ -719,8 +724,12 @@ STUDIES = {
     "further sets, SNF as they come": _trial(
         FURTHER, 1, {"SNF, as they come": dict(scale="none")}, _FURTHER_ON
     ),
+    "further sets, NEMO": Study(NEMO, FURTHER, 1, _FURTHER_ON),
     "further sets, GMC": _trial(FURTHER, 1, {"GMC": {}}, _FURTHER_ON),
     "further sets, revised": Study(_of(REVISED, "revised"), FURTHER, 3, _FURTHER_ON),
+    # The same two on the sixteen sets; some of NEMO's runs are those of "libraries".
+    "sixteen sets, NEMO": Study(NEMO, SQUARE, 1, _FURTHER_ON),
+    "sixteen sets, SNF": _trial(SQUARE, 1, {"SNF": {}}, _FURTHER_ON),
     # The other systems, and libraries.
     "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "08_other_systems"),
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),

@@ -264,3 +264,46 @@ def test_gains_on_further_sets_count_the_same_samples_once(further):
     assert evidence.further_gains(further[1], "SNF").acc["chosen on"] == pytest.approx(0)
     groups = evidence.further_groups()
     assert groups["chosen on"] == list(studies.BROUGHT) and groups["cells"] == ["CITEseq-PBMC-1182"]
+
+
+@pytest.fixture(scope="module")
+def square():
+    """CLOSED_FORM has 70; NEMO 60, and 80 on two sets; SNF 66 with one seed, 68 with three."""
+    accuracy = {
+        "CLOSED_FORM": lambda name, dataset, seed: 70,
+        "NEMO": lambda name, dataset, seed: 80 if dataset in ("Cora", "ACM") else 60,
+        "SNF": lambda name, dataset, seed: 64 + 2 * seed,
+    }
+    return {
+        group: frame(group, accuracy[name])
+        for name, first in evidence.SIXTEEN_GROUPS.items()
+        for group in (first, evidence.FURTHER_GROUPS[name])
+    }
+
+
+def test_nemo_and_snf_stand_beside_the_closed_form_on_sets_first_and_later(square):
+    scores = evidence.square_scores(square)
+    assert list(scores.index) == [*studies.SQUARE, *studies.FURTHER]
+    assert list(scores.columns.unique(0)) == ["CLOSED_FORM", "NEMO", "SNF"]
+    assert scores["SNF", "acc"]["Cora"] == pytest.approx(66)
+    assert scores["SNF", "acc"]["ACM"] == pytest.approx(68)
+    table = evidence.square_table(scores)
+    assert list(table.sets)[:5] == ["9", "5", "6", "16", "36"]
+    assert table["over NEMO"]["first, looked at"] == "+10.0 ± 0.0"
+    mean, half = interval([-10] * 2 + [10] * 34)
+    assert table["over NEMO"]["all"] == f"+{mean:.1f} ± {half:.1f}"
+    assert table["NEMO"]["later, reported"] == f"{(15 * 60 + 80) / 16:.1f}"
+    # Of one set there is no interval, and of two none that says anything.
+    assert table["over NEMO"]["cells"] == table["over NEMO"]["patients"] == "+10.0"
+    lacking = frame("sixteen sets, SNF", lambda *which: 70, [("SNF", "Cora", 1)])
+    with pytest.raises(ValueError, match="1 of 14 runs are not stored"):
+        evidence.square_scores(square | {"sixteen sets, SNF": lacking})
+
+
+def test_nemo_and_snf_are_the_same_on_sets_first_and_later():
+    assert set(SIXTEEN) - set(studies.SQUARE) == {"CCV-20d", "Hdigit"}
+    for name in ("NEMO", "SNF"):
+        first = STUDIES[evidence.SIXTEEN_GROUPS[name]]
+        assert first.datasets == studies.SQUARE
+        assert first.variants == STUDIES[evidence.FURTHER_GROUPS[name]].variants
+    assert STUDIES["further sets, NEMO"].variants["NEMO"] == studies.LIBRARIES["iMML, NEMO"]

@@ -196,11 +196,11 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     assert {*further, *studies.SIXTEEN} == set(DATASETS)
     assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
     asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
-    assert len(asked) == 8 and all(s.datasets == further for s in asked.values())
+    assert len(asked) == 9 and all(s.datasets == further for s in asked.values())
     seeds = {name.removeprefix("further sets, "): s.seeds for name, s in asked.items()}
     ten = dict.fromkeys(("closed form", "closed form, 2026-11", "shallow", "LMVSC"), 10)
     three = dict(revised=3, SNF=3)
-    assert seeds == ten | three | {"GMC": 1, "SNF as they come": 1}
+    assert seeds == ten | three | dict.fromkeys(("GMC", "NEMO", "SNF as they come"), 1)
     assert asked["further sets, SNF"].variants == {"SNF": ("SNF", peer_settings("SNF"))}
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
         assert asked[f"further sets, {name}"].variants == STUDIES[other].variants
