@@ -103,16 +103,16 @@ def imputed(views, present, rank=0, seed=0):
     r"""Views in unit rows side by side, with rows filled in where they are missing or 0: (n, r).
 
     First they are the mean :math:`\mu` of the rows that are there. With a rank q, a round takes
-    the singular values :math:`s_j` of all rows about :math:`\mu`, and fills in
-    :math:`\mu + \sum_{j \le q} (s_j - s_{q+1}) u_j v_j^T`: soft thresholding (Mazumder, Hastie and
-    Tibshirani, 2010), by what is left over. A view without negative entries gets none in the end.
+    the leading q singular values :math:`s_j` and vectors of all rows about :math:`\mu`, and fills
+    in :math:`\mu + \sum_{j \le q} s_j u_j v_j^T` (Troyanskaya et al., 2001). A view without
+    negative entries gets none in the end.
 
     Parameters
     ----------
     views : list of v numpy.ndarray of shape (n, d_a)
     present : numpy.ndarray of shape (n, v), bool
     rank : int
-        Less than n and all columns; 0 leaves the mean.
+        q, at most n and all columns; 0 leaves the mean.
     seed : int
         Of the random start of the singular vectors.
     """
@@ -131,8 +131,8 @@ def imputed(views, present, rank=0, seed=0):
     y, ends = np.hstack(parts), np.cumsum([part.shape[1] for part in parts])[:-1]
     known = np.hstack([np.broadcast_to(t, part.shape) for t, part in zip(there, parts)])
     for _ in range(ROUNDS):
-        u, s, vt = randomized_svd(y, rank + 1, n_iter=4, random_state=seed)
-        y = np.where(known, y, (u * (s - s[-1])) @ vt)
+        u, s, vt = randomized_svd(y, rank, n_iter=4, random_state=seed)
+        y = np.where(known, y, (u * s) @ vt)
     for a, (x, part) in enumerate(zip(rows, np.split(y, ends, axis=1))):
         guess = np.maximum(means[a] + part @ bases[a].T, -np.inf if x.min() < 0 else 0)
         rows[a] = np.where(there[a], x, guess)
