@@ -1,8 +1,8 @@
-"""Accuracy where samples lack views: the closed form, filled in and not, and methods of iMML.
+"""Accuracy where samples lack views: the closed form, two plain ways to fill in, and iMML.
 
     python -m experiments.incomplete                  # fifteen sets, 0 to 70 %, three seeds
     python -m experiments.incomplete BBC --rates 0.5 --seeds 0
-    python -m experiments.incomplete --imml           # small sets, one seed; dmac[libraries]
+    python -m experiments.incomplete --others         # small sets, one seed; dmac[libraries]
     python -m experiments.incomplete --cost           # seconds and memory of 100,000 samples
 
 (from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random; a
@@ -23,10 +23,13 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.extmath import randomized_svd
 
 import dmac
+from dmac.compute.kmeans import kmeans
+from dmac.data.whitening import RowNormalizer
 from dmac.peers.base import dense
-from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
+from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.spectral import SpectralSolver
 from experiments import provenance
 from experiments.bench import synthetic_views
@@ -41,15 +44,20 @@ DEVELOPED = ("HandWritten", "BBC", "PIE", "3Sources")
 SEEN = ("BBCSport", "100Leaves", "Yale-3view", "MSRC-v1-5view", "Reuters-1200")
 NEW = ("NGs", "ORL-4view", "Prokaryotic", "Digits8x8-3", "WebKB", "LandUse-21")
 SETS = (*DEVELOPED, *SEEN, *NEW)
-#: Up to 700 samples, for iMML.
+#: Up to 700 samples, for the others.
 SMALL = ("BBC", "PIE", "3Sources", "BBCSport", "Yale-3view", "MSRC-v1-5view")
 SMALL = (*SMALL, "NGs", "ORL-4view", "Prokaryotic")
 #: Methods of iMML; DAIMC and IMSR take longer than `LIMIT` on some of these sets.
 IMML = tuple(f"iMML, {name}" for name in ("NEMO", "LFIMVC", "EEIMVC", "OPIMC", "SIMCADC"))
-RATES, SEEDS, IMML_SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2), (0,)
+#: Without completion by graphs: the mean row and k-means, and a low rank and the closed form.
+BASELINES = ("mean-imputed k-means", "SVD imputation")
+OTHERS = (*BASELINES, *IMML)
+RATES, SEEDS, OTHER_SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2), (0,)
 FIELDS = ("recipe", "data", "rate", "seed", "acc", "nmi", "seconds")
 #: Seconds of the processor for a fit of iMML.
 LIMIT = 20
+#: Rounds of the low rank.
+ROUNDS = 30
 #: Samples, columns of the views, and clusters where cost is measured.
 MANY, DIMS, CLUSTERS = 100_000, (30, 30, 30, 30), 10
 
@@ -68,13 +76,13 @@ class Unfilled(SpectralRecipe):
     solver: ClassVar[str] = "experiments.incomplete:UnfilledSolver"
 
 
-def unfilled(recipe=CLOSED_FORM_2026_11):
+def unfilled(recipe=CLOSED_FORM):
     """The recipe without completion."""
     return Unfilled(**vars(recipe) | {"name": "unfilled"})
 
 
-#: As stored: the closed form before its views were weighed.
-OURS = {"unfilled": unfilled(), "closed_form": CLOSED_FORM_2026_11}
+#: Methods of this project: the closed form, and it without completion.
+OURS = {"unfilled": unfilled(), "closed_form": CLOSED_FORM}
 
 
 def random_pattern(n, v, rate, seed):
@@ -91,16 +99,76 @@ def without(views, present):
     return [scipy.sparse.diags_array(present[:, a].astype(float)) @ x for a, x in enumerate(views)]
 
 
+def imputed(views, present, rank=0, seed=0):
+    r"""Views in unit rows side by side, with rows filled in where they are missing or 0: (n, r).
+
+    First they are the mean :math:`\mu` of the rows that are there. With a rank q, a round takes
+    the leading q singular values :math:`s_j` and vectors of all rows about :math:`\mu`, and fills
+    in :math:`\mu + \sum_{j \le q} s_j u_j v_j^T` (Troyanskaya et al., 2001). A view without
+    negative entries gets none in the end.
+
+    Parameters
+    ----------
+    views : list of v numpy.ndarray of shape (n, d_a)
+    present : numpy.ndarray of shape (n, v), bool
+    rank : int
+        q, at most n and all columns; 0 leaves the mean.
+    seed : int
+        Of the random start of the singular vectors.
+    """
+    rows = [RowNormalizer().fit_transform(x * present[:, [a]]) for a, x in enumerate(views)]
+    there = [x.any(1, keepdims=True) for x in rows]
+    means = [x.sum(0) / max(1, known.sum()) for x, known in zip(rows, there)]
+    rows = [np.where(known, x, mean) for x, known, mean in zip(rows, there, means)]
+    if not rank:
+        return np.hstack(rows)
+    # A wide view by coordinates in the span of its rows: nothing is lost, and a round is short.
+    bases = [
+        np.linalg.qr((x - mean).T)[0] if x.shape[1] > len(x) else np.eye(x.shape[1])
+        for x, mean in zip(rows, means)
+    ]
+    parts = [(x - mean) @ basis for x, mean, basis in zip(rows, means, bases)]
+    y, ends = np.hstack(parts), np.cumsum([part.shape[1] for part in parts])[:-1]
+    known = np.hstack([np.broadcast_to(t, part.shape) for t, part in zip(there, parts)])
+    for _ in range(ROUNDS):
+        u, s, vt = randomized_svd(y, rank, n_iter=4, random_state=seed)
+        y = np.where(known, y, (u * s) @ vt)
+    for a, (x, part) in enumerate(zip(rows, np.split(y, ends, axis=1))):
+        guess = np.maximum(means[a] + part @ bases[a].T, -np.inf if x.min() < 0 else 0)
+        rows[a] = np.where(there[a], x, guess)
+    return np.hstack(rows)
+
+
+def completed(views, present, n_clusters, seed):
+    """The views, whose missing rows are those of rank c in `imputed`, as long as others are."""
+    rows = imputed(views, present, n_clusters, seed)
+    ends = np.cumsum([x.shape[1] for x in views])[:-1]
+    out = []
+    for a, (x, guess) in enumerate(zip(views, np.split(rows, ends, axis=1))):
+        there = present[:, a] & x.any(1)
+        length = np.linalg.norm(x[there], axis=1).mean()
+        out.append(np.where(there[:, None], x, length * guess))
+    return out
+
+
 def labels_of(method, views, present, n_clusters, seed):
-    """Labels by one of `OURS`, or of `IMML`, which take rows of NaN: (n,)."""
+    """Labels by one of `OURS`, of `BASELINES`, or of `IMML`, which take rows of NaN: (n,)."""
     if method in OURS:
-        model = dmac.DMAC(n_clusters, OURS[method], random_state=seed, device="cpu")
-        return model.fit_predict(without(views, present))
-    dense_views = [np.asarray(dense(x), float) for x in views]
-    given = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(dense_views)]
+        return fitted(OURS[method], without(views, present), n_clusters, seed)
+    arrays = [np.asarray(dense(x), float) for x in views]
+    if method == "mean-imputed k-means":
+        return kmeans(imputed(arrays, present), n_clusters, seed, n_init=10).labels_
+    if method == "SVD imputation":
+        return fitted(CLOSED_FORM, completed(arrays, present, n_clusters, seed), n_clusters, seed)
+    given = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(arrays)]
     settings = library_settings("iMML, NEMO")  # the version, which is that of all
     with stopped_after(LIMIT):
         return fit_library(method, given, n_clusters, seed, **settings)
+
+
+def fitted(recipe, views, n_clusters, seed):
+    """Labels of a fit: (n,)."""
+    return dmac.DMAC(n_clusters, recipe, random_state=seed, device="cpu").fit_predict(views)
 
 
 @contextlib.contextmanager
@@ -158,10 +226,10 @@ def means(rows, what="acc"):
     return {key: float(np.mean(values)) for key, values in found.items()}
 
 
-def methods_at(rate, imml=False):
-    """Whom to measure; with nothing missing one of the two, since nothing is filled in."""
-    if imml:
-        return IMML if rate else ()
+def methods_at(rate, others=False):
+    """Whom to measure; with nothing missing the closed form, since nothing is filled in."""
+    if others:
+        return OTHERS if rate else ()
     return tuple(OURS) if rate else ("closed_form",)
 
 
@@ -195,7 +263,7 @@ def main(arguments=None):
     parser.add_argument("data", nargs="*", help="by default all")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES)
     parser.add_argument("--seeds", nargs="+", type=int, help="by default those of the file")
-    parser.add_argument("--imml", action="store_true", help="methods of iMML, not ours")
+    parser.add_argument("--others", action="store_true", help="the methods that are not ours")
     parser.add_argument("--cost", action="store_true", help="seconds and memory, nothing else")
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
@@ -208,11 +276,11 @@ def main(arguments=None):
     if not done:
         with open(given.out, "w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerow(FIELDS)
-    for name in given.data or (SMALL if given.imml else SETS):
+    for name in given.data or (SMALL if given.others else SETS):
         data = dmac.load(name)
         for rate in given.rates:
-            for method in methods_at(rate, given.imml):
-                for seed in given.seeds or (IMML_SEEDS if given.imml else SEEDS):
+            for method in methods_at(rate, given.others):
+                for seed in given.seeds or (OTHER_SEEDS if given.others else SEEDS):
                     key = (method, name, rate, seed)
                     if key in done:
                         continue
