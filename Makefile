@@ -95,10 +95,9 @@ else
 	@echo "PROFILE is $(PROFILE); it must be quick or full"; exit 1
 endif
 
-# The pages of `make book`, two at a time, but for the one that times this machine: it runs alone.
+# The pages of `make book`, two at a time.
 figures: $(READY)
-	@$(MAKE) --no-print-directory -j2 $(filter-out %runtime.ipynb,$(EXPERIMENTS))
-	@$(MAKE) --no-print-directory $(filter %runtime.ipynb,$(EXPERIMENTS))
+	@$(MAKE) --no-print-directory -j2 $(EXPERIMENTS)
 	@rm -rf _build/figures
 	@PYTHONPATH=notebooks $(BIN)/python -m experiments.export book/experiments _build/figures
 
@@ -152,16 +151,13 @@ faults: $(READY)
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
 bench: $(READY)
-	@mkdir -p _build
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
 	rm -f notebooks/results/fits.json notebooks/results/growth.json
 	@set -e; for part in simplex parts fits growth; do \
 	    OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench $$part \
 	        --save notebooks/results/$$part.json; done
-	env -u TQDM_DISABLE $(BIN)/papermill notebooks/05_runtime.ipynb _build/bench.ipynb --cwd notebooks \
-	    -p dataset "mfeat; PIE; BBC; 100Leaves; NUS; CCV; half ALOI; ALOI; ALOI, 1 of 4 views" \
-	    -p growth "1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6" -p save_to results/runtime.json -p threads 2 \
-	    --kernel python3 --log-output --no-progress-bar
+	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench epochs \
+	    --save notebooks/results/runtime.json
 
 # No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It
 # takes as many threads as it likes, unless the user has set their number.

@@ -2,8 +2,8 @@
 
 One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), ``embedding`` (2),
 ``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
-``training`` (8), ``diagnostics`` (9), ``scaling`` (10), ``recipes`` (11), ``estimator`` (12), and
-for chapter 24 the wing ``peers``. ``network`` and ``sampling`` join the parts of the network,
+``training`` (8), ``diagnostics`` (9), ``recipes`` (17), ``estimator`` (19), ``scaling`` (22), and
+for the field the wing ``peers``. ``network`` and ``sampling`` join the parts of the network,
 ``averaged_graph`` and ``votes`` are those of the closed form, and ``model_selection`` judges labels
 on its graph. ``report`` writes a page about a fit. ``distributed`` is the command for several
 processes, and ``reference`` the dense reading of the equations that the tests compare with. Beside

@@ -1,6 +1,6 @@
 """The paper's equations line by line: dense, slow, and plain to see.
 
-The tests and the run-time chapter compare the package with this reading; nothing else imports it.
+The tests and the chapter on cost compare the package with this reading; nothing else imports it.
 Every function takes and returns tensors of one type (float64 in the tests) and is differentiable.
 Numbers like "Eq. 2" are the paper's; chapters 2 to 8 of the book derive the equations.
 """

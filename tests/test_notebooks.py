@@ -55,22 +55,6 @@ def test_numbers_of_the_text_are_glued_by_the_same_notebook(notebook):
     assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == set(glued)
 
 
-def test_make_bench_ends_though_a_machine_keeps_no_claim_of_the_page():
-    """Claims about stored timings hold for the machines that made them, and no other."""
-    (page,) = (path for path in NOTEBOOKS if path.stem == "05_runtime")
-    for cell in cells_of(page, "code"):
-        for node in ast.parse(source_of(cell)).body:
-            if isinstance(node, ast.Assert):
-                assert "on_gpu" in ast.unparse(node)  # it is not measured by make bench
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "is_book":
-                assert not node.orelse
-    code = "\n".join(map(source_of, cells_of(page, "code")))
-    assert "is_book = not save_to" in code.splitlines()
-    makefile = (page.parents[1] / "Makefile").read_text(encoding="utf-8")
-    bench = makefile.split("\nbench:")[1].split("\n\n")[0]
-    assert "05_runtime.ipynb" in bench and "-p save_to results/runtime.json" in bench
-
-
 def source_of(cell):
     return "".join(cell["source"])
 

@@ -3,7 +3,7 @@
 A graph of a million samples has hundreds of millions of entries. So nothing here needs a second
 copy of a factor: large ones are not transposed either, :math:`B^T x` adds up the rows of B.
 
-``notebooks/05_runtime.ipynb`` shows what large fits take.
+The book's chapter on cost shows what large fits take.
 """
 
 from __future__ import annotations

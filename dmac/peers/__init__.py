@@ -1,9 +1,9 @@
 """The nine other systems of the paper's Table 2, and one more, behind one contract: a file each.
 
-Chapter 24 of the book introduces them, and lists where each departs from its paper and its public
-code. None of these codes has a licence: each system is written from the published mathematics, and
-none sees a label. The tenth, SNF, is what people install who measure the same patients in several
-ways. Another joins by a file here and a line in `ALL`.
+The book's chapter on the field introduces them, and lists where each departs from its paper and its
+public code. None of these codes has a licence: each system is written from the published
+mathematics, and none sees a label. The tenth, SNF, is what people install who measure the same
+patients in several ways. Another joins by a file here and a line in `ALL`.
 """
 
 from dmac.peers.base import Outcome, Peer

@@ -1,6 +1,6 @@
 """Graph convolutions, the graph auto-encoder, and the Student-t cluster layer, in PyTorch.
 
-Chapter 24 of the book uses them in three of the systems that it compares.
+The book's chapter on the field uses them in three of the systems that it compares.
 """
 
 import torch

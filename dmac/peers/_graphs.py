@@ -1,6 +1,6 @@
 """Nearest-neighbour graphs and what graph convolutions need of them, in SciPy.
 
-Chapter 24 of the book uses them in three of the systems that it compares.
+The book's chapter on the field uses them in three of the systems that it compares.
 """
 
 import numpy as np

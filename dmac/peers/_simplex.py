@@ -1,6 +1,6 @@
 """Least squares over the probability simplex, for many rows at once.
 
-Chapter 24 of the book shows how much faster that is than one row at a time.
+The book's chapter on the field shows how much faster that is than one row at a time.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Singular vectors of graphs to anchors, and what is connected in a graph.
 
-Chapter 24 of the book introduces the systems that need them.
+The book's chapter on the field introduces the systems that need them.
 """
 
 import numpy as np

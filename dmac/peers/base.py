@@ -1,6 +1,6 @@
 """What a method of the comparison must offer, and what all of them share.
 
-Chapter 24 of the book introduces the systems and says how to add one.
+The book's chapter on the field introduces the systems and says how to add one.
 """
 
 import inspect

@@ -1,6 +1,6 @@
 """CMGEC: the views' graphs fused by a network, and one embedding that explains all of them.
 
-Chapter 24 of the book introduces it.
+The book's chapter on the field introduces it.
 """
 
 from dataclasses import dataclass

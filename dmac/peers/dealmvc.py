@@ -1,6 +1,6 @@
 """DealMVC: contrastive learning calibrated by pseudo labels, on pairs of views and on their sum.
 
-Chapter 24 of the book introduces it.
+The book's chapter on the field introduces it.
 """
 
 from dataclasses import KW_ONLY, dataclass

@@ -1,6 +1,6 @@
 """DFP-GNN: one graph auto-encoder a view, their features and graphs fused into a shared one.
 
-Chapter 24 of the book introduces it.
+The book's chapter on the field introduces it.
 """
 
 from dataclasses import dataclass
@@ -115,10 +115,10 @@ class DFPGNN(Peer):
     thousands of features has small gradients there, beside RMSprop's epsilon, 1e-8, and the weight
     decay; ``reduction="sum"`` takes their sum, which passes that value without a stop.
 
-    The paper leaves open, and the public code settles otherwise (chapter 24): a link's target has
-    self-loops, so that an empty graph is no division by zero; the target of the last stage is the
-    views' graphs with the weights u, and the reconstruction's is H, both taken as constants. The
-    number of neighbours is cut down to a quarter of the samples.
+    The paper leaves open, and the public code settles otherwise: a link's target has self-loops, so
+    that an empty graph is no division by zero; the target of the last stage is the views' graphs
+    with the weights u, and the reconstruction's is H, both taken as constants. The number of
+    neighbours is cut down to a quarter of the samples.
 
     Memory is O(n (k + widths)), with no n x n matrix held whole; time is O(n^2) an epoch for the
     links, and O(n widths^2) for the layers. Source: Xiao et al. (2023), public repository

@@ -1,6 +1,6 @@
 """GCFAggMVC: a consensus embedding by attention over the samples of a batch.
 
-Chapter 24 of the book introduces it.
+The book's chapter on the field introduces it.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Graph-based multi-view clustering (GMC), Wang, Yang and Liu (2020).
 
-Chapter 24 of the book compares it with the other systems.
+The book's chapter on the field compares it with the other systems.
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """Large-scale multi-view subspace clustering (LMVSC), Kang et al. (2020).
 
-Chapter 24 of the book compares it with the other systems.
+The book's chapter on the field compares it with the other systems.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Multi-view structured graph learning (MSGL), Kang et al. (2021).
 
-Chapter 24 of the book compares it with the other systems.
+The book's chapter on the field compares it with the other systems.
 """
 
 from dataclasses import dataclass

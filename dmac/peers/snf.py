@@ -1,6 +1,6 @@
 """Similarity network fusion (SNF), Wang et al. (2014).
 
-Chapter 24 of the book says how it differs from the nine systems of the paper's comparison.
+The book's chapter on the field says how it differs from the nine systems of the paper's comparison.
 """
 
 import warnings

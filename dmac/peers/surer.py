@@ -1,6 +1,6 @@
 """SURER: the views' graphs refined by inner products and joined into one over all their nodes.
 
-Chapter 24 of the book introduces it.
+The book's chapter on the field introduces it.
 """
 
 from dataclasses import dataclass

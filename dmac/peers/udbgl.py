@@ -1,6 +1,6 @@
 """Unified and discrete bipartite graph learning (UDBGL), Fang et al. (2023).
 
-Chapter 24 of the book compares it with the other systems.
+The book's chapter on the field compares it with the other systems.
 """
 
 from dataclasses import dataclass

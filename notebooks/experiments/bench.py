@@ -1,10 +1,10 @@
-"""What the run-time page times: epochs, their parts, whole fits, growth, LMVSC's programmes.
+"""What the chapter on cost times: epochs, their parts, whole fits, growth, LMVSC's programmes.
 
     python -m experiments.bench PART --save FILE
 
-where PART is epochs, parts, fits, growth or simplex. What is timed has a process of its own
-(:mod:`experiments.harness`), one after the other, so the machine should do nothing else.
-``notebooks/05_runtime.ipynb`` shows what is stored, and chapter 22 of the book discusses epochs.
+where PART is epochs, parts, fits, growth or simplex; ``make bench`` does all. What is timed has a
+process of its own (:mod:`experiments.harness`), one after the other, so the machine should do
+nothing else.
 """
 
 import argparse
@@ -55,12 +55,15 @@ SHAPES = {
 }
 #: Of "growth": the fixed number of anchors, the clusters, and the widths of the views.
 ANCHORS, CLUSTERS, DIMS = 512, 10, (64, 64, 64)
-#: The systems whose epochs can be timed.
+#: The systems whose epochs can be timed; the last four are about sparse views.
 SYSTEMS = (
     *("dense", "released", "fresh k-means", "revised"),
     *("pretraining", "pretraining, dense first layer"),
     *("first layer", "first layer, dense"),
 )
+#: Whose epochs are timed, and for how many samples of "growth".
+EPOCHS_OF = ("mfeat", "PIE", "BBC", "100Leaves", *SHAPES)
+EPOCHS_TO = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def synthetic_views(n_samples, dims, n_clusters, seed=0):
@@ -265,6 +268,40 @@ def measure_epochs(system, name, *, threads=2, memory_gb=20, device="cpu", **opt
         except MemoryError:
             result["error"] = f"more than {memory_gb:g} GB"
     return result | {"peak_gb": round(child.peak_gb, 3)}
+
+
+def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
+    """Yield what `measure_epochs` is called with: a system, a name, and options.
+
+    The dense reading has two epochs, which take long; sparse views are timed on BBC, which is so.
+    """
+    for name in datasets:
+        timed = {"dense": 2} | dict.fromkeys(SYSTEMS[1:4], epochs)
+        if name == "BBC":
+            timed |= dict.fromkeys(SYSTEMS[4:], 3 * epochs)
+        for system, number in timed.items():
+            yield system, name, {"epochs": number}
+    for n in growth:
+        for m in (ANCHORS, math.isqrt(CLUSTERS * n)):
+            if m < n and n * m < 10**9:  # more would take ten minutes
+                number = 2 if n * m > 10**8 else 4 if n * m > 10**7 else 12
+                yield "released", "growth", dict(epochs=number, n_samples=n, n_anchors=m)
+
+
+def measure_all_epochs(path, datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6, threads=2):
+    """Time the epochs of `epoch_jobs`, and store each record as soon as it is there.
+
+    The file is written anew: ``runs``, a list of what `measure_epochs` returns, ``matrix_rate``,
+    ``threads`` and ``machine``.
+    """
+    for name in datasets:
+        if name not in SHAPES:
+            load(name)  # an unknown name is an error before anything runs
+    with Child(threads=threads) as child:
+        stored = {"matrix_rate": child.call(matrix_rate), "threads": threads, "runs": []}
+    for system, name, options in epoch_jobs(datasets, growth, epochs):
+        _keep(path, stored, "runs", measure_epochs(system, name, threads=threads, **options))
+    return stored
 
 
 # --- the parts of an epoch
@@ -832,15 +869,11 @@ def main(arguments=None):
         one.add_argument("--save", dest="path", type=Path, default=f"{name}.json", help="the file")
         return one
 
-    one = part("epochs", "seconds and memory of some epochs of one system, of one data set")
-    one.add_argument("system", choices=SYSTEMS)
-    one.add_argument("name", help='a data set, one of SHAPES, or "growth" with --samples')
-    one.add_argument("--epochs", type=int, default=5)
-    one.add_argument("--samples", dest="n_samples", type=int)
-    one.add_argument("--anchors", dest="n_anchors", type=int)
+    one = part("epochs", "seconds and memory of the epochs of every system")
+    one.add_argument("--datasets", nargs="+", help="data sets, or names of SHAPES")
+    one.add_argument("--growth", nargs="*", type=int, help="samples")
+    one.add_argument("--epochs", type=int, help="of each system but the dense reading, 2 at least")
     one.add_argument("--threads", type=int)
-    one.add_argument("--device")
-    one.add_argument("--memory-gb", type=float, help="give up above this much")
     part("parts", "seconds of the parts of an epoch").add_argument("--threads", type=int)
     one = part("fits", "whole fits of every system")
     one.add_argument("--datasets", nargs="+", help="by default all at hand")
@@ -855,18 +888,14 @@ def main(arguments=None):
     one.add_argument("--threads", type=int)
     given = vars(parser.parse_args(arguments))
     name, path = given.pop("part"), given.pop("path")
-    if name == "epochs":
-        found = measure_epochs(**given)
-        write_json(path, found)
-        print(json.dumps(found))
-    else:
-        measure = {
-            "parts": measure_parts,
-            "fits": measure_fits,
-            "growth": measure_growth,
-            "simplex": measure_simplex,
-        }[name]
-        measure(path, **given)
+    measure = {
+        "epochs": measure_all_epochs,
+        "parts": measure_parts,
+        "fits": measure_fits,
+        "growth": measure_growth,
+        "simplex": measure_simplex,
+    }[name]
+    measure(path, **given)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ network: neither pandas nor matplotlib.
 The measurements are made one after the other in a process of their own, so that one that fails or
 takes too long leaves the others and the file as they are. Seconds are those of the clock on the
 wall: every epoch ends with numbers that are read from the device, so nothing is left in its queue.
-Without a GPU it does the same on the processor with small sizes. ``notebooks/05_runtime.ipynb``
-shows what is stored, by :mod:`experiments.times`.
+Without a GPU it does the same on the processor with small sizes. The book's chapter on cost shows
+what is stored, by :mod:`experiments.times`.
 """
 
 import argparse

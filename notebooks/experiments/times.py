@@ -1,10 +1,11 @@
-"""The run-time page: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
+"""What it costs: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
 
 All of it reads stored numbers: the runs of the store, and the .json files of
 :mod:`experiments.bench` and :mod:`experiments.gpu`, which say what the names in them are.
 """
 
 import json
+import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -49,20 +50,32 @@ def plot_run_times(table):
     return figure
 
 
-def plot_seconds(timings):
-    """Seconds of an epoch by system and shape, as :mod:`experiments.bench` measured them."""
-    frame = pd.DataFrame([r for r in timings if r["name"] != "growth" and "median" in r])
-    names = list(dict.fromkeys(frame.name))
-    figure, axis = plt.subplots(figsize=(6.4, 0.8 + 0.3 * len(names)), layout="constrained")
-    for system, marker in zip(SYSTEMS[:4], "so^D"):
-        part = frame[frame.system == system]
-        axis.plot(part["median"], [names.index(n) for n in part.name], marker, label=system)
-    axis.set_xscale("log")
-    axis.set_yticks(range(len(names)), names)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("seconds per epoch")
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
+def epochs_by_system(runs, column):
+    """A number of every system's epochs, a row for each shape; NaN where the memory ran out."""
+    frame = pd.DataFrame([r for r in runs if r["name"] != "growth" and r["system"] in SYSTEMS[:4]])
+    if "error" in frame:
+        frame.loc[frame.error.notna(), column] = np.nan
+    frame["name"] = frame["name"].map(title_of)
+    grid = frame.pivot(index="name", columns="system", values=column)
+    order = [name for name in SYSTEMS if name in grid]
+    grid = grid.loc[list(dict.fromkeys(frame["name"])), order]
+    return grid.rename_axis(None).rename_axis(None, axis=1)
+
+
+def epochs_table(stored):
+    """Seconds of an epoch by system, with the sizes, the floor and the ratios of RELEASED.
+
+    ``ratio`` is how many times longer the dense reading takes, ``floor`` the seconds of the matrix
+    products alone, and ``times`` how many times the floor an epoch takes.
+    """
+    seconds = epochs_by_system(stored["runs"], "median")
+    own = {title_of(r["name"]): r for r in stored["runs"] if r["system"] == "released"}
+    sizes = [[own[name]["n"], own[name]["m"]] for name in seconds.index]
+    table = pd.DataFrame(sizes, seconds.index, ["n", "m"]).join(seconds)
+    table["ratio"] = seconds.dense / seconds.released
+    table["floor"] = [own[name]["operations"] / stored["matrix_rate"] for name in seconds.index]
+    table["times"] = seconds.released / table.floor
+    return table
 
 
 def _draw_power(axis, n, seconds, **style):
@@ -72,27 +85,6 @@ def _draw_power(axis, n, seconds, **style):
     middle, height = np.exp(np.log(n).mean()), np.exp(np.log(seconds).mean())
     axis.loglog(ends, height * (ends / middle) ** slope, **style)
     return {"exponent": slope, "±": half}
-
-
-def format_programmes(measured):
-    """LMVSC's programmes at once and one by one: a row for each view.
-
-    Seconds on the clock and of the processor of all n at once, milliseconds of the processor that a
-    sample takes by each solver, and how many times faster all at once is.
-    """
-    rows = {}
-    for number, view in enumerate(measured["views"], 1):
-        here = view["processor_seconds"] / measured["n"]
-        each = {name: one["processor_seconds"] for name, one in view["one_by_one"].items()}
-        rows[f"view {number}"] = {
-            "d": view["d"],
-            "clock, s": view["seconds"],
-            "processor, s": view["processor_seconds"],
-            "ms, at once": 1e3 * here,
-            **{f"ms, {name}": 1e3 * seconds for name, seconds in each.items()},
-            **{f"times {name}": seconds / here for name, seconds in each.items()},
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").astype({"d": int})
 
 
 def whole_fits(runs):
@@ -268,7 +260,7 @@ def plot_fit_growth(stored):
 
 
 def constants(stored, recipe="CLOSED_FORM"):
-    """What one more sample costs a fit on a fixed number of anchors.
+    """What one more sample costs a fit, or an epoch, on a fixed number of anchors.
 
     Its seconds in the fit with most samples, on two cores; its GB, and those of a process without
     any, by least squares from 10,000 samples on.
@@ -279,17 +271,22 @@ def constants(stored, recipe="CLOSED_FORM"):
     return float(frame.seconds.iloc[-1] / frame.n.iloc[-1]), (float(slope), float(offset))
 
 
-def machines_table(stored, n_samples, machines):
-    """Hours and memory of a fit on several machines of two cores, one process each."""
-    seconds, (slope, offset) = constants(stored)
-    rows = {
-        number: {
-            "hours": seconds * n_samples / number / 3600,
-            "GB": offset + slope * n_samples / number,
-        }
-        for number in machines
-    }
-    return pd.DataFrame.from_dict(rows, orient="index")
+def costs_table(growing, runs, sizes, gb=16):
+    """What numbers of samples cost with 512 anchors on two cores, from what one more sample costs.
+
+    Seconds, memory, and how many machines of so many GB hold that, of a whole fit of CLOSED_FORM,
+    and of an epoch of RELEASED.
+    """
+    epochs = [r | {"seconds": r["median"]} for r in runs if r["name"] == "growth"]
+    epochs = [r | {"recipe": "RELEASED", "fixed": r["m"] == 512} for r in epochs]
+    columns = {}
+    for recipe, fits in (("CLOSED_FORM", growing["fits"]), ("RELEASED", epochs)):
+        seconds, (slope, offset) = constants({"fits": fits}, recipe)
+        memory = [offset + slope * n for n in sizes]
+        columns[recipe, "seconds"] = [seconds * n for n in sizes]
+        columns[recipe, "GB"] = memory
+        columns[recipe, "machines"] = [math.ceil(one / gb) for one in memory]
+    return pd.DataFrame(columns, sizes)
 
 
 def sharded_table(stored):

@@ -1,6 +1,7 @@
 """What is timed, stopped, refused and stored."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from experiments import bench, libraries, run, times
+
+RESULTS = Path(__file__).parents[2] / "notebooks" / "results"
 
 
 def test_operations_are_those_that_a_counter_sees():
@@ -50,14 +53,49 @@ def test_every_system_runs_in_this_process(system):
     assert ("operations" in found) == (system == "released")
 
 
-def test_an_epoch_in_a_process_reports_threads_and_memory(tmp_path):
-    path = tmp_path / "epochs.json"
-    options = "--epochs 3 --threads 1 --samples 500 --anchors 20".split()
-    bench.main(["epochs", "released", "growth", *options, "--save", str(path)])
-    found = json.loads(path.read_text())
+def test_an_epoch_in_a_process_reports_threads_and_memory():
+    options = dict(epochs=3, n_samples=500, n_anchors=20)
+    found = bench.measure_epochs("released", "growth", threads=1, **options)
     assert found["threads"] == 1 and found["n"] == 500
     assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
     assert 0.1 < found["peak_gb"] < 5
+
+
+def test_every_system_is_timed_on_every_shape_and_ever_more_samples():
+    jobs = list(bench.epoch_jobs())
+    systems = [[s for s, name, _ in jobs if name == shape] for shape in bench.EPOCHS_OF]
+    assert all(found[:4] == list(bench.SYSTEMS[:4]) for found in systems)
+    assert [len(found) for found in systems] == [4, 4, 8, 4, 4, 4, 4, 4, 4]
+    assert {o["epochs"] for s, name, o in jobs if s == "dense"} == {2}
+    grown = [(o["n_samples"], o["n_anchors"]) for _, name, o in jobs if name == "growth"]
+    assert grown[:2] == [(1000, 512), (1000, 100)] and grown[-1] == (1_000_000, 512)
+    # Those of the file that the book shows.
+    stored = json.loads((RESULTS / "runtime.json").read_text())["runs"]
+    assert [(one["system"], one["name"]) for one in stored] == [job[:2] for job in jobs]
+    assert grown == [(one["n"], one["m"]) for one in stored if one["name"] == "growth"]
+
+
+def test_epochs_are_stored_as_soon_as_they_are_there(monkeypatch, tmp_path, capsys):
+    path = tmp_path / "epochs.json"
+    given = ["epochs", "--growth", "300", "--epochs", "2", "--threads", "1", "--save", str(path)]
+    monkeypatch.setattr(bench, "measure_epochs", lambda *job, threads, **options: {"job": job})
+    bench.main([*given, "--datasets", "mfeat", "NUS"])
+    stored = json.loads(path.read_text())
+    shapes = [(system, name) for name in ("mfeat", "NUS") for system in bench.SYSTEMS[:4]]
+    assert [tuple(one["job"]) for one in stored["runs"]] == [*shapes, ("released", "growth")]
+    assert stored["matrix_rate"] > 1e8 and stored["threads"] == 1
+    assert stored["machine"]["cores"] > 0 and len(capsys.readouterr().out.splitlines()) == 9
+    with pytest.raises(Exception, match="mfeat"):
+        bench.main([*given, "--datasets", "NUS", "mfeet"])  # before anything is timed
+    assert json.loads(path.read_text()) == stored
+
+
+def test_make_bench_measures_every_part_and_runs_no_page():
+    """Claims about stored timings hold for the machines that made them, and no other."""
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    commands = makefile.split("\nbench:")[1].split("\n\n")[0]
+    assert "for part in simplex parts fits growth;" in commands and "bench epochs" in commands
+    assert "--save notebooks/results/runtime.json" in commands and "ipynb" not in commands
 
 
 def test_too_little_memory_is_an_answer():
@@ -74,7 +112,7 @@ def test_what_fails_otherwise_is_an_error(capsys):
     with pytest.raises(RuntimeError, match="KeyError"):
         bench.time_sharded("no recipe", 100)
     with pytest.raises(SystemExit):
-        bench.main(["epochs", "fastest", "mfeat"])
+        bench.main(["fits", "--systems", "fastest"])
     assert "invalid choice" in capsys.readouterr().err
 
 

@@ -16,8 +16,7 @@ from experiments import records as experiments
 from experiments.page import Page
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-#: The pages of runs; that of the seconds measures its own.
-PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb")) if "runtime" not in path.stem]
+PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb"))]
 PARAMETERS = dict(
     dataset="",
     profile="stored",

@@ -1,4 +1,4 @@
-"""The run-time page's tables and figures, of made-up measurements."""
+"""The tables and figures of what it costs, of made-up measurements."""
 
 import json
 
@@ -47,26 +47,6 @@ def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
     assert seconds.loc["A"].tolist()[:2] == [7.0, 0.123] and np.isnan(seconds.loc["A", "NGs"])
     assert counts.loc["A"].tolist() == [3, 1, 0] and list(seconds.index) == ["A"]
     assert times.format_whole_fits(runs).loc["A"].tolist() == ["7", "(0.12)", "–"]
-
-
-def test_programmes_are_compared_by_the_seconds_of_a_sample():
-    solver = {"seconds": 1.0, "gap": 1e-9}
-    view = {
-        "d": 7,
-        "seconds": 3.0,
-        "processor_seconds": 2.0,
-        "gap": 1e-7,
-        "iterations": 9,
-        "one_by_one": {
-            "SLSQP": solver | {"processor_seconds": 0.2},
-            "active set": solver | {"processor_seconds": 0.002},
-        },
-    }
-    table = times.format_programmes({"n": 1000, "views": [view, view]})
-    row = table.loc["view 2"]
-    assert row["ms, at once"] == pytest.approx(2) and row["ms, SLSQP"] == pytest.approx(200)
-    assert row["times SLSQP"] == pytest.approx(100)
-    assert row["times active set"] == pytest.approx(1) and row["clock, s"] == 3
 
 
 @pytest.fixture
@@ -132,13 +112,44 @@ def test_exponents_are_those_of_the_stored_fits(growth):
     assert len(figure.axes[0].lines) == 4
 
 
-def test_machines_divide_the_hours_and_the_samples(growth):
-    table = times.machines_table(growth, 10**8, (1, 100))
-    np.testing.assert_allclose(table.hours, [1e4 / 3600, 1e2 / 3600])
-    np.testing.assert_allclose(table.GB, [200.5, 2.5])
+def test_costs_are_those_of_one_more_sample(growth):
+    runs = [
+        {"name": "growth", "n": n, "m": m, "median": 3e-5 * n, "peak_gb": 0.4 + 5e-6 * n}
+        for n in (1_000, 10_000, 100_000)
+        for m in (512, 7)
+    ]
+    table = times.costs_table(growth, [*runs, {"name": "PIE", "median": 9.0}], (10**4, 10**8))
+    assert table["CLOSED_FORM", "machines"].tolist() == [1, 13]  # 200.5 GB
+    assert table["RELEASED", "machines"].tolist() == [1, 32]
+    np.testing.assert_allclose(table["CLOSED_FORM", "seconds"], [1, 1e4])
+    np.testing.assert_allclose(table["RELEASED", "seconds"], [0.3, 3e3])
+    np.testing.assert_allclose(table["RELEASED", "GB"], [0.45, 500.4])
+
+
+def test_processes_stand_beside_what_is_computed(growth):
     row = times.sharded_table(growth).loc[50_000]
     np.testing.assert_allclose(row[["s, measured", "s, computed"]].astype(float), [6, 5])
     np.testing.assert_allclose(row[["GB, measured", "GB, computed"]].astype(float), [0.6, 0.55])
+
+
+def test_epochs_stand_beside_the_dense_reading_and_the_floor():
+    def run(system, name, **more):
+        return {"system": system, "name": name, "n": 10, "m": 3, "peak_gb": 2.0} | more
+
+    runs = [
+        run("released", "mfeat", median=2.0, operations=8.0),
+        run("dense", "mfeat", median=6.0),
+        run("first layer", "mfeat", median=9.0),
+        run("dense", "ALOI", error="more than 20 GB"),
+        run("released", "ALOI", median=5.0, operations=4.0),
+        run("released", "growth", median=1.0, operations=4.0),
+    ]
+    table = times.epochs_table({"runs": runs, "matrix_rate": 8.0})
+    assert list(table) == ["n", "m", "dense", "released", "ratio", "floor", "times"]
+    assert table.loc["HandWritten"].tolist() == [10, 3, 6, 2, 3, 1, 2]
+    assert table.loc["ALOI"].isna().sum() == 2 and table.loc["ALOI", "times"] == 10
+    peak = times.epochs_by_system(runs, "peak_gb")
+    assert peak.shape == (2, 2) and np.isnan(peak.loc["ALOI", "dense"])
 
 
 def test_bars_are_in_units_of_the_floor():
