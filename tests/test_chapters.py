@@ -39,7 +39,7 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
 
 @pytest.mark.parametrize("name", sorted(set(paper.TABLE_2) - {"DMAC"}))
 def test_the_chapter_on_the_field_lists_where_every_system_departs(name):
-    cells = json.loads((BOOK / "24_the_field.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((BOOK / "23_the_field.ipynb").read_text(encoding="utf-8"))["cells"]
     (text,) = ("".join(c["source"]) for c in cells if c["source"][0] == "(sec-departures)=\n")
     rows = text.split(f"\n**{name}**\n")[1].split("\n**")[0].splitlines()
     rows = [row for row in rows if row.startswith("| ")]
