@@ -11,7 +11,8 @@ whose names end in "seconds": they time whole fits with two, one after the other
 does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
 folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries"
-needs what `pip install "dmac[libraries]"` brings; runs whose library is not installed are left out.
+and those of NEMO need what `pip install "dmac[libraries]"` brings; runs whose library is not
+installed are left out.
 """
 
 import argparse
