@@ -140,8 +140,9 @@ def imputed(views, present, rank=0, seed=0):
 
 
 def completed(views, present, n_clusters, seed):
-    """The views, whose missing rows are those of rank c in `imputed`, as long as others are."""
-    rows = imputed(views, present, n_clusters, seed)
+    """The views, whose missing rows are those of rank 2c in `imputed`, as long as others are."""
+    rank = min(2 * n_clusters, len(views[0]), sum(x.shape[1] for x in views))
+    rows = imputed(views, present, rank, seed)
     ends = np.cumsum([x.shape[1] for x in views])[:-1]
     out = []
     for a, (x, guess) in enumerate(zip(views, np.split(rows, ends, axis=1))):
