@@ -60,6 +60,7 @@ book: $(EXPERIMENTS)
 html: $(READY) $(MATHJAX)
 	@for page in $(EXPERIMENTS); do test -f $$page || { \
 	    echo "$$page is missing: run make book, which runs the experiments first."; exit 1; }; done
+	@rm -f $(filter-out $(EXPERIMENTS),$(wildcard book/experiments/*.ipynb))  # of experiments that are gone
 	$(BIN)/jupyter-book build . --all -W --keep-going
 	$(BIN)/python scripts/portable.py
 	@echo
