@@ -613,6 +613,8 @@ COMPARISON = {
     **{name: (name, settings) for name, (_, settings) in METHODS.items()},
     **{name.upper(): ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
+#: What was made again to see what rounding does: RELEASED with k one epoch early.
+REPEATED = COMPARISON | k_early({"RELEASED": {}})
 _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
 _SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
 _SEARCHED = {name: (search.METHOD, search.BASE | c) for name, c in search.VARIANTS.items()}
