@@ -12,6 +12,7 @@ without votes. Chapter 17 of the book shows both.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +20,12 @@ import torch
 from scipy.linalg import eigh
 
 from dmac.compute import parallel
+from dmac.compute.threads import side_by_side
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Protocol
-
-    from torch import Tensor
 
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
         def __getitem__(self, rows: slice, /) -> Array: ...
 
 
-# Samples at a time whose features are there in float64.
-_ROWS = 2**14
+# Samples at a time whose features are there in float64, and parts of many, for the threads.
+_ROWS, _PARTS = 2**14, 4
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -163,13 +164,24 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
     n = parallel.count(len(features))
-    moment: Any = 0.0
-    carried: Any = 0.0  # F^T G F is its square
-    for rows in _row_blocks(len(features)):
-        f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
-        moment += f.T @ (graph.shares[rows, None] * f)
-        carried += graph.rows_to_anchors(f, rows)
-    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in (moment, carried))
+
+    def of_part(part: Sequence[slice]) -> tuple[Any, Any]:
+        moment: Any = 0.0
+        carried: Any = 0.0
+        for rows in part:
+            f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
+            moment += f.T @ (graph.shares[rows, None] * f)
+            carried += graph.rows_to_anchors(f, rows)
+        return moment, carried
+
+    slices = _row_blocks(len(features))
+    if parallel.many(len(features)):  # in as many parts whatever the number of threads
+        parts = [slices[i::_PARTS] for i in range(min(_PARTS, len(slices)))]
+        found = side_by_side([functools.partial(of_part, part) for part in parts])
+    else:
+        found = [of_part(slices)]
+    sums = (sum(of_parts) for of_parts in zip(*found))
+    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
     moment = moment / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
@@ -183,11 +195,6 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
 def _row_blocks(n: int) -> list[slice]:
     """Slices of n rows: features in float64, all at once, would be larger than the views."""
     return [slice(start, min(start + _ROWS, n)) for start in range(0, max(n, 1), _ROWS)]
-
-
-def beside(x: Tensor, rows: Array) -> Tensor:
-    """A block (n, r) with the rows of a ballot (n, q) beside it: (n, r + q)."""
-    return torch.cat([x, torch.as_tensor(rows, dtype=x.dtype, device=x.device)], 1)
 
 
 def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:

@@ -14,7 +14,8 @@ runs must not change a result.
 
 Work that falls into pieces of its own, as the anchor sets of a fit do, needs no such waiting: every
 thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,
-and the result does not depend on the number of threads.
+and the result does not depend on the number of threads. A closed form of many samples is nothing
+but pieces (`in_pieces`), so what else runs costs it no more than its share of the processor.
 
 Chapter 22 of the book says what that is worth.
 """
@@ -100,6 +101,20 @@ def threads_for(work: int) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+        _before.reset(token)
+
+
+@contextlib.contextmanager
+def in_pieces() -> Iterator[None]:
+    """Within it an operation takes one thread: the others are for `side_by_side`."""
+    number = torch.get_num_threads()
+    token = _before.set(_before.get() or number)
+    torch.set_num_threads(1)
+    try:
+        with blas_alone():
+            yield
+    finally:
+        torch.set_num_threads(number)
         _before.reset(token)
 
 
