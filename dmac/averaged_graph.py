@@ -89,7 +89,11 @@ class Block:
         """The features, (n, r): several parts are put side by side whenever they are asked for."""
         if len(self.parts) == 1:
             return self.parts[0]
-        return torch.cat([x / math.sqrt(scale) for x, scale in zip(self.parts, self.scales)], 1)
+        widths = [part.shape[1] for part in self.parts]
+        out = self.parts[0].new_empty(len(self.parts[0]), sum(widths))
+        for x, scale, columns in zip(self.parts, self.scales, out.split(widths, 1)):
+            torch.div(x, math.sqrt(scale), out=columns)
+        return out
 
     def beside(self, rows: Array) -> Block:
         """The block with the rows of a ballot (n, q) beside it."""
@@ -503,7 +507,7 @@ class AveragedGraph:
         """The part of B^T x that some of this process's samples add: (b, d) -> (M, d)."""
         whole = rows.stop - rows.start == self.rows.shape[0]
         if parallel.many(self.rows.shape[0]):
-            return self._products.back(x.astype(np.float32), rows).astype(float)
+            return self._products.back(x.astype(np.float32), rows)
         return (self._products if whole else Products(self.rows[rows])).back(x)
 
     def to_samples(self, y: Array) -> Array:

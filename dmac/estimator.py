@@ -259,9 +259,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             shown(self.verbose, stages, solver.epochs) as bar,
         ):
             order = shuffled(n, generator)
-            prepared = prepare(views, solver.pipelines(len(views), c), order, device, dtype)
-            if checkpoint is None:
-                views.clear()  # only a checkpoint is compared with them, and they are large
+            # Only a checkpoint is compared with the views later, and they are large.
+            pipelines, release = solver.pipelines(len(views), c), checkpoint is None
+            prepared = prepare(views, pipelines, order, device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
         # Attributes only now: a fit that fails leaves an earlier one as it was.

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
         def __getitem__(self, rows: slice, /) -> Array: ...
 
 
-# Samples at a time whose features are there in float64, and parts of many, for the threads.
-_ROWS, _PARTS = 2**14, 4
+# Samples at a time whose features are there in float64; of many, where they are taken in so many
+# parts for the threads.
+_ROWS, _ROWS_OF_MANY, _PARTS = 2**14, 2**12, 4
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -174,12 +175,12 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
             carried += graph.rows_to_anchors(f, rows)
         return moment, carried
 
-    slices = _row_blocks(len(features))
     if parallel.many(len(features)):  # in as many parts whatever the number of threads
+        slices = _row_blocks(len(features), _ROWS_OF_MANY)
         parts = [slices[i::_PARTS] for i in range(min(_PARTS, len(slices)))]
         found = side_by_side([functools.partial(of_part, part) for part in parts])
     else:
-        found = [of_part(slices)]
+        found = [of_part(_row_blocks(len(features)))]
     sums = (sum(of_parts) for of_parts in zip(*found))
     moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
     moment = moment / n
@@ -192,9 +193,9 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 
 
-def _row_blocks(n: int) -> list[slice]:
+def _row_blocks(n: int, size: int = _ROWS) -> list[slice]:
     """Slices of n rows: features in float64, all at once, would be larger than the views."""
-    return [slice(start, min(start + _ROWS, n)) for start in range(0, max(n, 1), _ROWS)]
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
 def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:

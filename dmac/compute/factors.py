@@ -36,8 +36,8 @@ _PARTS = 4
 COPIED = 2**24
 #: The same for factors of many rows in single precision: 0.27 GB.
 TURNED = 2**25
-# Rows of a block, whose part of a product stays in the processor's cache.
-_ROWS = 2**13
+# Rows of a block, whose part of a product stays near the processor.
+_ROWS = 2**14
 # Columns of a product, from which on it is made a few columns at a time, for the same reason.
 _WIDE, _COLUMNS = 64, 16
 
@@ -128,8 +128,10 @@ class Products:
 
     def __init__(self, matrix: Matrix) -> None:
         self._shape, n = matrix.shape, matrix.shape[0]
-        self._factors = [(*part, s) for part, s in zip(parts_of(matrix), columns_of(matrix))]
-        entries = sum(part.nnz for part, _, _ in self._factors)
+        parts, columns = parts_of(matrix), columns_of(matrix)
+        self._factors = [(part, own) for (part, _), own in zip(parts, columns)]
+        self._scales = np.concatenate([[[x]] * part.shape[1] for part, x in parts])  # of columns
+        entries = sum(part.nnz for part, _ in parts)
         self._whole = entries <= COPIED and not parallel.many(n)
         if self._whole:
             self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
@@ -139,32 +141,36 @@ class Products:
             for first, last in zip(cuts[:-1], cuts[1:])
         ]
         self._turns = entries <= TURNED
+        self._blocks: dict[int, list[Matrix]] = {}
         self._turned: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] = {}
 
+    def _block(self, rows: slice) -> list[Matrix]:
+        """A block of rows of every part; SciPy takes its time to make one."""
+        if rows.start not in self._blocks:
+            self._blocks[rows.start] = [row_block(factor, rows) for factor, _ in self._factors]
+        return self._blocks[rows.start]
+
     def _forward(self, rows: slice, y: Array) -> Array:
-        """A block of rows of B times y: (M, d) -> (b, d)."""
-        out = None
-        for factor, scale, columns in self._factors:
-            part = y[columns] if scale == 1 else y[columns] * y.dtype.type(scale)
-            found = _forward(row_block(factor, rows), part)
-            out = found if out is None else np.add(out, found, out=out)
+        """A block of rows of B times y, (M, d), whose rows are scaled: (b, d)."""
+        first, *others = self._block(rows)
+        out = _forward(first, y[self._factors[0][1]])
+        for block, (_, columns) in zip(others, self._factors[1:]):
+            out += _forward(block, y[columns])
         return out
 
     def _add_back(self, rows: slice, x: Array, out: Array) -> None:
-        """Add to B^T x, (M, d), what a block of rows makes of its own x, (b, d)."""
-        for factor, scale, columns in self._factors:
-            found = self._back(factor, columns.start, rows, x)
-            out[columns] += found if scale == 1 else found * x.dtype.type(scale)
+        """Add to B^T x, (M, d), what a block of rows makes of its own x, (b, d); not yet scaled."""
+        for block, (_, columns) in zip(self._block(rows), self._factors):
+            out[columns] += self._back(block, (columns.start, rows.start), x)
 
-    def _back(self, factor: Matrix, place: int, rows: slice, x: Array) -> Array:
-        block = row_block(factor, rows)
+    def _back(self, block: Matrix, place: tuple[int, int], x: Array) -> Array:
         if not self._turns or not block.dtype == x.dtype == np.float32 or x.shape[1] == 1:
             return block.T @ x
-        if (place, rows.start) not in self._turned:
+        if place not in self._turned:
             turned = block.tocsc()  # kept: it is wanted again and again
             kept = turned.indices, turned.data, turned.indptr[:-1]
-            self._turned[place, rows.start] = tuple(map(torch.as_tensor, kept))
-        numbers, weights, starts = self._turned[place, rows.start]
+            self._turned[place] = tuple(map(torch.as_tensor, kept))
+        numbers, weights, starts = self._turned[place]
         table = torch.as_tensor(x)
         found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
         return found.numpy()
@@ -174,6 +180,7 @@ class Products:
         if self._whole:
             return _times(self._rows, y)
         out = np.empty((self._shape[0], y.shape[1]), y.dtype)
+        y = (y * self._scales).astype(y.dtype, copy=False)
 
         def of_part(part: list[slice]) -> None:
             for rows in part:
@@ -185,16 +192,16 @@ class Products:
     def back(self, x: Array, rows: slice | None = None) -> Array:
         """B^T x: (n, d) -> (M, d), or of some rows of B alone. The same for any threads."""
         if rows is not None:
-            out = np.zeros((self._shape[1], x.shape[1]), x.dtype)
-            for factor, scale, columns in self._factors:
-                out[columns] = scale * (row_block(factor, rows).T @ x)
-            return out
+            out = np.concatenate([row_block(factor, rows).T @ x for factor, _ in self._factors])
+            return out * self._scales
         if self._whole:
             return _times(self._columns, x)
         return self._sums(x.shape[1], lambda rows, out: self._add_back(rows, x[rows], out))
 
     def square(self, y: Array, scale: Array) -> Array:
         """B^T diag(scale) B y: (M, d) -> (M, d), float64, in one walk through B."""
+
+        y = (y * self._scales).astype(y.dtype, copy=False)
 
         def of_block(rows: slice, out: Array) -> None:
             part = self._forward(rows, y)
@@ -215,6 +222,7 @@ class Products:
         first, *others = side_by_side([functools.partial(of_part, part) for part in self._parts])
         for other in others:
             first += other
+        first *= self._scales
         return first
 
 
