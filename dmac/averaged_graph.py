@@ -541,11 +541,15 @@ class AveragedGraph:
                 for indices, data, columns in entries:
                     reached = np.where(data[rows] > 0, anchors[columns][indices[rows]], m)
                     np.minimum(found, reached.min(1), out=found)
+                samples[rows] = found
+                if not found.any():  # of all of them the first anchor, as in most graphs
+                    for indices, data, columns in entries:
+                        lowest[columns][indices[rows][data[rows] > 0]] = 0
+                    continue
                 for indices, data, columns in entries:
                     used = data[rows] > 0
                     of_entries = np.broadcast_to(found[:, None], used.shape)
                     np.minimum.at(lowest[columns], indices[rows][used], of_entries[used])
-                samples[rows] = found
             lowest = -parallel.largest(-torch.as_tensor(lowest)).numpy()
             if not whole and not lowest.any():
                 samples = np.where(self.shares > 0, 0, m)

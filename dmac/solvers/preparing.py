@@ -17,11 +17,13 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from dmac._types import Array, Matrix
     from dmac.compute.streaming import PreparedView
+
+# Up to so many columns a view of many samples is prepared in blocks, which are read more than once.
+_NARROW = 1000
 
 
 def shuffled(n_samples: int, generator: torch.Generator) -> Array:
@@ -80,7 +82,8 @@ def _whole(
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
     """
     rows = parallel.my_rows(x.shape[0])
-    if isinstance(pipeline, LevelPipeline) and isinstance(x, np.ndarray) and parallel.many(len(x)):
+    narrow = isinstance(x, np.ndarray) and x.shape[1] <= _NARROW
+    if isinstance(pipeline, LevelPipeline) and narrow and parallel.many(len(x)):
         x = StreamedArray(x)  # in blocks: copies of all of it would be larger than what comes out
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
