@@ -47,8 +47,9 @@ def _threads() -> ThreadpoolController:
 def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     """Lloyd's k-means of (n, d) from ``n_init`` k-means++ starts, of which the best is kept.
 
-    The same result for the same seed. Of many samples a random part says which start is the best. With fewer distinct rows than clusters some centres coincide;
-    that is no error, since a collapsed embedding has to be measurable.
+    The same result for the same seed. Of many samples a random part says which start is the best.
+    With fewer distinct rows than clusters some centres coincide; that is no error, since a
+    collapsed embedding has to be measurable.
     """
     is_dense = isinstance(x, np.ndarray) and x.dtype == np.float64
     together = n_init > 1 and is_dense and not parallel.many(len(x))
