@@ -12,7 +12,6 @@ without votes. Chapter 17 of the book shows both.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ import torch
 from scipy.linalg import eigh
 
 from dmac.compute import parallel
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import walk
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -38,9 +37,8 @@ if TYPE_CHECKING:
         def __getitem__(self, rows: slice, /) -> Array: ...
 
 
-# Samples at a time whose features are there in float64; of many, where they are taken in so many
-# parts for the threads.
-_ROWS, _ROWS_OF_MANY, _PARTS = 2**14, 2**12, 4
+# Samples at a time whose features are there in float64; of many, where several threads take some.
+_ROWS, _ROWS_OF_MANY = 2**14, 2**12
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -175,10 +173,8 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
             carried += graph.rows_to_anchors(f, rows)
         return moment, carried
 
-    if parallel.many(len(features)):  # in as many parts whatever the number of threads
-        slices = _row_blocks(len(features), _ROWS_OF_MANY)
-        parts = [slices[i::_PARTS] for i in range(min(_PARTS, len(slices)))]
-        found = side_by_side([functools.partial(of_part, part) for part in parts])
+    if parallel.many(len(features)):
+        found = walk(_row_blocks(len(features), _ROWS_OF_MANY), of_part)
     else:
         found = [of_part(_row_blocks(len(features)))]
     sums = (sum(of_parts) for of_parts in zip(*found))

@@ -9,7 +9,6 @@ The book's chapter on cost shows what large fits take.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from dmac.compute import parallel
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Matrix
 
-# Parts of a product, for the threads. Their number must not depend on that of the threads, since it
-# decides in which order numbers are added.
-_PARTS = 4
 #: Entries up to which a transposed copy is kept, of at most 0.2 GB: products with many columns at a
 #: time are faster with it.
 COPIED = 2**24
@@ -135,11 +131,7 @@ class Products:
         self._whole = entries <= COPIED and not parallel.many(n)
         if self._whole:
             self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
-        cuts = np.linspace(0, n, _PARTS + 1).astype(int)
-        self._parts = [
-            [slice(start, min(start + _ROWS, last)) for start in range(first, last, _ROWS)]
-            for first, last in zip(cuts[:-1], cuts[1:])
-        ]
+        self._slices = [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
         self._turns = entries <= TURNED
         self._blocks: dict[int, list[Matrix]] = {}
         self._turned: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] = {}
@@ -186,7 +178,7 @@ class Products:
             for rows in part:
                 out[rows] = self._forward(rows, y)
 
-        side_by_side([functools.partial(of_part, part) for part in self._parts])
+        walk(self._slices, of_part)
         return out
 
     def back(self, x: Array, rows: slice | None = None) -> Array:
@@ -219,7 +211,7 @@ class Products:
                 add(rows, out)
             return out
 
-        first, *others = side_by_side([functools.partial(of_part, part) for part in self._parts])
+        first, *others = walk(self._slices, of_part) or [of_part([])]
         for other in others:
             first += other
         first *= self._scales

@@ -26,6 +26,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ VARIABLE = "DMAC_NUM_THREADS"
 #: Multiplications in an epoch from which on a fit takes all threads that there are.
 LARGE = 5_000_000_000
 
+# Parts of a walk over many rows; their number must not depend on that of the threads, since it
+# decides in which order numbers are added.
+_PARTS = 4
+
+# A thread that computes a piece does not spread what belongs to it.
+_piece = threading.local()
 #: Threads that PyTorch had when `threads_for` took them from it.
 _before: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads before", default=None)
 
@@ -143,12 +150,26 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """
     given = os.environ.get(VARIABLE, "").strip()
     number = min(len(functions), int(given or _before.get() or torch.get_num_threads()))
-    if number < 2:
+    if number < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a new thread begins with the number that is set
     try:
-        with blas_alone(), ThreadPoolExecutor(number) as pool:
+        prepare = functools.partial(_begin, torch.is_grad_enabled())
+        with blas_alone(), ThreadPoolExecutor(number, initializer=prepare) as pool:
             return list(pool.map(lambda function: function(), functions))
     finally:
         torch.set_num_threads(before)
+
+
+def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:
+    """What a function of consecutive slices of rows returns, of four parts side by side."""
+    cuts = [len(rows) * i // _PARTS for i in range(_PARTS + 1)]
+    parts = [rows[start:stop] for start, stop in zip(cuts, cuts[1:]) if stop > start]
+    return side_by_side([functools.partial(function, part) for part in parts])
+
+
+def _begin(grad: bool) -> None:
+    """Make a new thread one for pieces."""
+    _piece.inside = True
+    torch.set_grad_enabled(grad)
