@@ -130,10 +130,19 @@ class _Assign(torch.autograd.Function):
             g = 2 * d_nearest.contiguous()
             columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
             du.addcmul_(columns[:, None], y)
-            for rows in rows_in_cache(len(z)):
-                x, pairs = z[rows] - centre, (indices[rows], g[rows])
-                dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
-                du.sub_(column_sums(*pairs, x, len(y)))
+
+            def add(slices: Sequence[slice], du: Tensor) -> Tensor:
+                for rows in slices:
+                    x, pairs = z[rows] - centre, (indices[rows], g[rows])
+                    dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
+                    du.sub_(column_sums(*pairs, x, len(y)))
+                return du
+
+            slices, zero = rows_in_cache(len(z)), torch.zeros_like(du)
+            if many(len(z)) and z.device.type == "cpu":
+                du = sum(walk(slices, lambda rows: add(rows, zero.clone())), start=du)
+            else:
+                add(slices, du)
         return dz, du, None, None, None, None
 
 
