@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import torch
 import torch.nn.functional as F
 
-from dmac.compute.parallel import total
+from dmac.compute.parallel import many, total
+from dmac.compute.threads import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from torch import Tensor
@@ -62,11 +64,19 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
     -------
     torch.Tensor of shape (m, d)
     """
-    out = x.new_zeros(n_anchors, x.shape[1])
-    for rows in rows_in_cache(len(x)):
-        for h in range(indices.shape[1]):
-            out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
-    return out
+
+    def add(slices: Sequence[slice]) -> Tensor:
+        out = x.new_zeros(n_anchors, x.shape[1])
+        for rows in slices:
+            for h in range(indices.shape[1]):
+                out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
+        return out
+
+    slices = rows_in_cache(len(x))
+    if many(len(x)) and x.device.type == "cpu":
+        first, *others = walk(slices, add) or [add([])]
+        return sum(others, start=first)
+    return add(slices)
 
 
 def sampled_products(indices: Tensor, x: Tensor, f: Tensor) -> Tensor:

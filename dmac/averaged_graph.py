@@ -8,6 +8,7 @@ is one with :math:`B^T` and one with B. Chapter 17 of the book derives it.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute import parallel
-from dmac.compute.factors import Products, side_by_side_factors
+from dmac.compute.factors import Products, columns_of, parts_of, side_by_side_factors
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.krylov import largest_eigenpairs
 from dmac.compute.threads import blas_alone, side_by_side
@@ -48,10 +49,12 @@ _SPREAD = 1e-3
 _ROWS = 2**14
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
-
-
-#: Entries of a block up to which all anchor sets are computed side by side: each copies its block.
+#: Entries of a block up to which an anchor set is a piece of work; those of a larger one are parts.
 SIDE_BY_SIDE = 2**24
+# Samples of such a part, at least.
+_PART = 2**15
+# The degree of an anchor without samples.
+_EMPTY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,10 @@ class Block:
     ----------
     name : str
         The level, and the view's number from 0 where it is one view's: "plain", "whitened 2".
-    x : torch.Tensor of shape (n, r)
+    parts : tuple of torch.Tensor of shape (n, r_a)
+        Features, of all views or of one, and a ballot's.
+    scales : tuple of float
+        By whose roots the parts are divided, where there are several.
     weight : float
         Of its graph in the average, not normalised.
     joint : bool
@@ -72,10 +78,27 @@ class Block:
     """
 
     name: str
-    x: torch.Tensor
+    parts: tuple[torch.Tensor, ...]
+    scales: tuple[float, ...]
     weight: float
     joint: bool
     widths: tuple[int, ...]
+
+    @property
+    def x(self) -> torch.Tensor:
+        """The features, (n, r): several parts are put side by side whenever they are asked for."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        widths = [part.shape[1] for part in self.parts]
+        out = self.parts[0].new_empty(len(self.parts[0]), sum(widths))
+        for x, scale, columns in zip(self.parts, self.scales, out.split(widths, 1)):
+            torch.div(x, math.sqrt(scale), out=columns)
+        return out
+
+    def beside(self, rows: Array) -> Block:
+        """The block with the rows of a ballot (n, q) beside it."""
+        more = torch.as_tensor(rows).to(self.parts[0])
+        return dataclasses.replace(self, parts=(*self.parts, more), scales=(*self.scales, 1.0))
 
 
 def level_names(recipe: SpectralRecipe) -> tuple[str, ...]:
@@ -131,14 +154,13 @@ def blocks_of(
             scales = [whole / weight for weight in weights]
             if name == "plain" and recipe.plain_scale == "spread" and v > 1:
                 scales = [x * max(s, _SPREAD) for x, s in zip(scales, spreads)]
-            joint = torch.cat([part / math.sqrt(x) for part, x in zip(parts, scales)], 1)
             of_views = tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            blocks.append(Block(name, joint, share, True, of_views))
+            blocks.append(Block(name, tuple(parts), tuple(scales), share, True, of_views))
         if recipe.blocks in ("views", "both") and v > 1:
             blocks += [
-                Block(f"{name} {a}", part, weight * share / whole, False, (part.shape[1],))
-                for a, (part, weight, share) in enumerate(zip(parts, weights, shares))
+                Block(f"{name} {a}", (x,), (1.0,), weight * share / whole, False, (x.shape[1],))
+                for a, (x, weight, share) in enumerate(zip(parts, weights, shares))
             ]
     return blocks
 
@@ -211,8 +233,11 @@ def draw_sets(
     scipy.sparse.csr_matrix of shape (n, T m)
         The factor, float64.
     """
-    drawn, widths = set_draws(x, n_sets, n_anchors, iterations, n_neighbors, generator, widths)
-    return joined_sets([draw() for draw in drawn], widths)
+    draws, compared, widths = set_draws(
+        x, n_sets, n_anchors, iterations, n_neighbors, generator, widths
+    )
+    drawn = [_drawn(x, draw, n_neighbors, compared) for draw in draws]
+    return joined_sets(drawn, widths)
 
 
 def set_draws(
@@ -223,24 +248,30 @@ def set_draws(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
-) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
-    """What `draw_sets` has to do, a function for each set, and the widths that count.
+) -> tuple[list[Callable[[], Tensor]], tuple[int, ...], tuple[int, ...]]:
+    """A function for the anchors of each set that `draw_sets` draws, and the widths that count.
 
-    All that is random is drawn here, so the functions may be called side by side. Each returns the
-    anchors and the graph of a set, as `joined_sets` takes them.
+    All that is random is drawn here, so the functions may be called side by side. Where all samples
+    have all views, the first widths, of the samples that are here, are empty; the second ones are
+    those for new samples.
     """
     check_neighbors(n_neighbors, n_anchors)
     whole, widths = whole_samples(x, widths, n_neighbors)
     if whole is not None:
         n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
-
-    def of_set(order: Tensor) -> DrawnSet:
-        u = improved_anchors(x, order, n_anchors, iterations, whole)
-        # Where all samples have all views, that need not be looked up for every set.
-        return u, graph_on(x, u, n_neighbors, () if whole is None else widths)
-
     orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
-    return [functools.partial(of_set, order) for order in orders], widths
+    draws = [
+        functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
+        for order in orders
+    ]
+    return draws, () if whole is None else widths, widths
+
+
+def _drawn(
+    x: Tensor, draw: Callable[[], Tensor], n_neighbors: int, compared: tuple[int, ...]
+) -> DrawnSet:
+    u = draw()
+    return u, graph_on(x, u, n_neighbors, compared)
 
 
 def whole_samples(
@@ -304,16 +335,65 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
 
 def _factor(graphs: Sequence[AnchorGraph], scales: Tensor) -> Matrix:
     t, m = scales.shape
-    n, k = graphs[0].indices.shape
-    kind = np.int32 if max(n * t * k, t * m) < 2**31 else np.int64
-    data = np.empty((n, t, k), np.float32 if parallel.many(n) else np.float64)
-    indices = np.empty((n, t, k), kind)
+    data, indices = _entries(*graphs[0].indices.shape, t, m)
     for i, (graph, scale) in enumerate(zip(graphs, scales)):
         columns, order = graph.indices.sort(1)
         weights = graph.weights.double().gather(1, order) * scale.double()[columns] / t**0.5
         data[:, i], indices[:, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
-    start = np.arange(0, n * t * k + 1, t * k, dtype=kind)
+    return _matrix(data, indices, m)
+
+
+def _entries(n: int, k: int, t: int, m: int) -> tuple[Array, Array]:
+    """Room for the entries of a factor and their columns: (n, t, k) each."""
+    kind = np.int32 if max(n * t * k, t * m) < 2**31 else np.int64
+    data = np.empty((n, t, k), np.float32 if parallel.many(n) else np.float64)
+    return data, np.empty((n, t, k), kind)
+
+
+def _matrix(data: Array, indices: Array, m: int) -> Matrix:
+    n, t, k = data.shape
+    start = np.arange(0, n * t * k + 1, t * k, dtype=indices.dtype)
     return scipy.sparse.csr_matrix((data.ravel(), indices.ravel(), start), (n, t * m))
+
+
+def _large_sets(
+    x: Tensor,
+    draws: Sequence[Callable[[], Tensor]],
+    n_neighbors: int,
+    compared: tuple[int, ...],
+    widths: tuple[int, ...],
+) -> tuple[AnchorSets, Matrix]:
+    """`joined_sets` of a large block, whose samples are compared part by part.
+
+    No thread waits for another one within an operation, and nothing of a graph is there but its
+    entries in the factor.
+    """
+    apart = x.is_cuda or parallel.shards() is not None  # the anchors of shards wait for each other
+    u = [draw() for draw in draws] if apart else side_by_side(draws)
+    n, t, m = len(x), len(u), len(u[0])
+    data, indices = _entries(n, n_neighbors, t, m)
+    cuts = np.linspace(0, n, 1 if x.is_cuda else max(1, n // _PART) + 1).astype(int)
+    parts = [slice(first, last) for first, last in zip(cuts, cuts[1:])]
+
+    def compare(i: int, rows: slice) -> Tensor:
+        graph = graph_on(x[rows], u[i], n_neighbors, compared)
+        columns, order = graph.indices.sort(1)
+        weights = graph.weights.gather(1, order)
+        data[rows, i], indices[rows, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
+        return torch.bincount(columns.flatten(), weights.flatten().double(), minlength=m)
+
+    jobs = [functools.partial(compare, i, rows) for i in range(t) for rows in parts]
+    found = [job() for job in jobs] if x.is_cuda else side_by_side(jobs)
+    degrees = parallel.total(torch.stack(found).view(t, len(parts), m).sum(1))
+    scale = degrees.rsqrt().where(degrees > _EMPTY, 0.0)
+    by_column = (scale / t**0.5).flatten().cpu().numpy()
+
+    def weigh(rows: slice) -> None:
+        data[rows] *= by_column[indices[rows]]
+
+    side_by_side([functools.partial(weigh, rows) for rows in parts])
+    sets = AnchorSets(torch.stack(u), scale.to(x.dtype), widths)
+    return sets, _matrix(data, indices, m)
 
 
 def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
@@ -361,30 +441,22 @@ def draw_graphs(
     list of scipy.sparse.csr_matrix
     """
 
-    def planned(block: Block) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
-        return set_draws(
-            block.x,
-            n_sets(block, n_views, recipe, voting),
-            n_anchors,
-            0 if voting else recipe.anchor_iterations,
-            recipe.n_neighbors,
-            generator,
-            block.widths,
-        )
-
     pairs: list[Any] = []
     later: list[tuple[int, list[Callable[[], DrawnSet]], tuple[int, ...]]] = []
+    k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
     for b, block in enumerate(blocks):
-        draws, used = planned(block)
+        x, t = block.x, n_sets(block, n_views, recipe, voting)
+        draws, compared, widths = set_draws(x, t, n_anchors, iterations, k, generator, block.widths)
         pairs.append(None)
-        if block.x.numel() > SIDE_BY_SIDE or block.x.is_cuda or parallel.shards():
-            pairs[b] = joined_sets([one() for one in draws], used)  # it takes memory, or waits
+        if x.numel() > SIDE_BY_SIDE or x.is_cuda or parallel.shards() or parallel.many(len(x)):
+            pairs[b] = _large_sets(x, draws, k, compared, widths)
         else:
-            later.append((b, draws, used))
-        del block, draws
-    found = iter(side_by_side([one for _, draws, _ in later for one in draws]))
-    for b, draws, used in later:
-        pairs[b] = joined_sets([next(found) for _ in draws], used)
+            jobs = [functools.partial(_drawn, x, draw, k, compared) for draw in draws]
+            later.append((b, jobs, widths))
+        del x, block, draws
+    found = iter(side_by_side([job for _, jobs, _ in later for job in jobs]))
+    for b, jobs, widths in later:
+        pairs[b] = joined_sets([next(found) for _ in jobs], widths)
     sets, factors = zip(*pairs)
     return list(sets), list(factors)
 
@@ -410,8 +482,8 @@ class AveragedGraph:
 
     Attributes
     ----------
-    rows : scipy.sparse.csr_matrix of shape (n, M)
-        B.
+    rows : scipy.sparse.csr_matrix or dmac.compute.factors.Joined of shape (n, M)
+        B; of many samples the factors themselves.
     shares : numpy.ndarray of shape (n,)
         :math:`r_i`, of this process's samples.
     """
@@ -422,6 +494,11 @@ class AveragedGraph:
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
+    def trace(self) -> float:
+        """The sum of the eigenvalues of G, of all processes."""
+        own: Any = sum(scale**2 * (part.data**2).sum() for part, scale in parts_of(self.rows))
+        return float(parallel.total(torch.as_tensor(own, dtype=torch.float64)))
+
     def to_anchors(self, x: Array) -> Array:
         """B^T x: (n, d) -> (M, d), of the samples of all processes."""
         return parallel.total(torch.as_tensor(self._products.back(x))).numpy()
@@ -430,7 +507,7 @@ class AveragedGraph:
         """The part of B^T x that some of this process's samples add: (b, d) -> (M, d)."""
         whole = rows.stop - rows.start == self.rows.shape[0]
         if parallel.many(self.rows.shape[0]):
-            return self._products.back(x, None if whole else rows)
+            return self._products.back(x.astype(np.float32), rows)
         return (self._products if whole else Products(self.rows[rows])).back(x)
 
     def to_samples(self, y: Array) -> Array:
@@ -450,19 +527,37 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        indices, data = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1)
         anchors, samples = np.arange(m), np.empty(n, int)
+        entries = [
+            (part.indices.reshape(n, -1), part.data.reshape(n, -1), columns)
+            for (part, _), columns in zip(parts_of(self.rows), columns_of(self.rows))
+        ]
+        slices = [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+        whole = not parallel.many(n)  # where a few connect all anchors, no others are looked at
         while True:  # the smallest number of an anchor that can be reached
             lowest = anchors.copy()
-            for start in range(0, n, _ROWS):
-                rows = slice(start, start + _ROWS)
-                used = data[rows] > 0
-                samples[rows] = np.where(used, anchors[indices[rows]], m).min(1)
-                of_entries = np.broadcast_to(samples[rows, None], used.shape)
-                np.minimum.at(lowest, indices[rows][used], of_entries[used])
+            for rows in slices if whole else slices[:1]:
+                found = np.full(rows.stop - rows.start, m)
+                for indices, data, columns in entries:
+                    reached = np.where(data[rows] > 0, anchors[columns][indices[rows]], m)
+                    np.minimum(found, reached.min(1), out=found)
+                samples[rows] = found
+                if not found.any():  # of all of them the first anchor, as in most graphs
+                    for indices, data, columns in entries:
+                        lowest[columns][indices[rows][data[rows] > 0]] = 0
+                    continue
+                for indices, data, columns in entries:
+                    used = data[rows] > 0
+                    of_entries = np.broadcast_to(found[:, None], used.shape)
+                    np.minimum.at(lowest[columns], indices[rows][used], of_entries[used])
             lowest = -parallel.largest(-torch.as_tensor(lowest)).numpy()
-            if (lowest == anchors).all():
+            if not whole and not lowest.any():
+                samples = np.where(self.shares > 0, 0, m)
                 break
+            if (lowest == anchors).all():
+                if whole:
+                    break
+                whole = True
             anchors = lowest
         samples = _gather(samples)
         names, sizes = np.unique(samples[samples < m], return_counts=True)

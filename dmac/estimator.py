@@ -252,14 +252,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
         warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        generator = torch.Generator().manual_seed(seed)
+        generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
         stages = len(views) + solver.stages
         with (
             threads_for(solver.work(n, widths, m, c)),
             shown(self.verbose, stages, solver.epochs) as bar,
         ):
             order = shuffled(n, generator)
-            prepared = prepare(views, solver.pipelines(len(views), c), order, device, dtype)
+            # Only a checkpoint is compared with the views later, and they are large.
+            pipelines, release = solver.pipelines(len(views), c), checkpoint is None
+            prepared = prepare(views, pipelines, order, device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
         # Attributes only now: a fit that fails leaves an earlier one as it was.
@@ -272,7 +274,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
         self.embedding_ = outcome.z[prepared.back]
         self.labels_ = outcome.labels[prepared.back].astype(np.int64)
-        self._warn_of_lost_clusters(n_distinct(views, c))
+        self._warn_of_lost_clusters(distinct)
         return self
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:

@@ -19,10 +19,11 @@ import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
 from dmac.compute.distances import block_distances, row_blocks, smallest
-from dmac.compute.parallel import count, n_processes, total
+from dmac.compute.parallel import count, many, n_processes, total
+from dmac.compute.threads import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
     from torch import Tensor
@@ -129,10 +130,19 @@ class _Assign(torch.autograd.Function):
             g = 2 * d_nearest.contiguous()
             columns = g.new_zeros(len(y)).index_add_(0, indices.flatten(), g.flatten())
             du.addcmul_(columns[:, None], y)
-            for rows in rows_in_cache(len(z)):
-                x, pairs = z[rows] - centre, (indices[rows], g[rows])
-                dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
-                du.sub_(column_sums(*pairs, x, len(y)))
+
+            def add(slices: Sequence[slice], du: Tensor) -> Tensor:
+                for rows in slices:
+                    x, pairs = z[rows] - centre, (indices[rows], g[rows])
+                    dz[rows].addcmul_(g[rows].sum(1, keepdim=True), x).sub_(row_sums(*pairs, y))
+                    du.sub_(column_sums(*pairs, x, len(y)))
+                return du
+
+            slices, zero = rows_in_cache(len(z)), torch.zeros_like(du)
+            if many(len(z)) and z.device.type == "cpu":
+                du = sum(walk(slices, lambda rows: add(rows, zero.clone())), start=du)
+            else:
+                add(slices, du)
         return dz, du, None, None, None, None
 
 
@@ -149,25 +159,34 @@ def _sweep(
     n, m, n_all = len(z), len(y), count(len(z))
     nearest = z.new_empty(n, n_nearest)
     indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
-    loss = z.new_zeros((), dtype=torch.float64)
     dz = torch.empty_like(z) if gradient else None
-    dy = torch.zeros_like(y) if gradient else None
     norms = y.square().sum(1)
     log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
-    for rows in row_blocks(n, m, z.device):
-        x = z[rows] - centre
-        d2 = block_distances(x, y, norms)
-        if n_nearest:
-            nearest[rows], indices[rows] = smallest(d2, n_nearest)
-        if not entropy:
-            continue
-        h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
-        loss += h.sum(dtype=torch.float64)
-        if g is not None and dz is not None and dy is not None:
-            g *= 2 / n_all
-            dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
-            dy.addmm_(g.T, x, alpha=-1)
-            dy.addcmul_(g.sum(0)[:, None], y)
+
+    def sweep(slices: Sequence[slice]) -> tuple[Tensor, Tensor | None]:
+        loss = z.new_zeros((), dtype=torch.float64)
+        dy = torch.zeros_like(y) if gradient else None
+        for rows in slices:
+            x = z[rows] - centre
+            d2 = block_distances(x, y, norms)
+            if n_nearest:
+                nearest[rows], indices[rows] = smallest(d2, n_nearest)
+            if not entropy:
+                continue
+            h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
+            loss += h.sum(dtype=torch.float64)
+            if g is not None and dz is not None and dy is not None:
+                g *= 2 / n_all
+                dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
+                dy.addmm_(g.T, x, alpha=-1)
+                dy.addcmul_(g.sum(0)[:, None], y)
+        return loss, dy
+
+    blocks = row_blocks(n, m, z.device)
+    # Many small operations: so each thread has rows of its own, or they would wait for each other.
+    found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
+    loss = sum(part for part, _ in found)
+    dy = sum(part for _, part in found) if gradient else None
     grads = () if dz is None or dy is None else (dz, dy)
     return nearest, indices, (loss / n_all).to(z.dtype), grads
 

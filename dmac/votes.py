@@ -19,12 +19,12 @@ import torch
 from scipy.linalg import eigh
 
 from dmac.compute import parallel
+from dmac.compute.threads import walk
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Protocol
-
-    from torch import Tensor
 
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         def __getitem__(self, rows: slice, /) -> Array: ...
 
 
-# Samples at a time whose features are there in float64.
-_ROWS = 2**14
+# Samples at a time whose features are there in float64; of many, where several threads take some.
+_ROWS, _ROWS_OF_MANY = 2**14, 2**12
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -163,13 +163,22 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
     n = parallel.count(len(features))
-    moment: Any = 0.0
-    carried: Any = 0.0  # F^T G F is its square
-    for rows in _row_blocks(len(features)):
-        f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
-        moment += f.T @ (graph.shares[rows, None] * f)
-        carried += graph.rows_to_anchors(f, rows)
-    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in (moment, carried))
+
+    def of_part(part: Sequence[slice]) -> tuple[Any, Any]:
+        moment: Any = 0.0
+        carried: Any = 0.0
+        for rows in part:
+            f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
+            moment += f.T @ (graph.shares[rows, None] * f)
+            carried += graph.rows_to_anchors(f, rows)
+        return moment, carried
+
+    if parallel.many(len(features)):
+        found = walk(_row_blocks(len(features), _ROWS_OF_MANY), of_part)
+    else:
+        found = [of_part(_row_blocks(len(features)))]
+    sums = (sum(of_parts) for of_parts in zip(*found))
+    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
     moment = moment / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
@@ -180,14 +189,9 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
 
 
-def _row_blocks(n: int) -> list[slice]:
+def _row_blocks(n: int, size: int = _ROWS) -> list[slice]:
     """Slices of n rows: features in float64, all at once, would be larger than the views."""
-    return [slice(start, min(start + _ROWS, n)) for start in range(0, max(n, 1), _ROWS)]
-
-
-def beside(x: Tensor, rows: Array) -> Tensor:
-    """A block (n, r) with the rows of a ballot (n, q) beside it: (n, r + q)."""
-    return torch.cat([x, torch.as_tensor(rows, dtype=x.dtype, device=x.device)], 1)
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
 def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:

@@ -83,7 +83,7 @@ def solver(request, monkeypatch):
 def assert_eigenpairs(graph, count, atol=1e-7):
     """Those of R^-1/2 G R^-1/2 by LAPACK; returned are the values and U / sqrt(r)."""
     values, lift = graph.eigenpairs(count)
-    rows, root = graph.rows.toarray().astype(float), np.sqrt(graph.shares)[:, None]
+    rows, root = graph.rows @ np.eye(graph.rows.shape[1]), np.sqrt(graph.shares)[:, None]
     g = rows @ rows.T / root / root.T
     np.testing.assert_allclose(values, np.linalg.eigvalsh(g)[::-1][:count], atol=atol)
     u = graph.to_samples(lift) / root
@@ -310,4 +310,5 @@ def test_blocks_side_by_side_are_those_one_after_the_other(generator, monkeypatc
     for sets, rows in found[1:]:
         for one, other in zip(found[0][0], sets):
             torch.testing.assert_close(one.u, other.u, rtol=0, atol=0)
-        assert all((one != other).nnz == 0 for one, other in zip(found[0][1], rows))
+        for one, other in zip(found[0][1], rows):  # a large block's degrees are summed in double
+            np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)

@@ -9,11 +9,11 @@ from helpers import assert_matches, problems, random_points
 from hypothesis import given
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dmac import reference
+from dmac import anchor_graph, reference
 from dmac import scaling as assignment
 from dmac.anchor_graph import closed_form_graph
 from dmac.anchors import anchor_learning_loss
-from dmac.compute import distances
+from dmac.compute import distances, parallel
 from dmac.compute.distances import squared_distances
 from dmac.scaling import assign, assignment_entropy
 
@@ -21,6 +21,23 @@ from dmac.scaling import assign, assignment_entropy
 @pytest.fixture(params=[3, 40, 2**17], ids="block={}".format)
 def block(request, monkeypatch):
     monkeypatch.setitem(distances._BLOCK, "cpu", request.param)
+
+
+@pytest.fixture
+def as_of_many(monkeypatch):
+    """Every number of samples is many: threads take parts, three rows at a time."""
+    monkeypatch.setattr(parallel, "MANY", 0)
+    monkeypatch.setattr(anchor_graph, "_ROWS", 3)
+    monkeypatch.setitem(distances._BLOCK, "cpu", 20)
+
+
+def test_parts_of_many_samples_match_the_reference(as_of_many):
+    test_pass_matches_the_reference.hypothesis.inner_test(20, (23, 7, 4, 0, 2))
+    z, u = random_points(23, 7, 4, 1)
+    d2, indices = distances.nearest(z, u)
+    least = squared_distances(z, u).min(1)
+    torch.testing.assert_close(d2, least.values)
+    assert torch.equal(indices, least.indices)
 
 
 @pytest.mark.parametrize("block_size", [7, 2**17])

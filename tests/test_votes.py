@@ -9,12 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmac.averaged_graph import AveragedGraph, draw_sets
+from dmac.averaged_graph import AveragedGraph, Block, draw_sets
 from dmac.recipes import CLOSED_FORM
 from dmac.structure import closed_form_projection
 from dmac.votes import (
     ballot,
-    beside,
     column_weights,
     filtered,
     learned_map,
@@ -105,7 +104,8 @@ def test_with_hardly_a_ridge_they_are_the_closed_form_of_the_network(generator):
 def test_distances_beside_a_ballot_add_up(generator):
     x = torch.randn(9, 3, generator=generator)
     rows = np.random.default_rng(1).normal(size=(9, 2))
-    both = beside(x, rows)
+    block = Block("plain 0", (x,), (1.0,), 1.0, False, (3,))
+    both = block.beside(rows).x
     assert both.dtype == x.dtype
     added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)

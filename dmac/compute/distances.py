@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from dmac.compute import parallel
+from dmac.compute.threads import walk
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
@@ -74,12 +79,20 @@ def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     padded = torch.nn.functional.pad(y, (0, 0, 0, groups * _GROUP - m))
     norms = padded.square().sum(1)
     norms[m:] = torch.inf
-    for rows in row_blocks(n, m, x.device):
-        block = x[rows]
-        # ||x||^2 does not change which is nearest.
-        d = torch.addmm(norms, block, padded.T, alpha=-2).view(len(block), groups, _GROUP)
-        group = d.amin(2).argmin(1)
-        least, place = d[torch.arange(len(block), device=x.device), group].min(1)
-        indices[rows] = group * _GROUP + place
-        d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
+
+    def search(slices: Sequence[slice]) -> None:
+        for rows in slices:
+            block = x[rows]
+            # ||x||^2 does not change which is nearest.
+            d = torch.addmm(norms, block, padded.T, alpha=-2).view(len(block), groups, _GROUP)
+            group = d.amin(2).argmin(1)
+            least, place = d[torch.arange(len(block), device=x.device), group].min(1)
+            indices[rows] = group * _GROUP + place
+            d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
+
+    blocks = row_blocks(n, m, x.device)
+    if parallel.many(n) and x.device.type == "cpu":
+        walk(blocks, search)
+    else:
+        search(blocks)
     return d2, indices

@@ -1,14 +1,14 @@
 """Sparse factors with as many entries in each row: side by side, and their products.
 
 A graph of a million samples has hundreds of millions of entries. So nothing here needs a second
-copy of a factor: large ones are not transposed either, :math:`B^T x` adds up the rows of B.
+copy of a factor: those of many samples are not joined in memory, and large ones are not transposed
+either, :math:`B^T x` adds up the rows of B.
 
 The book's chapter on cost shows what large fits take.
 """
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from dmac.compute import parallel
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,26 +27,61 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Matrix
 
-# Parts of a product, for the threads. Their number must not depend on that of the threads, since it
-# decides in which order numbers are added.
-_PARTS = 4
 #: Entries up to which a transposed copy is kept, of at most 0.2 GB: products with many columns at a
 #: time are faster with it.
 COPIED = 2**24
 #: The same for factors of many rows in single precision: 0.27 GB.
 TURNED = 2**25
-# Rows of a block, whose part of a product stays in the processor's cache.
-_ROWS = 2**13
+# Rows of a block, whose part of a product stays near the processor.
+_ROWS = 2**14
 # Columns of a product, from which on it is made a few columns at a time, for the same reason.
 _WIDE, _COLUMNS = 64, 16
+
+
+class Joined:
+    """CSR factors (n, M_b) side by side, each times a number, without a copy: (n, sum of M_b).
+
+    Attributes
+    ----------
+    parts : list of (scipy.sparse.csr_matrix, float)
+    shape : (int, int)
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, factors: Sequence[Matrix], scales: Sequence[float]) -> None:
+        self.parts: list[tuple[Matrix, float]] = []
+        for factor, scale in zip(factors, scales):
+            self.parts += [(part, scale * own) for part, own in parts_of(factor)]
+        self.shape = factors[0].shape[0], sum(part.shape[1] for part, _ in self.parts)
+        self.dtype = np.result_type(*[part for part, _ in self.parts])
+
+    def __matmul__(self, y: Array) -> Array:
+        """(M, d) -> (n, d)."""
+        out = np.zeros((self.shape[0], y.shape[1]))
+        for (part, scale), columns in zip(self.parts, columns_of(self)):
+            out += part @ (scale * y[columns])
+        return out
+
+
+def parts_of(factor: Matrix) -> list[tuple[Matrix, float]]:
+    """The CSR factors that one is made of, and by what each is multiplied."""
+    return factor.parts if isinstance(factor, Joined) else [(factor, 1.0)]
+
+
+def columns_of(factor: Matrix) -> list[slice]:
+    """The columns of each of its parts."""
+    ends = np.cumsum([part.shape[1] for part, _ in parts_of(factor)])
+    return [slice(int(start), int(end)) for start, end in zip(np.r_[0, ends], ends)]
 
 
 def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
     """CSR factors (n, M_b) side by side, each times a number: (n, sum of M_b).
 
-    Each has the same number of stored entries in all its rows.
+    Each has the same number of stored entries in all its rows. Of many samples it is `Joined`.
     """
     n, width = factors[0].shape[0], sum(factor.shape[1] for factor in factors)
+    if parallel.many(n):
+        return Joined(factors, scales)
     counts = [factor.nnz // n if n else 0 for factor in factors]
     total = sum(counts)
     kind = np.int32 if max(n * total, width) < 2**31 else np.int64
@@ -88,28 +123,46 @@ class Products:
     """
 
     def __init__(self, matrix: Matrix) -> None:
-        self._matrix, n = matrix, matrix.shape[0]
-        self._whole = matrix.nnz <= COPIED and not parallel.many(n)
+        self._shape, n = matrix.shape, matrix.shape[0]
+        parts, columns = parts_of(matrix), columns_of(matrix)
+        self._factors = [(part, own) for (part, _), own in zip(parts, columns)]
+        self._scales = np.concatenate([[[x]] * part.shape[1] for part, x in parts])  # of columns
+        entries = sum(part.nnz for part, _ in parts)
+        self._whole = entries <= COPIED and not parallel.many(n)
         if self._whole:
             self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
-        cuts = np.linspace(0, n, _PARTS + 1).astype(int)
-        self._parts = [
-            [slice(start, min(start + _ROWS, last)) for start in range(first, last, _ROWS)]
-            for first, last in zip(cuts[:-1], cuts[1:])
-        ]
-        self._turns = matrix.dtype == np.float32 and matrix.nnz <= TURNED
-        self._turned: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        self._slices = [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+        self._turns = entries <= TURNED
+        self._blocks: dict[int, list[Matrix]] = {}
+        self._turned: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] = {}
 
-    def _back(self, rows: slice, x: Array) -> Array:
-        """What a block of rows adds to B^T x, from its own x: (b, d) -> (M, d)."""
-        block = row_block(self._matrix, rows)
-        if not self._turns or x.dtype != np.float32 or x.shape[1] == 1:
+    def _block(self, rows: slice) -> list[Matrix]:
+        """A block of rows of every part; SciPy takes its time to make one."""
+        if rows.start not in self._blocks:
+            self._blocks[rows.start] = [row_block(factor, rows) for factor, _ in self._factors]
+        return self._blocks[rows.start]
+
+    def _forward(self, rows: slice, y: Array) -> Array:
+        """A block of rows of B times y, (M, d), whose rows are scaled: (b, d)."""
+        first, *others = self._block(rows)
+        out = _forward(first, y[self._factors[0][1]])
+        for block, (_, columns) in zip(others, self._factors[1:]):
+            out += _forward(block, y[columns])
+        return out
+
+    def _add_back(self, rows: slice, x: Array, out: Array) -> None:
+        """Add to B^T x, (M, d), what a block of rows makes of its own x, (b, d); not yet scaled."""
+        for block, (_, columns) in zip(self._block(rows), self._factors):
+            out[columns] += self._back(block, (columns.start, rows.start), x)
+
+    def _back(self, block: Matrix, place: tuple[int, int], x: Array) -> Array:
+        if not self._turns or not block.dtype == x.dtype == np.float32 or x.shape[1] == 1:
             return block.T @ x
-        if rows.start not in self._turned:
+        if place not in self._turned:
             turned = block.tocsc()  # kept: it is wanted again and again
-            numbers, weights = torch.as_tensor(turned.indices), torch.as_tensor(turned.data)
-            self._turned[rows.start] = numbers, weights, torch.as_tensor(turned.indptr[:-1])
-        numbers, weights, starts = self._turned[rows.start]
+            kept = turned.indices, turned.data, turned.indptr[:-1]
+            self._turned[place] = tuple(map(torch.as_tensor, kept))
+        numbers, weights, starts = self._turned[place]
         table = torch.as_tensor(x)
         found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
         return found.numpy()
@@ -118,45 +171,50 @@ class Products:
         """B y: (M, d) -> (n, d)."""
         if self._whole:
             return _times(self._rows, y)
-        out = np.empty((self._matrix.shape[0], y.shape[1]), y.dtype)
+        out = np.empty((self._shape[0], y.shape[1]), y.dtype)
+        y = (y * self._scales).astype(y.dtype, copy=False)
 
         def of_part(part: list[slice]) -> None:
             for rows in part:
-                out[rows] = _forward(row_block(self._matrix, rows), y)
+                out[rows] = self._forward(rows, y)
 
-        side_by_side([functools.partial(of_part, part) for part in self._parts])
+        walk(self._slices, of_part)
         return out
 
     def back(self, x: Array, rows: slice | None = None) -> Array:
         """B^T x: (n, d) -> (M, d), or of some rows of B alone. The same for any threads."""
         if rows is not None:
-            return row_block(self._matrix, rows).T @ x
+            out = np.concatenate([row_block(factor, rows).T @ x for factor, _ in self._factors])
+            return out * self._scales
         if self._whole:
             return _times(self._columns, x)
-        return self._sums(x.shape[1], lambda rows: self._back(rows, x[rows]))
+        return self._sums(x.shape[1], lambda rows, out: self._add_back(rows, x[rows], out))
 
     def square(self, y: Array, scale: Array) -> Array:
         """B^T diag(scale) B y: (M, d) -> (M, d), float64, in one walk through B."""
 
-        def of_block(rows: slice) -> Array:
-            part = _forward(row_block(self._matrix, rows), y)
+        y = (y * self._scales).astype(y.dtype, copy=False)
+
+        def of_block(rows: slice, out: Array) -> None:
+            part = self._forward(rows, y)
             part *= scale[rows, None]
-            return self._back(rows, part)
+            self._add_back(rows, part, out)
 
         return self._sums(y.shape[1], of_block)
 
-    def _sums(self, width: int, of_block: Callable[[slice], Array]) -> Array:
-        """Sums of what blocks of rows give (M, d), float64. The same for any threads."""
+    def _sums(self, width: int, add: Callable[[slice, Array], None]) -> Array:
+        """Sums of what blocks of rows add (M, d), float64. The same for any threads."""
 
         def of_part(part: list[slice]) -> Array:
-            out = np.zeros((self._matrix.shape[1], width))
+            out = np.zeros((self._shape[1], width))
             for rows in part:
-                out += of_block(rows)
+                add(rows, out)
             return out
 
-        first, *others = side_by_side([functools.partial(of_part, part) for part in self._parts])
+        first, *others = walk(self._slices, of_part) or [of_part([])]
         for other in others:
             first += other
+        first *= self._scales
         return first
 
 

@@ -14,7 +14,8 @@ runs must not change a result.
 
 Work that falls into pieces of its own, as the anchor sets of a fit do, needs no such waiting: every
 thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,
-and the result does not depend on the number of threads.
+and the result does not depend on the number of threads. A closed form of many samples is nothing
+but pieces (`in_pieces`), so what else runs costs it no more than its share of the processor.
 
 Chapter 22 of the book says what that is worth.
 """
@@ -25,6 +26,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,12 @@ VARIABLE = "DMAC_NUM_THREADS"
 #: Multiplications in an epoch from which on a fit takes all threads that there are.
 LARGE = 5_000_000_000
 
+# Parts of a walk over many rows; their number must not depend on that of the threads, since it
+# decides in which order numbers are added.
+_PARTS = 4
+
+# A thread that computes a piece does not spread what belongs to it.
+_piece = threading.local()
 #: Threads that PyTorch had when `threads_for` took them from it.
 _before: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads before", default=None)
 
@@ -103,6 +111,20 @@ def threads_for(work: int) -> Iterator[None]:
         _before.reset(token)
 
 
+@contextlib.contextmanager
+def in_pieces() -> Iterator[None]:
+    """Within it an operation takes one thread: the others are for `side_by_side`."""
+    number = torch.get_num_threads()
+    token = _before.set(_before.get() or number)
+    torch.set_num_threads(1)
+    try:
+        with blas_alone():
+            yield
+    finally:
+        torch.set_num_threads(number)
+        _before.reset(token)
+
+
 def blas_alone() -> AbstractContextManager[Any]:
     """A context in which BLAS takes one thread, for work that goes to and fro with PyTorch.
 
@@ -128,12 +150,26 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     """
     given = os.environ.get(VARIABLE, "").strip()
     number = min(len(functions), int(given or _before.get() or torch.get_num_threads()))
-    if number < 2:
+    if number < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a new thread begins with the number that is set
     try:
-        with blas_alone(), ThreadPoolExecutor(number) as pool:
+        prepare = functools.partial(_begin, torch.is_grad_enabled())
+        with blas_alone(), ThreadPoolExecutor(number, initializer=prepare) as pool:
             return list(pool.map(lambda function: function(), functions))
     finally:
         torch.set_num_threads(before)
+
+
+def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:
+    """What a function of consecutive slices of rows returns, of four parts side by side."""
+    cuts = [len(rows) * i // _PARTS for i in range(_PARTS + 1)]
+    parts = [rows[start:stop] for start, stop in zip(cuts, cuts[1:]) if stop > start]
+    return side_by_side([functools.partial(function, part) for part in parts])
+
+
+def _begin(grad: bool) -> None:
+    """Make a new thread one for pieces."""
+    _piece.inside = True
+    torch.set_grad_enabled(grad)

@@ -82,8 +82,9 @@ class RowNormalizer:
             out.data = np.divide(x.data, self.floor_, out=unit, where=~above)
             return out
         below = ~above
-        scaled[above] /= norms[above, None]
-        scaled[below] = x[below] / self.floor_
+        np.divide(scaled, np.where(above, norms, 1)[:, None], out=scaled)
+        if below.any():
+            scaled[below] = x[below] / self.floor_
         return scaled
 
     def fit_transform(self, x: Matrix) -> Matrix:

@@ -12,15 +12,18 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import StreamedView
 from dmac.data.disk import StreamedArray
+from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from dmac._types import Array, Matrix
     from dmac.compute.streaming import PreparedView
+
+# Up to so many columns a view of many samples is prepared in blocks, which are read more than once.
+_NARROW = 1000
 
 
 def shuffled(n_samples: int, generator: torch.Generator) -> Array:
@@ -29,11 +32,13 @@ def shuffled(n_samples: int, generator: torch.Generator) -> Array:
 
 
 def prepare(
-    views: Sequence[Matrix],
+    views: list[Matrix],
     pipelines: list[Any],
     order: Array,
     device: torch.device,
     dtype: torch.dtype,
+    *,
+    release: bool = False,
 ) -> Prepared:
     """Fit the views' pipelines; what they give goes to the device, in the fit's order.
 
@@ -48,6 +53,8 @@ def prepare(
         A permutation of the samples.
     device : torch.device
     dtype : torch.dtype
+    release : bool
+        Whether each view leaves the list as soon as it is prepared.
 
     Returns
     -------
@@ -59,9 +66,11 @@ def prepare(
     )
     take = _in_blocks if streams and not whole else _whole
     prepared = []
-    for a, (pipeline, x) in enumerate(zip(pipelines, views), 1):
-        announce(f"view {a}")
-        prepared.append(take(pipeline, x, order, device, dtype))
+    for a, pipeline in enumerate(pipelines):
+        announce(f"view {a + 1}")
+        prepared.append(take(pipeline, views[a], order, device, dtype))
+        if release:
+            views[a] = None
     return Prepared(views, pipelines, prepared, order, device, dtype)
 
 
@@ -73,6 +82,9 @@ def _whole(
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
     """
     rows = parallel.my_rows(x.shape[0])
+    narrow = isinstance(x, np.ndarray) and x.shape[1] <= _NARROW
+    if isinstance(pipeline, LevelPipeline) and narrow and parallel.many(len(x)):
+        x = StreamedArray(x)  # in blocks: copies of all of it would be larger than what comes out
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
     whitened = pipeline.fit_streamed(x)

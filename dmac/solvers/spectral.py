@@ -5,6 +5,7 @@ Chapter 17 of the book derives the recipe, chapter 18 measures it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import warnings
 from typing import TYPE_CHECKING
@@ -24,8 +25,10 @@ from dmac.completion import (
     with_graphs,
 )
 from dmac.compute import parallel
+from dmac.compute.factors import parts_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
+from dmac.compute.threads import in_pieces
 from dmac.data.levels import LevelPipeline
 from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
 from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
@@ -126,6 +129,13 @@ class SpectralSolver:
         4. The guard: labels with votes are taken if their Markov stability on G is at least
            ``guard`` times that of the labels without.
         """
+        many = parallel.many(len(prepared.views[0]))
+        with in_pieces() if many else contextlib.nullcontext():
+            return self._solve(prepared, n_clusters, n_anchors, generator)
+
+    def _solve(
+        self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
+    ) -> Outcome:
         recipe, views, c = self.recipe, prepared.views, n_clusters
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
@@ -147,8 +157,6 @@ class SpectralSolver:
         u = graph.to_samples(lift)
         stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
         agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
-        columns = [factor.shape[1] for factor in factors]
-        del factors
         for i in range(recipe.vote_rounds):
             announce(f"votes {i + 1}")
             ballots, voted = [], [first.rows]
@@ -170,7 +178,7 @@ class SpectralSolver:
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
-        support = own_support(found[taken][1].labels_, first, columns, blocks, v)
+        support = own_support(found[taken][1].labels_, factors, blocks, v)
         warn_of_one_view(support)
         everyone = parallel.gather(torch.as_tensor(present)).numpy()
         warn_of_patterns(everyone, found[taken][1].labels_, c, recipe.n_neighbors)
@@ -235,7 +243,7 @@ class SpectralSolver:
         if fills:
             graph = AveragedGraph(factors, [block.weight for block in own])
             values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
-            phi = filtered(graph.rows @ lift, values, c, recipe)
+            phi = filtered(graph.to_samples(lift), values, c, recipe)
             directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
             found = Completion(values, lift, directions, maps, enough, silent_views(views))
             views = found.filled(views, phi)
@@ -296,7 +304,7 @@ class SpectralSolver:
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:
     """Means of the samples of the first anchor set: (n, K) -> (m, K)."""
-    columns = graph.rows[:, :m].T
+    columns = parts_of(graph.rows)[0][0][:, :m].T
     sums = columns @ np.column_stack([z, np.ones(len(z))])
     sums = parallel.total(torch.as_tensor(sums)).numpy()
     return sums[:, :-1] / np.maximum(sums[:, -1:], np.finfo(float).tiny)
@@ -386,8 +394,7 @@ def view_weights(
     graphs, of, chance = [], [], []
     for block, factor in zip(blocks, factors):
         graph = AveragedGraph([factor], [1])
-        sums: Any = np.array([(graph.rows.data**2).sum(), (graph.shares > 0).sum()])
-        trace, n = parallel.total(torch.as_tensor(sums)).numpy()
+        trace, n = graph.trace(), parallel.count(int((graph.shares > 0).sum()))
         if 1e-3 < trace - 1 < 0.999 * (n - 1):
             graphs.append(graph)
             of.append(view_of(block))
@@ -410,9 +417,7 @@ def view_of(block: Block) -> int:
     return int(block.name.split()[1])
 
 
-def own_support(
-    labels: Array, graph: AveragedGraph, columns: Sequence[int], blocks: Sequence[Block], v: int
-) -> Array:
+def own_support(labels: Array, factors: Sequence[Matrix], blocks: Sequence[Block], v: int) -> Array:
     r"""How far each view's own graphs support the clusters: 1 fully, 0 no more than by chance.
 
     A step of the walk on a view's graph :math:`G_a` starts at each of the :math:`n_k` samples of
@@ -429,39 +434,30 @@ def own_support(
     ----------
     labels : numpy.ndarray of shape (n,)
         Of the samples of all processes.
-    graph : dmac.averaged_graph.AveragedGraph
-        That of all blocks, without votes.
-    columns : list of int
-        How many columns of its factor each block has.
+    factors : list of scipy.sparse.csr_matrix
+        Of the blocks, without votes.
     blocks : list of dmac.averaged_graph.Block
     v : int
 
     Returns
     -------
     numpy.ndarray of shape (v,)
-        nan for a view without graphs of its own, or whose graphs weigh nothing or are those of
-        samples that are all alike.
+        nan for a view without graphs of its own, or whose graphs are of samples that are all alike.
     """
-    n = graph.rows.shape[0]
     indicator = np.eye(int(labels.max()) + 1)[labels[parallel.my_rows(len(labels))]]
-    steps = graph.to_anchors(indicator)  # each block's part is its B^T 1_k, but for one factor
-    indices, data = graph.rows.indices.reshape(n, -1), graph.rows.data.reshape(n, -1)
-    found, stop = np.zeros((v, 2)), 0
-    for block, width in zip(blocks, columns):
-        start, stop = stop, stop + width
+    found = np.zeros((v, 2))
+    for block, factor in zip(blocks, factors):
         if block.joint:
             continue
-        own = data[:, (indices[0] >= start) & (indices[0] < stop)]
-        sums: Any = np.append((own > 0).any(1) @ indicator, (own**2).sum())
-        *sizes, trace = parallel.total(torch.as_tensor(sums)).numpy()
-        sizes, part = np.array(sizes), steps[start:stop]
-        whole = (part.sum(1) ** 2).sum() / max(sizes.sum(), 1)  # 1^T G 1 / n, which shall be 1
-        c = np.count_nonzero(sizes)
-        more = trace / max(whole, 1e-300) - 1  # the sum of the other eigenvalues
-        if c < 2 or not 1e-3 < more < 0.999 * (sizes.sum() - 1):
+        graph = AveragedGraph([factor], [1])
+        steps, more = graph.to_anchors(indicator), graph.trace() - 1  # of the other eigenvalues
+        sizes: Any = (graph.shares > 0) @ indicator
+        sizes = parallel.total(torch.as_tensor(sizes)).numpy()
+        c, n = np.count_nonzero(sizes), sizes.sum()
+        if c < 2 or not 1e-3 < more < 0.999 * (n - 1):
             continue  # all samples are alike, or no step leads to another one
-        stays = np.divide((part**2).sum(0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-        s, chance = (stays.sum() / whole - 1) / (c - 1), more / (sizes.sum() - 1)
+        stays = np.divide((steps**2).sum(0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+        s, chance = (stays.sum() - 1) / (c - 1), more / (n - 1)
         found[view_of(block)] += (s - chance) / (1 - chance), 1
     with np.errstate(invalid="ignore"):
         return np.minimum(found[:, 0] / found[:, 1], 1)  # weights in float32 add up to a bit more

@@ -5,7 +5,6 @@ Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` fits it.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import torch
 
 from dmac.averaged_graph import AnchorSets, average, blocks_of, own_blocks, rows_on
 from dmac.completion import Completion, Directions
-from dmac.votes import ballot, beside, filtered, voters
+from dmac.votes import ballot, filtered, voters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -244,7 +243,7 @@ class Features:
 
 def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:
     """The blocks with the rows (n, q) of a ballot beside each, one after the other."""
-    return (dataclasses.replace(b, x=beside(b.x, rows)) for b in blocks)
+    return (block.beside(rows) for block in blocks)
 
 
 def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralRecipe) -> Matrix:

@@ -447,7 +447,8 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     -------
     dict
         ``alone`` and ``busy``; the same with "passive" after a comma, where ``OMP_WAIT_POLICY`` is
-        PASSIVE and waiting threads sleep, and with "one thread".
+        PASSIVE and waiting threads sleep, with "one thread", and with "closed form" of a whole fit
+        of CLOSED_FORM.
     """
     ways = {
         "": (threads, {}),
@@ -456,10 +457,12 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     }
 
     def seconds(when):
-        return {
+        found = {
             when + way: _parts_alone("growth", n_samples, epochs, *given)["seconds"]
             for way, given in ways.items()
         }
+        fit = time_alone("CLOSED_FORM", n_samples, True, threads)
+        return found | {f"{when}, closed form": fit["seconds"]}
 
     found = seconds("alone")
     with Child() as other:

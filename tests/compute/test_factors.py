@@ -17,6 +17,10 @@ def factor(n, m, k, seed=0):
     )
 
 
+def dense(b):
+    return b @ np.eye(b.shape[1])
+
+
 def test_side_by_side_is_a_scaled_stack():
     a, b = factor(9, 4, 2), factor(9, 6, 3, 1)
     found = side_by_side_factors([a, b], [0.5, 2])
@@ -62,10 +66,13 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("columns", [1, 5])
 def test_products_of_many_rows(small_blocks, monkeypatch, kind, columns, turned):
     monkeypatch.setattr(factors, "TURNED", turned)
-    b, rng = factor(60, 8, 3).astype(np.float32), np.random.default_rng(2)
-    x, y = (rng.standard_normal((n, columns)).astype(kind) for n in (60, 8))
+    inner = side_by_side_factors([factor(60, 5, 2), factor(60, 3, 1, 1)], [0.5, 2])
+    b = side_by_side_factors([inner, factor(60, 4, 3, 2)], [3, 1])
+    b.parts = [(part.astype(np.float32), scale) for part, scale in b.parts]
+    rng = np.random.default_rng(2)
+    x, y = (rng.standard_normal((n, columns)).astype(kind) for n in (60, 12))
     scale = rng.random(60).astype(kind)
-    exact, close = b.toarray().astype(float), {"atol": 1e-13 if kind == np.float64 else 1e-5}
+    exact, close = dense(b), {"atol": 1e-13 if kind == np.float64 else 1e-5}
     products = Products(b)
     np.testing.assert_allclose(products.forward(y), exact @ y, **close)
     np.testing.assert_allclose(products.back(x), exact.T @ x, **close)
@@ -76,10 +83,12 @@ def test_products_of_many_rows(small_blocks, monkeypatch, kind, columns, turned)
     assert products.forward(y).dtype == kind and products.square(y, scale).dtype == float
 
 
-def test_large_factors_stay_in_single_precision(small_blocks):
+def test_factors_of_many_rows_are_not_copied(small_blocks):
     a, b = factor(9, 4, 2).astype(np.float32), factor(9, 6, 3, 1).astype(np.float32)
-    found = side_by_side_factors([a, b], np.sqrt([0.5, 2]))
-    assert found.dtype == np.float32 and found.indices.dtype == np.int32
+    found = side_by_side_factors([side_by_side_factors([a, b], [0.5, 2]), b], [3, 1])
+    assert [part for part, _ in found.parts] == [a, b, b] and found.dtype == np.float32
+    expected = np.hstack([1.5 * a.toarray(), 6 * b.toarray(), b.toarray()])
+    np.testing.assert_allclose(found @ np.eye(16), expected)
 
 
 def test_products_do_not_depend_on_the_threads(monkeypatch):

@@ -10,7 +10,8 @@ import torch
 from threadpoolctl import threadpool_info
 
 import dmac
-from dmac.compute import threads
+from dmac import anchor_graph, averaged_graph
+from dmac.compute import distances, parallel, threads
 from dmac.recipes import RELEASED
 
 
@@ -94,6 +95,57 @@ def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monk
     monkeypatch.setenv(threads.VARIABLE, "2")
     with pytest.raises(ZeroDivisionError):
         threads.side_by_side([lambda: 1 / 0] * 2)
+
+
+def test_pieces_of_a_piece_stay_in_its_thread(two_threads):
+    def outer():
+        return threading.get_ident(), threads.side_by_side([threading.get_ident] * 2)
+
+    for own, inner in threads.side_by_side([outer] * 2):
+        assert inner == [own] * 2
+
+
+def test_pieces_record_gradients_where_the_caller_does(two_threads):
+    for enabled in (True, False):
+        with torch.set_grad_enabled(enabled):
+            assert threads.side_by_side([torch.is_grad_enabled] * 2) == [enabled] * 2
+
+
+def test_a_walk_takes_consecutive_rows_in_order():
+    rows = [slice(i, i + 1) for i in range(11)]
+    found = threads.walk(rows, lambda part: [x.start for x in part])
+    assert [start for part in found for start in part] == list(range(11)) and len(found) == 4
+    assert threads.walk(rows[:2], len) == [1, 1] and threads.walk([], len) == []
+
+
+def test_within_pieces_operations_take_one_thread(two_threads):
+    with threads.in_pieces():
+        assert torch.get_num_threads() == 1 and blas_threads() == {1}
+        both = threading.Barrier(2, timeout=30)
+        threads.side_by_side([both.wait] * 2)
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", RELEASED])
+def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, monkeypatch):
+    """As if 300 were many, in blocks of a few rows: what waits for nothing is the same to a bit."""
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
+    monkeypatch.setattr(parallel, "MANY", 100)
+    monkeypatch.setattr(anchor_graph, "_ROWS", 16)
+    monkeypatch.setattr(averaged_graph, "_PART", 32)
+    monkeypatch.setitem(distances._BLOCK, "cpu", 500)
+    if recipe is RELEASED:
+        recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=2)
+    fits, before = [], torch.get_num_threads()
+    try:
+        for number in (1, 2):
+            torch.set_num_threads(number)
+            fits.append(dmac.DMAC(3, recipe, random_state=0, device="cpu").fit(views))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
 
 
 def test_anchor_sets_do_not_depend_on_the_number_of_threads(monkeypatch):

@@ -9,6 +9,7 @@ from helpers import positive_views
 import dmac
 from dmac.data import disk
 from dmac.data.disk import StreamedArray
+from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.recipes import RELEASED
 from dmac.solvers import preparing
@@ -44,6 +45,22 @@ def test_a_process_keeps_its_samples_of_a_view_on_disk(on_disk, monkeypatch):
     mine = preparing._whole(ViewPipeline(), StreamedArray(source), order, cpu, dtype)
     expected = ViewPipeline().fit_transform(x)[order[20:27]]
     np.testing.assert_allclose(mine.numpy(), expected, rtol=1e-12)
+
+
+def test_views_of_many_samples_are_prepared_in_blocks_and_released(monkeypatch):
+    """The same features, without a copy of a view; what is prepared leaves the list."""
+    found, order = [], np.random.default_rng(1).permutation(60)
+    for many in (100, 10):
+        monkeypatch.setattr(preparing.parallel, "MANY", many)
+        monkeypatch.setattr(disk, "_NUMBERS", 50)
+        kept = views()
+        kept[0][5] = 0
+        pipelines = [LevelPipeline(True, "both", 3, 0.1, 4) for _ in kept]
+        given = order, torch.device("cpu"), torch.float64
+        found.append(preparing.prepare(kept, pipelines, *given, release=many == 10).views)
+    assert kept == [None, None]
+    for whole, blocks in zip(*found):
+        torch.testing.assert_close(whole, blocks, rtol=1e-9, atol=1e-9)
 
 
 def test_the_way_back_undoes_the_shuffle(generator):

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.averaged_graph import AveragedGraph
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
 from dmac.solvers.persistence import NAME
@@ -28,12 +27,10 @@ def factor(*anchors):
     return scipy.sparse.csr_matrix((weights, [a or 0 for a in anchors], np.arange(n + 1)), (n, m))
 
 
-def support(labels, *factors, weights=None, joint=()):
+def support(labels, *factors, joint=()):
     """Of views with one graph each; those at ``joint`` are graphs of all views, and say nothing."""
-    graph = AveragedGraph(factors, weights or [1] * len(factors))
     blocks = [SimpleNamespace(name=f"plain {b}", joint=b in joint) for b in range(len(factors))]
-    columns = [b.shape[1] for b in factors]
-    return own_support(np.array(labels), graph, columns, blocks, len(factors))
+    return own_support(np.array(labels), factors, blocks, len(factors))
 
 
 def test_closed_forms():
@@ -41,7 +38,7 @@ def test_closed_forms():
     labels = [0, 0, 1, 1]
     same, across = factor(0, 0, 1, 1), factor(0, 1, 0, 1)
     # Tr G = 2, so chance is (2 - 1) / 3; a step across stays with 1/2, s = 0, (0 - 1/3) / (2/3).
-    np.testing.assert_allclose(support(labels, same, across, weights=[3, 1]), [1, -0.5])
+    np.testing.assert_allclose(support(labels, same, across), [1, -0.5])
     one = factor(0, 0, 0, 1)  # p = 2/3 of the first two, (1/3 + 1) / 2 of the others: s = 1/3
     np.testing.assert_allclose(support(labels, one), 0, atol=1e-12)
     assert np.isnan(support(labels, same, across, joint=[1])).tolist() == [False, True]
@@ -65,8 +62,8 @@ def test_a_view_answers_for_the_samples_that_it_has():
 def test_the_order_of_views_and_the_names_of_clusters_do_not_matter():
     rng = np.random.default_rng(0)
     labels, factors = rng.integers(3, size=30), [factor(*rng.integers(6, size=30)) for _ in "abc"]
-    found = support(labels, *factors, weights=[1, 2, 3])
-    other = support(2 - labels, *factors[::-1], weights=[3, 2, 1])
+    found = support(labels, *factors)
+    other = support(2 - labels, *factors[::-1])
     np.testing.assert_allclose(other[::-1], found)
 
 

@@ -143,8 +143,7 @@ class SpectralIdeaSolver(SpectralSolver):
         taken, stabilities = self.guard(first, found)
         if recipe.vote_rounds and not taken:
             stages, trained = stages[:1], None
-        columns = [factor.shape[1] for factor in factors]
-        support = own_support(found[taken][1].labels_, first, columns, blocks, v)
+        support = own_support(found[taken][1].labels_, factors, blocks, v)
         about = recipe, c, widths, spreads, stages, stabilities, agreement
         model = SpectralIdeaModel(*about, support=support)
         model.trained = trained
@@ -181,12 +180,12 @@ class SpectralIdeaSolver(SpectralSolver):
             targets = Targets(rows[at], shares[at], others[at])
             drawn = []
             for _ in range(n_sets(block, n_views, recipe, False)):
-                (one,), used = set_draws(
+                (draw,), compared, used = set_draws(
                     block.x, 1, n_anchors, recipe.anchor_iterations, k, generator, block.widths
                 )
                 form, steps = recipe.refinement, recipe.refinement_steps
-                u = refine(block.x[at], one()[0], k, form, targets, steps, generator)
-                drawn.append((u, graph_on(block.x, u, k, used)))
+                u = refine(block.x[at], draw(), k, form, targets, steps, generator)
+                drawn.append((u, graph_on(block.x, u, k, compared)))
             yield joined_sets(drawn, used)
 
     def restore(self, state, pipelines, n_clusters, device, dtype):
