@@ -3,7 +3,8 @@
 ``python scripts/portable.py`` comes after ``jupyter-book build``. The text is that of the rendered
 page, so every number, reference and formula is resolved and plain Markdown; the code and its
 outputs are those of the executed notebook. Cells of set-up and checks are collapsed, and what a
-chapter reads of the stored runs is packed into its first cell.
+chapter reads of the stored runs is packed into its first cell, in one also the package that reads
+them.
 """
 
 import ast
@@ -29,9 +30,14 @@ CLONE = (
     "> This page reads the stored runs and the package `experiments`: it runs in a copy of the "
     "whole project, from the folder `{folder}`. What is below was executed there."
 )
-_FOLDER = "../notebooks/results"  # where chapters read stored runs
+_NOTEBOOKS = "../notebooks"
+_FOLDER = f"{_NOTEBOOKS}/results"  # where chapters read stored runs
 _MOVING = "_static/moving"  # and the figures that their readers move
-_UNPACKED = "stored"  # where their downloads read both
+_UNPACKED = "stored"  # what their downloads have in place of the first and of the last
+#: Chapters whose downloads carry `experiments`, and the groups of stored runs that they read by it.
+CARRIES = {"22_scaling": ("comparison", "peers", "released, new sets")}
+#: What such a record keeps: what it is found by, and what the chapter reads of it.
+_READ = ("key", "dataset", "data", "method", "settings", "seed", "scores", "seconds", "error")
 
 
 class Plain(MarkdownConverter):
@@ -159,21 +165,29 @@ def _is_glue(node):
     return isinstance(call, ast.Call) and getattr(call.func, "id", "") == "glue"
 
 
-def packed(source, results=RESULTS):
+def packed(source, results=RESULTS, groups=None):
     """A cell that unpacks what a chapter reads of stored runs and moving figures, or None.
 
-    Records keep the entries whose names stand in the chapter's code.
+    Records keep the entries whose names stand in the chapter's code. With ``groups`` of runs these
+    are packed as well, and the package `experiments`, which reads them.
     """
     if _FOLDER not in source and _MOVING not in source:
         return None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         named = re.findall(rf'"{_FOLDER}/([^"]+\.(?:csv|json|jsonl))"', source)
-        files = [results / name for name in named]
+        files = [results / name for name in named if (results / name).exists()]
         if f'"{_FOLDER}/runs", name' in source:
             files += [f for f in sorted(results.glob("runs/*/*.jsonl")) if f'"{f.stem}"' in source]
         for file in dict.fromkeys(files):
-            archive.writestr(str(file.relative_to(results)), _kept(file, source))
+            archive.writestr(f"results/{file.relative_to(results)}", _kept(file, source))
+        if groups is not None:
+            runs = [file for file in sorted(results.glob("runs/*/*.jsonl")) if file.stem in groups]
+            for file in runs:
+                archive.writestr(f"results/{file.relative_to(results)}", _only(file, _READ))
+            notebooks = ROOT / "notebooks"
+            for file in sorted(notebooks.glob("experiments/**/*.py")):
+                archive.write(file, file.relative_to(notebooks))
         for name in re.findall(rf'"{_MOVING}/([^"]+)"', source):
             archive.write(ROOT / "book" / _MOVING / name, f"moving/{name}")
     text = base64.b64encode(buffer.getvalue()).decode()
@@ -189,12 +203,15 @@ def _kept(file, source):
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".jsonl":
         return text
-    lines = []
-    for line in text.splitlines():
-        record = json.loads(line)
-        named = (k for k in record if f'"{k}"' in source or f".{k}" in source)
-        lines.append(json.dumps({k: record[k] for k in named}))
-    return "\n".join(lines) + "\n"
+    keys = set().union(*map(json.loads, text.splitlines()))
+    return _only(file, {key for key in keys if f'"{key}"' in source or f".{key}" in source})
+
+
+def _only(file, names):
+    """The records of a file with some of their entries."""
+    records = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    kept = ({key: one[key] for key in one if key in names} for one in records)
+    return "".join(json.dumps(one) + "\n" for one in kept)
 
 
 class Page:
@@ -308,11 +325,12 @@ def portable(html, notebook, macros, folder):
     """
     source = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     cells = Page(html, notebook, macros).build()
-    if re.search(r"(?m)^(from|import) experiments|^from experiments", source):
+    groups = CARRIES.get(html.stem)
+    if groups is None and re.search(r"(?m)^(from|import) experiments", source):
         cells.insert(1, new_markdown_cell(CLONE.format(folder=folder)))
-    elif first := packed(source):
+    elif first := packed(source, groups=groups):
         for cell in cells:
-            cell.source = cell.source.replace(f'"{_FOLDER}', f'"{_UNPACKED}')
+            cell.source = cell.source.replace(f'"{_NOTEBOOKS}', f'"{_UNPACKED}')
             cell.source = cell.source.replace(f'"{_MOVING}', f'"{_UNPACKED}/moving')
         cells.insert(1, new_code_cell(first, metadata={"jupyter": {"source_hidden": True}}))
     for number, cell in enumerate(cells):

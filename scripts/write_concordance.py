@@ -177,7 +177,7 @@ TEXT = """(concordance)=
 # Concordance
 
 Where this book takes up each equation, table and figure of the paper, and its theorem.
-Beside it stands what computes it, and which {{doc}}`erratum <errata>` is about it.
+It also names what computes each of them, and which {{doc}}`erratum <errata>` is about it.
 The functions are those whose text cites the equation.
 
 | In {{cite:t}}`wang2025` | Equation here | Page | In the module | Erratum |

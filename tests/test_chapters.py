@@ -2,19 +2,24 @@
 
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pandas as pd
+import portable
 import pytest
 
-from experiments import paper
+from experiments import paper, records, studies
 
 BOOK = Path(__file__).parent.parent / "book"
 #: The others show stored runs or drawings of the experiments, and use their modules.
 DERIVING = [
     path
     for path in sorted(BOOK.glob("[0-9]*.ipynb"))
-    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 19 24".split()}
+    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 19 23".split()}
 ]
 
 
@@ -66,3 +71,30 @@ def test_a_chapter_has_an_exercise_to_draw_or_to_try(chapter):
     labels = [re.search(r":label: (\S+)", one)[1] for one in asked]
     assert all(f"{{solution-start}} {label}\n:class: dropdown" in text for label in labels)
     assert any(re.search(r"\b([Dd]raw|[Tt]ry|Train|Measure|Take one)\b", one) for one in asked)
+
+
+#: What the chapter on costs reads of the stored runs.
+READ = """
+runs = records.read_runs(
+    {"RELEASED": studies.COMPARISON["RELEASED"]} | studies.DEEP_PEERS, studies.PEER_DATASETS
+)[["variant", "dataset", "seed", "acc", "fit_seconds"]].astype({"variant": str, "dataset": str})
+"""
+
+
+@pytest.mark.parametrize("name, groups", portable.CARRIES.items())
+def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monkeypatch):
+    cells = json.loads((BOOK / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    monkeypatch.chdir(tmp_path)
+    exec(portable.packed(source, groups=groups), {})
+    for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
+        kept = BOOK.parent / "notebooks" / path
+        assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()
+    code = "import sys; sys.path.append('stored')\nfrom experiments import records, studies\n"
+    code += READ + "runs.to_csv('read.csv', index=False)"
+    alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=alone)
+    here = {"records": records, "studies": studies}
+    exec(READ, here)
+    assert len(here["runs"]) > 100
+    pd.testing.assert_frame_equal(pd.read_csv("read.csv"), here["runs"])

@@ -170,7 +170,8 @@ def plot_groups(values, groups, order, label, title):
     -------
     matplotlib.figure.Figure
     """
-    figure, axis = plt.subplots(figsize=(6.4, 0.4 + 0.17 * (len(values) + len(order))))
+    height = 0.9 + 0.17 * (len(values) + len(order))
+    figure, axis = plt.subplots(figsize=(6.4, height), layout="constrained")
     place = 0
     for number, name in enumerate(order):
         part = values[groups == name].sort_values()
@@ -184,7 +185,8 @@ def plot_groups(values, groups, order, label, title):
         place += len(part) + 1
     axis.axvline(0, color="black", linewidth=0.8)
     axis.set(xlabel=label, yticks=[])
-    axis.legend(loc="lower left", fontsize=8, title=title)
+    axis.spines["left"].set_visible(False)  # names may be there
+    figure.legend(loc="outside upper center", ncols=4, fontsize=8, title=title)
     return figure
 
 
