@@ -373,7 +373,7 @@ def square_table(scores):
     -------
     pandas.DataFrame of str
         A row for each of `square_groups`: how many ``sets`` count, the means in %, and the leads in
-        points of ACC, with half widths as in `further_gains` where three sets or more count.
+        points of ACC, as `format_gains` writes them.
     """
     groups = square_groups()
     means = pd.DataFrame(
@@ -382,8 +382,7 @@ def square_table(scores):
     table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
     for method in ("NEMO", "SNF"):
         gains = further_gains(scores, method, groups=groups)
-        half = gains["±acc"].where(gains.n > 2)
-        table[f"over {method}"] = [compare.format_change(*row) for row in zip(gains.acc, half)]
+        table[f"over {method}"] = format_gains(gains).ACC
     table.insert(0, "sets", gains.n.astype(str))
     return table
 
@@ -448,6 +447,27 @@ def further_gains(scores, reference, method=CLOSED, groups=None):
             row[metric], row[f"±{metric}"] = found
         rows[name] = row | {"n": len(part)}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def format_gains(gains):
+    """Gains as text, each with its half width where three sets or more count.
+
+    Parameters
+    ----------
+    gains : pandas.DataFrame
+        Of `further_gains`.
+
+    Returns
+    -------
+    pandas.DataFrame of str
+        The columns ``ACC`` and ``NMI``, in points.
+    """
+    text = {}
+    for metric in ("acc", "nmi"):
+        half = gains[f"±{metric}"].where(gains.n > 2)
+        rows = zip(gains[metric], half)
+        text[metric.upper()] = [compare.format_change(*row) for row in rows]
+    return pd.DataFrame(text, index=gains.index)
 
 
 def _each_once(scores):
