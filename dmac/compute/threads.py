@@ -6,16 +6,15 @@ is often off its core, and the others hold theirs until it is back, for millisec
 operation takes less than that, a second thread makes a fit many times slower; on a machine that
 does nothing else it gains far less. So a fit takes one thread unless an epoch has enough to do.
 
-The environment variable ``DMAC_NUM_THREADS`` sets the number for every size, and 1 is the number
-for large fits beside other work. Threads can be let sleep, by ``OMP_WAIT_POLICY=PASSIVE`` before
-Python starts, but that made them slower than one thread where it was measured, also with nothing
-else running. The load is not looked at: rounding depends on the number of threads, and what else
-runs must not change a result.
+The environment variable ``DMAC_NUM_THREADS`` sets the number for every size. Threads can be let
+sleep, by ``OMP_WAIT_POLICY=PASSIVE`` before Python starts, but then they are slower where nothing
+else runs. The load is not looked at: rounding depends on the number of threads, and what else runs
+must not change a result.
 
-Work that falls into pieces of its own, as the anchor sets of a fit do, needs no such waiting: every
-thread takes a piece, and computes with one thread (`side_by_side`). That pays for small fits too,
-and the result does not depend on the number of threads. A closed form of many samples is nothing
-but pieces (`in_pieces`), so what else runs costs it no more than its share of the processor.
+Work that falls into pieces of its own needs no such waiting: every thread takes a piece, and
+computes with one thread (`side_by_side`), as the anchor sets of a small fit, or parts of many rows
+(`walk`). The result does not depend on the number of threads. A closed form of many samples is
+nothing but pieces (`in_pieces`), and so is what a network compares with its anchors.
 
 Chapter 22 of the book says what that is worth.
 """
