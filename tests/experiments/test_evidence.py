@@ -99,21 +99,20 @@ def runs():
 
 
 def test_studies_with_missing_runs_are_refused(runs, revised, further, square):
+    def lacking(name, dataset):
+        (variant,) = ALL[name].variants
+        return {name: frame(name, lambda *which: 70, [(variant, dataset, 1)])}
+
     walk = two("walk", WALKED, [("start", "BBC", 1), ("+ ridge", "BBC", 3)])
-    lacking = {
-        name: frame(name, lambda *which: 70, [(variant, dataset, 1)])
-        for name, variant, dataset in (
-            ("closed form", "closed form", "Cora"),
-            ("further sets, SNF", "SNF", "ACM"),
-            ("sixteen sets, SNF", "SNF", "Cora"),
-        )
-    }
+    closed = runs | lacking("closed form", "Cora")
+    later = further[0] | lacking("further sets, SNF", "ACM")
+    both = square | lacking("sixteen sets, SNF", "Cora")
     for missing, call in (
         ("2 of 36", lambda: evidence.steps(walk, WALK, revised)),
         ("2 of 36", lambda: evidence.by_variant(walk, revised)),
-        ("1 of 160", lambda: evidence.beside(runs | lacking)),
-        ("1 of 72", lambda: evidence.further_scores(further[0] | lacking, ("CLOSED_FORM", "SNF"))),
-        ("1 of 14", lambda: evidence.square_scores(square | lacking)),
+        ("1 of 160", lambda: evidence.beside(closed)),
+        ("1 of 72", lambda: evidence.further_scores(later, ("CLOSED_FORM", "SNF"))),
+        ("1 of 14", lambda: evidence.square_scores(both)),
     ):
         with pytest.raises(ValueError, match=f"{missing} runs are not stored"):
             call()
