@@ -169,13 +169,6 @@ def test_readme_on_data_that_revised_was_not_developed_on():
     assert "ties with the closed form" in text and "the one to use" not in text
 
 
-def test_training_gains_on_the_developed_sets_alone():
-    table = over_datasets(evidence.of_training(), DEVELOPMENT)
-    assert table["mean"]["chosen on"] > table.half["chosen on"]
-    for row in ("all", "looked at"):
-        assert abs(table["mean"][row]) < table.half[row]
-
-
 def test_25_of_30_accuracies_are_whole_numbers_of_samples():
     table = evidence.whole_samples()
     assert (len(table), table.whole.sum()) == (30, 25)

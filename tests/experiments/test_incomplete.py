@@ -145,23 +145,3 @@ def test_stored_rows_are_complete():
     groups = [incomplete.group_of(name) for name in incomplete.SETS]
     assert groups == ["chosen on"] * 4 + ["seen meanwhile"] * 5 + ["new"] * 6
     assert set(incomplete.SMALL) < set(incomplete.SETS)
-
-
-#: Where filling in costs more than two points: data set and share that is missing.
-LOSES = {("Prokaryotic", 0.5), ("WebKB", 0.5), ("WebKB", 0.7)}
-
-
-def test_what_filling_in_gains_and_where_it_loses():
-    acc = incomplete.means(incomplete.read())
-    gains = {
-        (name, rate): acc["closed_form", name, rate] - acc["unfilled", name, rate]
-        for name in incomplete.SETS
-        for rate in incomplete.RATES[1:]
-    }
-    assert {key for key, gain in gains.items() if gain < -2} == LOSES
-    for rate, developed, others in ((0.3, 2, 1), (0.5, 8, 2), (0.7, 30, 9)):
-        for names, least in (
-            (incomplete.DEVELOPED, developed),
-            (incomplete.SEEN + incomplete.NEW, others),
-        ):
-            assert np.mean([gains[name, rate] for name in names]) > least
