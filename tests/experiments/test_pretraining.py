@@ -17,13 +17,13 @@ from experiments.ideas.network_ideas import change
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 
 
-def fit(seed=0, sparse=False, callback=None, checkpoint=None, every=1, **fields):
+def fit(seed=0, sparse=False, callback=None, **fields):
     views = positive_views(66, (7, 12))
     if sparse:
         views = [scipy.sparse.csr_matrix(x) for x in views]
     recipe = change(SHORT, **fields)
     model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
-    return model.fit(views, callback=callback, checkpoint=checkpoint, checkpoint_every=every)
+    return model.fit(views, callback=callback)
 
 
 def assert_same(one, other):
@@ -118,17 +118,6 @@ def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
         assert_same(fit(), alone)
         assert_same(fit(), alone)
     assert len(epochs) == 7
-
-
-@pytest.mark.parametrize("stop", [("PretrainRecord", 4), ("EpochRecord", 2)])
-def test_checkpoints_work_beside_it(stop, tmp_path):
-    """Also one of the first record, which comes before the loop has an optimiser of its own."""
-    alone, checkpoint = fit(), tmp_path / "fit"
-    with pretraining.share(tmp_path / "kept"):
-        fit(pretrain_epochs=4)
-        with pytest.raises(KeyboardInterrupt):
-            fit(checkpoint=checkpoint, callback=stop_at(*stop))
-        assert_same(fit(checkpoint=checkpoint), alone)
 
 
 def test_one_fit_waits_for_another_s(tmp_path, epochs):
