@@ -14,6 +14,18 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=2, epochs=3
 METHOD = "closed form, whitened"
 VARIANTS = {METHOD: studies.COMPARISON[METHOD], "short": ("DMAC", runs.settings_of(SHORT))}
 
+#: What the cell of parameters of an experiment notebook has.
+PARAMETERS = dict(
+    dataset="",
+    profile="stored",
+    seeds=2,
+    pretrain_epochs=None,
+    epochs=None,
+    device="cpu",
+    n_jobs=1,
+    results="",
+)
+
 
 def load(name):
     rng = np.random.default_rng(0)

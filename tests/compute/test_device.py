@@ -21,9 +21,6 @@ def test_an_unusable_device_is_refused(device):
 def test_types_have_names():
     assert resolve_dtype("float32") is torch.float32
     assert resolve_dtype("float64") is torch.float64
-
-
-@pytest.mark.parametrize("dtype", ["float16", torch.float32, None])
-def test_another_type_is_refused(dtype):
-    with pytest.raises(ValueError, match="dtype is .* must be one of"):
-        resolve_dtype(dtype)
+    for other in ("float16", torch.float32, None):
+        with pytest.raises(ValueError, match="dtype is .* must be one of"):
+            resolve_dtype(other)

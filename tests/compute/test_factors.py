@@ -21,26 +21,22 @@ def dense(b):
     return b @ np.eye(b.shape[1])
 
 
-def test_side_by_side_is_a_scaled_stack():
-    a, b = factor(9, 4, 2), factor(9, 6, 3, 1)
+@pytest.mark.parametrize("n", [9, 0])
+def test_side_by_side_is_a_scaled_stack(n):
+    a, b = factor(9, 4, 2)[:n], factor(9, 6, 3, 1)[:n]
     found = side_by_side_factors([a, b], [0.5, 2])
     np.testing.assert_array_equal(found.toarray(), np.hstack([0.5 * a.toarray(), 2 * b.toarray()]))
     assert found.indices.dtype == np.int32 and found.nnz == a.nnz + b.nnz
     found.check_format(full_check=True)
 
 
-def test_no_rows_stay_none():
-    found = side_by_side_factors([factor(9, 4, 2)[:0], factor(9, 6, 3)[:0]], [1, 1])
-    assert found.shape == (0, 10) and found.nnz == 0
-    found.check_format(full_check=True)
-
-
-def test_blocks_of_rows_share_the_memory():
+def test_blocks_of_rows_and_tensors_share_the_memory():
     b = factor(10, 7, 3)
-    blocks = [row_block(b, slice(i, i + 5)) for i in (0, 5)]
-    assert all(np.shares_memory(block.data, b.data) for block in blocks)
+    blocks, tensor = [row_block(b, slice(i, i + 5)) for i in (0, 5)], csr_tensor(b)
+    b.data *= 2
     together = np.vstack([block.toarray() for block in blocks])
     np.testing.assert_array_equal(together, b.toarray())
+    np.testing.assert_array_equal(tensor.to_dense().numpy(), b.toarray())
 
 
 @pytest.mark.parametrize("copied", [0, 2**24], ids=["in parts", "transposed copy"])
@@ -104,18 +100,3 @@ def test_products_do_not_depend_on_the_threads(monkeypatch):
         torch.set_num_threads(before)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
-
-
-def test_csr_tensor_shares_the_memory():
-    b = factor(6, 5, 2)
-    tensor = csr_tensor(b)
-    b.data *= 2
-    np.testing.assert_array_equal(tensor.to_dense().numpy(), b.toarray())
-
-
-def test_wide_products_are_those_of_all_columns_at_once():
-    b, rng = factor(300, 90, 5), np.random.default_rng(2)
-    x, y = rng.standard_normal((300, 75)), rng.standard_normal((90, 75))
-    products = Products(b)
-    np.testing.assert_array_equal(products.forward(y), b @ y)
-    np.testing.assert_array_equal(products.back(x), b.T.tocsr() @ x)

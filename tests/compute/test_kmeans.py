@@ -12,20 +12,16 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sample_anchors
 
 
+def inertia(z, centres):
+    return float(squared_distances(z, torch.as_tensor(centres)).min(1).values.sum())
+
+
 def test_kmeans_anchors_are_as_good_as_scikit_learns(generator):
     z = torch.randn(400, 5, generator=generator)
-
-    def inertia(centres):
-        return float(squared_distances(z, torch.as_tensor(centres)).min(1).values.sum())
-
-    ours = np.mean([inertia(kmeans_anchors(z, 30, generator)) for _ in range(10)])
-    theirs = np.mean(
-        [
-            inertia(KMeans(30, n_init=1, random_state=seed).fit(z.numpy()).cluster_centers_)
-            for seed in range(10)
-        ]
-    )
-    assert ours < 1.02 * theirs
+    ours = [kmeans_anchors(z, 30, generator) for _ in range(10)]
+    fits = (KMeans(30, n_init=1, random_state=seed).fit(z.numpy()) for seed in range(10))
+    theirs = [fit.cluster_centers_ for fit in fits]
+    assert sum(inertia(z, u) for u in ours) < 1.02 * sum(inertia(z, u) for u in theirs)
 
 
 def test_kmeans_anchors_are_centres_of_their_samples(generator):
@@ -43,27 +39,19 @@ def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift():
     torch.testing.assert_close(runs[0] + 50, runs[2])
 
 
-def test_kmeans_anchors_of_identical_samples(generator):
-    u = kmeans_anchors(torch.ones(10, 3), 4, generator)
-    torch.testing.assert_close(u, torch.ones(4, 3))
+def test_kmeans_anchors_of_identical_samples_and_no_gradient(generator):
+    same, warm = torch.ones(10, 3, requires_grad=True), WarmAnchors(4, generator)
+    for _ in range(2):
+        for anchors in (kmeans_anchors(same, 4, generator), warm(same.detach())):
+            torch.testing.assert_close(anchors, torch.ones(4, 3))
+            assert not anchors.requires_grad
 
 
-def test_kmeans_anchors_carry_no_gradient(generator):
-    z = torch.randn(20, 3, generator=generator, requires_grad=True)
-    assert not kmeans_anchors(z, 4, generator).requires_grad
-
-
-def test_sampled_anchors_without_iterations_are_distinct_samples(generator):
-    x = torch.randn(30, 4, generator=generator, dtype=torch.float64) + 3
-    u = sample_anchors(x, 12, generator, 0)
-    d2, rows = squared_distances(u, x).min(1)
-    assert float(d2.max()) < 1e-12
-    assert len(set(rows.tolist())) == 12
-
-
-def test_one_iteration_moves_sampled_anchors_to_the_means_of_their_cells():
-    x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+def test_sampled_anchors_are_distinct_samples_and_then_the_means_of_their_cells():
+    x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 3
     start, moved = (sample_anchors(x, 7, torch.Generator().manual_seed(1), i) for i in (0, 1))
+    d2, rows = squared_distances(start, x).min(1)
+    assert float(d2.max()) < 1e-12 and len(set(rows.tolist())) == 7
     nearest = squared_distances(x, start).argmin(1)
     means = torch.stack([x[nearest == j].mean(0) for j in range(7)])
     torch.testing.assert_close(moved, means)
@@ -134,20 +122,17 @@ def test_warm_anchors_begin_with_kmeans_and_cost_one_pass_where_nothing_changed(
 
 
 def test_warm_anchors_are_centres_of_their_samples_and_as_good_as_fresh_ones(generator):
-    z = blobs(generator)
-    drift = 0.3 * blobs(generator)
-    warm = WarmAnchors(30, generator)
-    inertias = []
+    z, drift = blobs(generator), 0.3 * blobs(generator)
+    warm, ours, theirs = WarmAnchors(30, generator), 0.0, 0.0
     for step in range(4):
         x = z + step * drift
         u = warm(x, tol=0)
-        fresh = [kmeans_anchors(x, 30, generator) for _ in range(10)]
-        inertias.append([squared_distances(x, a).min(1).values.sum() for a in (u, *fresh)])
+        ours += inertia(x, u)
+        theirs += sum(inertia(x, kmeans_anchors(x, 30, generator)) for _ in range(10)) / 10
         nearest = squared_distances(x, u).argmin(1)
         for j in range(30):
             torch.testing.assert_close(u[j], x[nearest == j].mean(0))
-    ours, *theirs = torch.tensor(inertias).mean(0)
-    assert ours < 1.03 * torch.stack(theirs).mean()
+    assert ours < 1.03 * theirs
 
 
 def test_warm_anchor_that_loses_its_samples_moves_to_the_farthest_one(generator):
@@ -162,19 +147,11 @@ def test_warm_anchor_that_loses_its_samples_moves_to_the_farthest_one(generator)
     torch.testing.assert_close(found, torch.tensor([[0.0, 0], [1, 0], [2, 0], [9, 9]]))
 
 
-def test_warm_anchors_of_identical_samples(generator):
-    warm = WarmAnchors(4, generator)
-    for _ in range(3):
-        torch.testing.assert_close(warm(torch.ones(10, 3)), torch.ones(4, 3))
-
-
 def test_seeds_from_a_part_of_many_samples_are_as_good(generator, monkeypatch):
-    z = blobs(generator, 4000)
-    inertias = []
+    z, inertias = blobs(generator, 4000), []
     for share in (10**9, 32):
         monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", share)
-        us = [kmeans_anchors(z, 20, generator) for _ in range(10)]
-        inertias.append(sum(float(squared_distances(z, u).min(1).values.sum()) for u in us))
+        inertias.append(sum(inertia(z, kmeans_anchors(z, 20, generator)) for _ in range(10)))
     assert inertias[1] < 1.02 * inertias[0]
 
 

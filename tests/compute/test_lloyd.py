@@ -68,12 +68,6 @@ def test_a_centre_without_samples_moves_to_the_farthest_one_if_it_shall():
     start = torch.tensor([[0.0], [5.0], [100.0]])
     stays, _ = lloyd.lloyd(x, start, 10, 0.0)
     moves, _ = lloyd.lloyd(x, start, 10, 0.0, relocate=True)
-    assert stays[2, 0] == 100
+    unmoved, assigned = lloyd.lloyd(x, start, 0, 0.0)  # without a pass
+    assert stays[2, 0] == 100 and torch.equal(unmoved, start) and assigned is None
     torch.testing.assert_close(moves.sort(0).values[:, 0], torch.tensor([0.05, 5.05, 20.0]))
-
-
-def test_centres_stay_where_they_are_without_a_pass():
-    x = points(3, 20, 2)
-    centres, assigned = lloyd.lloyd(x, x[:4], 0, 0.0)
-    assert torch.equal(centres, x[:4])
-    assert assigned is None

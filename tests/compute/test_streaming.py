@@ -11,7 +11,7 @@ from helpers import positive_views
 import dmac
 from dmac.compute import streaming
 from dmac.compute.streaming import StreamedView, encode
-from dmac.embedding import ViewEncoder, pretrain
+from dmac.embedding import ViewEncoder
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from dmac.training import anchor_source, losses_on
@@ -122,24 +122,3 @@ def test_only_a_block_of_activations_is_kept(monkeypatch):
     encode(model, torch.as_tensor(views()[0])).sum().backward()
     assert max(seen) == 10
     assert len(seen) == 2 * N / 10  # once for the embedding, once for its gradient
-
-
-def test_bad_entries_on_disk_are_reported_where_they_are(on_disk, small_blocks):
-    first, second = views()
-    second[77, 3] = np.nan
-    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
-        dmac.DMAC(3, recipe(RELEASED)).fit(on_disk("npy", [first, second]))
-
-
-def test_pretraining_in_blocks_is_full_batch(monkeypatch):
-    fits = []
-    for rows in (2**16, 40):
-        monkeypatch.setattr(streaming, "_ROWS", rows)
-        generator = torch.Generator().manual_seed(0)
-        shared = dict(negative_slope=0.01, generator=generator)
-        x = torch.as_tensor(views()[0])
-        encoders = [ViewEncoder(7, 16, 4, normalize=True, **shared).double()]
-        decoders = [dmac.embedding.ViewDecoder(7, 16, 4, **shared).double()]
-        records = pretrain(encoders, decoders, [x], epochs=5, lr=1e-3, normalize=True)
-        fits.append([r.loss for r in records])
-    np.testing.assert_allclose(fits[0], fits[1], rtol=1e-10)

@@ -52,3 +52,12 @@ def test_views_on_disk_must_agree_in_samples(on_disk):
     first, second = on_disk("npy", [views()[0], views()[1][:-1]])
     with pytest.raises(ValueError, match="view 2 has 149 samples, view 1 has 150"):
         check_views([first, second], streamed=True)
+
+
+def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
+    monkeypatch.setattr(disk, "_NUMBERS", 12 * 40)
+    bad = views()[1]
+    bad[77, 3] = np.nan  # behind the first block
+    _, second = check_views(on_disk("npy", [views()[0], bad]), streamed=True)
+    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
+        list(second.blocks())

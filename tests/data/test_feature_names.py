@@ -1,6 +1,5 @@
 """Names of the columns of data frames: which are known, and what is said of others."""
 
-import re
 import warnings
 
 import numpy as np
@@ -24,20 +23,10 @@ def test_names_of_all_views_side_by_side():
     assert feature_names((frame("a"), frame("a"))).tolist() == ["a", "a"]
 
 
-@pytest.mark.parametrize(
-    "views",
-    [
-        [frame("a"), np.ones((3, 1))],
-        [frame("a", 2)],
-        frame(0, 1),
-        np.ones((3, 2)),
-        [],
-        [frame()],
-    ],
-    ids=["an array", "a number", "numbers", "one array", "none", "no columns"],
-)
-def test_without_a_string_for_every_column_there_are_no_names(views):
-    assert feature_names(views) is None
+def test_without_a_string_for_every_column_there_are_no_names():
+    array = np.ones((3, 2))
+    for views in ([frame("a"), array], [frame("a", 2)], frame(0, 1), array, [], [frame()]):
+        assert feature_names(views) is None
 
 
 def test_the_fitted_names_pass_silently():
@@ -57,27 +46,19 @@ def test_views_without_names_are_taken_with_a_warning():
 @pytest.mark.parametrize(
     "views, says, says_not",
     [
-        ([frame("b", "a"), frame("c")], ["view 1: ", "same order as they were in fit"], ["unseen"]),
+        ([frame("b", "a"), frame("c")], ["view 1: ", "same order as they were in fit"], "unseen"),
         (
             [frame("a", "b"), frame("d")],
             ["view 2: ", "unseen at fit time:\n- d\n", "yet now missing:\n- c\n"],
-            ["order", "..."],
+            "order",
         ),
-        (
-            [frame("a", "b"), frame("c", *"defghi")],
-            ["- d\n- e\n- f\n- g\n- h\n- ...\n"],
-            ["missing", "- i"],
-        ),
+        ([frame("a", "b"), frame("c", *"defghi")], ["- d\n- e\n- f\n- g\n- h\n- ...\n"], "- i"),
     ],
 )
 def test_other_names_are_listed(views, says, says_not):
     with pytest.raises(ValueError, match="feature names should match") as raised:
         check_feature_names(views, FITTED, (2, 1))
     message = str(raised.value)
-    assert all(text in message for text in says), message
-    assert not any(text in message for text in says_not), message
-
-
-def test_of_one_view_no_number_is_given():
-    with pytest.raises(ValueError, match=f"^{re.escape('The feature names should match')}"):
+    assert all(text in message for text in says) and says_not not in message, message
+    with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
         check_feature_names(frame("b"), feature_names(frame("a")), (1,))

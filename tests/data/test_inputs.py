@@ -68,9 +68,6 @@ def test_refused(case):
     assert not hasattr(fresh, "labels_")
 
 
-def test_kinds_of_numbers_are_all_covered():
-    assert {"NumPy", "SciPy", "torch", "pandas", "on disk", "Python", "a list", "values"} == {
-        case.group for case in ACCEPTED
-    }
+def test_integers_of_every_width_are_numbers():
     for code in np.typecodes["AllInteger"]:
         np.testing.assert_array_equal(check_views(X.astype(code))[0], X)

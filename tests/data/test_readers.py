@@ -1,7 +1,6 @@
 """Files that people have: what is read from them, and what is said where that is not clear."""
 
 import gzip
-import re
 import warnings
 
 import h5py
@@ -94,47 +93,25 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, shape, samples",
+    "text, samples",
     [
-        ("1,2\n3,4\n", (2, 2), None),
-        ("a,b\n1,2\n3,4\n", (2, 2), None),
-        ("\ufeffa;b\r\n1;2\r\n3;4\r\n\r\n", (2, 2), None),
-        ("name,a,b\nx,1,2\ny,3,4\n", (2, 2), ["x", "y"]),
-        (",0,1\n7,1,2\n8,3,4\n", (2, 2), ["7", "8"]),  # as pandas writes it
-        ("id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
-        ("x,1,2\ny,3,4\n", (2, 2), ["x", "y"]),
-        ("patient_id,a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),
-        ("a,b\n1,1,2\n2,3,4\n", (2, 2), ["1", "2"]),  # as R writes it
-        ('"x, 1",1,2\n"y",3,4\n', (2, 2), ["x, 1", "y"]),
-        ("a\n1\n3\n", (2, 1), None),
-        ("1e-3, -2\n+3,4.\n", (2, 2), None),
+        ("1,2\n3,4\n", None),
+        ("a,b\n1,2\n3,4\n", None),
+        ("\ufeffa;b\r\n1;2\r\n3;4\r\n\r\n", None),
+        ("name,a,b\nx,1,2\ny,3,4\n", ["x", "y"]),
+        (",0,1\n7,1,2\n8,3,4\n", ["7", "8"]),  # as pandas writes it
+        ("id,a,b\n1,1,2\n2,3,4\n", ["1", "2"]),
+        ("x,1,2\ny,3,4\n", ["x", "y"]),
+        ("patient_id,a,b\n1,1,2\n2,3,4\n", ["1", "2"]),
+        ("a,b\n1,1,2\n2,3,4\n", ["1", "2"]),  # as R writes it
+        ('"x, 1",1,2\n"y",3,4\n', ["x, 1", "y"]),
+        ("1e0, +2\n3,4.\n", None),
     ],
 )
-def test_headers_and_names_of_samples(text, shape, samples, tmp_path):
+def test_headers_and_names_of_samples(text, samples, tmp_path):
     (tmp_path / "x.csv").write_text(text, encoding="utf-8", newline="")
     x, found = read_csv(tmp_path / "x.csv")
-    assert x.shape == shape and found == samples
-    assert x[1].tolist() == [3, 4][: shape[1]]
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("", "x.csv is empty"),
-        ("a,b\n", "a header and no samples"),
-        ("1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
-        ("1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row where"),
-        ("1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or empty"),
-        ("a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
-        ("1,2\n3,nan\n", "line 2, column 2 holds 'nan'"),
-        ("1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
-        ("x\ny\n", "no column of numbers"),
-    ],
-)
-def test_bad_tables_are_refused_with_line_and_column(text, message, tmp_path):
-    (tmp_path / "x.csv").write_text(text)
-    with pytest.raises(ValueError, match=f"x.csv.*{re.escape(message)}|{re.escape(message)}"):
-        read_csv(tmp_path / "x.csv")
+    assert x.tolist() == [[1, 2], [3, 4]] and found == samples
 
 
 @pytest.mark.parametrize(
@@ -143,7 +120,6 @@ def test_bad_tables_are_refused_with_line_and_column(text, message, tmp_path):
         ("1,3\n2,4\n", None),
         ("a,1,3\nb,2,4\n", None),
         ("p,q\n1,3\n2,4\n", ["p", "q"]),
-        ("gene,p,q\na,1,3\nb,2,4\n", ["p", "q"]),
         ("gene,7,8\na,1,3\nb,2,4\n", ["7", "8"]),
         (",7,8\n0,1,3\n1,2,4\n", ["7", "8"]),
         ("p,q\na,1,3\nb,2,4\n", ["p", "q"]),  # as R writes it
@@ -155,31 +131,63 @@ def test_samples_are_columns(text, samples, tmp_path):
     assert x.tolist() == [[1, 2], [3, 4]] and found == samples
 
 
+ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40)
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        ("x.csv", b"", "x.csv is empty"),
+        ("x.csv", b"a,b\n", "a header and no samples"),
+        ("x.csv", b"1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
+        ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
+        ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
+        ("x.csv", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
+        ("x.csv", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
+        ("x.csv", b"x\ny\n", "no column of numbers"),
+        ("x.csv", b"\xff\xfe1,2\n", "x.csv is not a table of text"),
+        ("x.tsv.gz", b"1,2\n", "x.tsv.gz is not a table of text"),
+        ("x.tsv.gz", ZIPPED[:-20], "x.tsv.gz is not a table of text"),
+        ("x.tsv.gz", ZIPPED[:20] + b"xxxx" + ZIPPED[24:], "x.tsv.gz is not a table of text"),
+    ],
+)
+def test_bad_tables_are_refused_with_line_and_column(name, text, message, tmp_path):
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        read_csv(tmp_path / name)
+
+
+def write_transposed(file, rows, samples, x):
+    """A table with a sample in each column, as of genes in rows."""
+    lines = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.T.tolist())]
+    file.write_text("\n".join([f"gene,{','.join(samples)}", *lines]))
+
+
 def test_transposed_tables_of_all_kinds(tmp_path):
     names = [f"s{i}" for i in range(12)]
     for name, x in zip("ab", VIEWS):
-        rows = [f"{name}{j},{','.join(map(str, row))}" for j, row in enumerate(x.T.tolist())]
-        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
-    (tmp_path / "labels.csv").write_text(",".join(map(str, LABELS)))
+        write_transposed(tmp_path / f"{name}.csv", [f"{name}{j}" for j in range(3)], names, x)
     np.save(tmp_path / "c.npy", VIEWS[1].T)
-    found = read_views([tmp_path], transposed=True)
-    assert found.names == ["a", "b", "c"] and found.samples == names
-    np.testing.assert_array_equal(found.labels, LABELS)
-    for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
-        np.testing.assert_array_equal(x, expected)
-    (tmp_path / "labels.csv").write_text(f"id,{','.join(names)}\nk,{','.join(map(str, LABELS))}")
-    np.testing.assert_array_equal(read_views([tmp_path], transposed=True).labels, LABELS)
+    row = ",".join(map(str, LABELS))
+    for labels in (row, f"id,{','.join(names)}\nk,{row}"):
+        (tmp_path / "labels.csv").write_text(labels)
+        found = read_views([tmp_path], transposed=True)
+        assert found.names == ["a", "b", "c"] and found.samples == names
+        np.testing.assert_array_equal(found.labels, LABELS)
+        for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
+            np.testing.assert_array_equal(x, expected)
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"], file["y"] = VIEWS[0].T, LABELS
     found = read_views([tmp_path / "x.h5"], transposed=True)
     np.testing.assert_array_equal(found.views[0], VIEWS[0])
     np.testing.assert_array_equal(found.labels, LABELS)
-    (tmp_path / "a.csv").write_text("gene,p,q\nx,1,2\ny,3,no\n")
-    with pytest.raises(ValueError, match="a.csv, line 3, column 3 holds 'no'"):
-        read_csv(tmp_path / "a.csv", transposed=True)
-    (tmp_path / "a.csv").write_text("p,q\n")
-    with pytest.raises(ValueError, match="a.csv has no row of numbers"):
-        read_csv(tmp_path / "a.csv", transposed=True)
+    for text, message in (
+        ("gene,p,q\nx,1,2\ny,3,no\n", "a.csv, line 3, column 3 holds 'no'"),
+        ("p,q\n", "a.csv has no row of numbers"),
+    ):
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_csv(tmp_path / "a.csv", transposed=True)
 
 
 def test_columns_that_look_like_the_samples_are_told(tmp_path):
@@ -190,37 +198,24 @@ def test_columns_that_look_like_the_samples_are_told(tmp_path):
     assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
 
 
-def test_compressed_tables(tmp_path):
-    write_csv(tmp_path)
+@pytest.mark.parametrize("write", [write_csv, write_tsv])
+def test_compressed_tables(write, tmp_path):
+    write(tmp_path)
     plain = read_views([tmp_path])
     for file in sorted(tmp_path.iterdir()):
         (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
         file.unlink()
     found = read_views([tmp_path])
-    assert found.names == plain.names and found.sources == ["view9.csv.gz", "view10.csv.gz"]
-    for x, expected in zip(found.views, plain.views):
+    assert found.names == plain.names
+    for x, expected in zip((*found.views, found.labels), (*plain.views, plain.labels)):
         np.testing.assert_array_equal(x, expected)
-    np.testing.assert_array_equal(found.labels, plain.labels)
-    write_tsv(tmp_path)
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress((tmp_path / "view9.tsv").read_bytes()))
-    np.testing.assert_array_equal(read_csv(tmp_path / "a.tsv.gz")[0], VIEWS[0])
-    whole = (tmp_path / "a.tsv.gz").read_bytes()
-    for broken in (b"1,2\n", whole[:-20], whole[:20] + b"xxxx" + whole[24:]):
-        (tmp_path / "a.tsv.gz").write_bytes(broken)
-        with pytest.raises(ValueError, match=r"a.tsv.gz is not a table of text"):
-            read_csv(tmp_path / "a.tsv.gz")
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path):
-    (tmp_path / "x.csv").write_bytes(b"\xff\xfe1,2\n")
-    with pytest.raises(ValueError, match="x.csv is not a table of text"):
-        read_csv(tmp_path / "x.csv")
-
-
-def write_named(file, rows, x, head=True):
-    text = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.tolist())]
-    top = [f"id,{','.join(f'{file.stem}{j}' for j in range(x.shape[1]))}"] if head else []
-    file.write_text("\n".join(top + text))
+def write_named(file, rows, x):
+    """A table with a header and a name for each sample."""
+    lines = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.tolist())]
+    head = ",".join(f"{file.stem}{j}" for j in range(x.shape[1]))
+    file.write_text("\n".join([f"id,{head}", *lines]))
 
 
 def test_samples_in_another_order_are_lined_up(tmp_path):
@@ -252,20 +247,22 @@ def test_tables_that_lack_samples_are_joined(tmp_path):
 
 @pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null"])
 def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
-    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{empty}\n3,4\n")
-    (tmp_path / "b.csv").write_text("1\n2\n3\n")
+    def write(a, b):
+        (tmp_path / "a.csv").write_text(a)
+        (tmp_path / "b.csv").write_text(b)
+
+    write(f"a,b\n1,2\n{empty}\n3,4\n", "1\n2\n3\n")
     found = read_views([tmp_path])
     assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
     assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
-    (tmp_path / "a.csv").write_text(f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n")
-    (tmp_path / "b.csv").write_text("id,c\np,1\nq,2\nr,3\n")
+    named = f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n"
+    write(named, "id,c\np,1\nq,2\nr,3\n")
     found = read_views([tmp_path])
     assert found.samples == ["p", "q", "r"] and found.lacking[0].tolist() == [False, True, False]
-    (tmp_path / "b.csv").write_text("id,c\np,1\nq,\nr,3\n")
+    write(named, "id,c\np,1\nq,\nr,3\n")
     with pytest.raises(ValueError, match="1 samples have no value in any view, the first is q"):
         read_views([tmp_path])
-    (tmp_path / "a.csv").write_text(f"1,2\n{empty}\n3,4\n")
-    (tmp_path / "b.csv").write_text("1,2\n,\n3,4\n")
+    write(f"1,2\n{empty}\n3,4\n", "1,2\n,\n3,4\n")
     with pytest.raises(ValueError, match="1 samples have no value .* is number 2"):
         read_views([tmp_path])
 
@@ -292,56 +289,38 @@ def test_tables_that_cannot_be_joined_are_refused(tmp_path):
     (tmp_path / "c.npy").unlink()
     # Genes in rows, some of them in both tables, and patients in columns.
     for name, x in zip("ab", VIEWS):
-        rows = [f"{g}," + ",".join(map(str, row)) for g, row in zip(f"u{name}v", x.T.tolist())]
-        (tmp_path / f"{name}.csv").write_text("\n".join([f"gene,{','.join(names)}", *rows]))
+        write_transposed(tmp_path / f"{name}.csv", f"u{name}v", names, x)
     refused(r"have the same columns \(s0, ...\) and other rows: .*pass transposed=True; otherwise")
     assert read_views([tmp_path], transposed=True).samples == names
     assert len(read_views([tmp_path], transposed=False).samples) == 4
 
 
-def test_known_classes_of_a_file_are_lined_up_with_it(tmp_path):
-    anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
-    cells = anndata.AnnData(VIEWS[0])
-    cells.obs_names, cells.obs["kind"] = [f"s{i}" for i in range(12)], [f"k{y}" for y in LABELS]
-    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
-        cells.write_h5ad(tmp_path / "cells.h5ad")
-    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(11, -1, -1)], VIEWS[1][::-1])
-    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
-    assert found.samples[0] == "s11" and found.labels.tolist() == LABELS[::-1].tolist()
-    np.testing.assert_array_equal(found.views[1], VIEWS[0][::-1])
-    write_named(tmp_path / "a.csv", [f"s{i}" for i in range(1, 13)], VIEWS[1])
-    found = read_views([tmp_path / "a.csv", tmp_path / "cells.h5ad"], labels_key="kind")
-    assert found.labels is None and found.known is None
-    assert found.left_out == {"obs, column kind": "it has no class for 1 of 13 samples"}
-
-
 def test_what_is_not_clear_is_said(tmp_path):
-    def refused(match, *paths, error=ValueError, **options):
-        with pytest.raises(error, match=match):
-            read_views([tmp_path / path for path in paths], **options)
-
-    refused("no file or folder .*lost.csv", "lost.csv", error=FileNotFoundError)
-    refused("no files", *())
-    refused("has no file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .npy", "")
-    (tmp_path / "a.txt").touch()
-    refused(f"none of the known endings: {', '.join(ENDINGS)}", "a.txt")
-    for name in ("y", "labels"):
-        (tmp_path / f"{name}.csv").write_text("1\n2\n")
-    (tmp_path / "a.csv").write_text("1,2\n3,4\n")
-    refused(r"several may be the known classes \(labels.csv, y.csv\): pass labels_key=", "")
-    (tmp_path / "b.npy").write_bytes(b"nothing")
-    refused("b.npy cannot be read as an array", "b.npy")
-    (tmp_path / "b.h5").write_bytes(b"nothing")
-    refused("b.h5 cannot be read: it is no HDF5 file", "b.h5")
+    for name, text in (("y", "1\n2\n"), ("labels", "1\n2\n"), ("a", "1,2\n3,4\n")):
+        (tmp_path / f"{name}.csv").write_text(text)
+    for name in ("b.npy", "b.h5", "b.txt"):
+        (tmp_path / name).write_bytes(b"nothing")
+    (tmp_path / "empty").mkdir()
     write_h5(tmp_path)
-    refused(
-        "no table of numbers lost. The file has about .*views/a9 ", "all.h5", views_key=["lost"]
-    )
-    refused("there is no such data set", "all.h5", labels_key="lost")
-    with h5py.File(tmp_path / "all.h5", "a") as file:
-        file["y"] = LABELS
-    refused(r"several may be the known classes \(truth, y\)", "all.h5")
-    assert read_views([tmp_path / "all.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS
+    for match, path, options in (
+        ("has no file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .npy", "empty", {}),
+        (f"none of the known endings: {', '.join(ENDINGS)}", "b.txt", {}),
+        (r"several may be the known classes \(labels.csv, y.csv\): pass labels_key=", "", {}),
+        ("b.npy cannot be read as an array", "b.npy", {}),
+        ("b.h5 cannot be read: it is no HDF5 file", "b.h5", {}),
+        ("no table of numbers lost. The .* views/a9 ", "all.h5", {"views_key": ["lost"]}),
+        ("there is no such data set", "all.h5", {"labels_key": "lost"}),
+        (r"several may be the known classes \(truth, y\)", "two.h5", {}),
+    ):
+        with pytest.raises(ValueError, match=match):
+            read_views([tmp_path / path], **options)
+    with pytest.raises(FileNotFoundError, match="no file or folder .*lost.csv"):
+        read_views([tmp_path / "lost.csv"])
+    with pytest.raises(ValueError, match="no files"):
+        read_views([])
+    assert read_views([tmp_path / "two.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
 
 
 NOISE = [RNG.normal(size=(30, d)).round(6) for d in (3, 4)]
@@ -397,9 +376,8 @@ def test_measurements_of_such_a_name_are_a_view(tmp_path):
 
 def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
     noise_in(tmp_path)
-    (tmp_path / "clinical.csv").write_text(CLINICAL)
-    (tmp_path / "class.csv").write_text(AS_NUMBERS)
-    (tmp_path / "subtype.csv").write_text(AS_WORDS)
+    for name, text in (("clinical", CLINICAL), ("class", AS_NUMBERS), ("subtype", AS_WORDS)):
+        (tmp_path / f"{name}.csv").write_text(text)
     found = read_views([tmp_path])  # two may be the classes
     assert found.labels is None and len(found.left_out) == 3
     found = read_views([tmp_path], labels_key="subtype")
@@ -408,16 +386,14 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
     assert found.known == "clinical.csv, column sex"
     np.testing.assert_array_equal(found.labels, np.arange(30) % 2)
     (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
-    with pytest.raises(ValueError, match="which of its columns .without names. has the classes"):
-        read_views([tmp_path], labels_key="batch")
-    for key, message in (
-        ("lost", "no such table or column. There are .*b.csv"),
-        ("clinical", "age, s"),
+    for options, message in (
+        ({"labels_key": "batch"}, "which of its columns .without names. has the classes"),
+        ({"labels_key": "lost"}, "no such table or column. There are .*b.csv"),
+        ({"labels_key": "clinical"}, "age, s"),
+        ({"views_key": ["lost"]}, "views_key='lost': there is no such file. There are b"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_views([tmp_path], labels_key=key)
-    with pytest.raises(ValueError, match="views_key='lost': there is no such file. There are b"):
-        read_views([tmp_path], views_key=["lost"])
+            read_views([tmp_path], **options)
     for name in ("batch", "b"):
         (tmp_path / f"{name}.csv").unlink()
     with pytest.raises(ValueError, match="no views beside class.csv, clinical.csv, subtype.csv"):
@@ -426,21 +402,20 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
 
 def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
     names = [f"s{i}" for i in range(30)]
-    rows = [f"{n}," + ",".join(map(str, x)) for n, x in zip(names, NOISE[0].tolist())]
-    (tmp_path / "a.csv").write_text("\n".join(rows))
-    (tmp_path / "b.csv").write_text("\n".join(rows))
+    for name in "ab":
+        write_named(tmp_path / f"{name}.csv", names, NOISE[0])
     lines = [f"{n},k{y}" for n, y in zip(names, KINDS)]
-    (tmp_path / "labels.csv").write_text("\n".join(lines[::-1]))
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(lines[::-1]))
     np.testing.assert_array_equal(read_views([tmp_path]).labels, KINDS)
-    (tmp_path / "labels.csv").write_text("\n".join(lines[5:]))
-    with pytest.raises(ValueError, match="no class for 5 of 30 samples, the first is s0.*_key=F"):
-        read_views([tmp_path])
-    (tmp_path / "labels.csv").write_text("\n".join(["id,class", *lines[::-1], "s3,k0"]))
-    with pytest.raises(ValueError, match="names a sample twice"):
-        read_views([tmp_path])
-    (tmp_path / "labels.csv").write_text("id,class\n" + "\n".join(lines[:-1]) + "\ns29,NA")
-    with pytest.raises(ValueError, match="1 samples have no class, the first is s29"):
-        read_views([tmp_path])
+    for written, message in (
+        (lines[5:], "no class for 5 of 30 samples, the first is s0.*_key=F"),
+        (["id,class", *lines[::-1], "s3,k0"], "names a sample twice"),
+        (["id,class", *lines[:-1], "s29,NA"], "1 samples have no class, the first is s29"),
+    ):
+        labels.write_text("\n".join(written))
+        with pytest.raises(ValueError, match=message):
+            read_views([tmp_path])
     assert read_views([tmp_path], labels_key=False).labels is None
 
 
@@ -464,7 +439,8 @@ def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
     assert found.names == ["class"]
     with h5py.File(tmp_path / "y.h5", "w") as file:
-        file["rna"], file["class"], file["a/class"] = NOISE[0], KINDS, KINDS[::-1]
+        file["rna"], file["a/class"] = NOISE[0], KINDS[::-1]
+        file["class"] = [f"k{y}" for y in KINDS]
     found = read_views([tmp_path / "y.h5"], labels_key="class")
     assert found.known == "class" and found.labels.tolist() == KINDS.tolist()
 
@@ -476,35 +452,54 @@ def test_bad_labels_of_their_own_file_are_refused(tmp_path):
         read_views([tmp_path])
 
 
-def test_names_of_classes_are_read_from_hdf5(tmp_path):
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["x"], file["label"] = VIEWS[0], [f"k{y}" for y in LABELS]
-    found = read_views([tmp_path / "x.h5"])
-    assert found.names == ["x"] and found.labels.tolist() == LABELS.tolist()
-
-
-def test_views_of_cells(tmp_path):
+@pytest.fixture
+def write_cells(tmp_path):
+    """Write views as AnnData and return the path."""
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
+
+    def write(x, names, **more):
+        cells = anndata.AnnData(x)
+        cells.obs_names, cells.obs["kind"] = names, [f"k{y}" for y in LABELS]
+        cells.obsm.update(more)
+        with anndata.settings.override(allow_write_nullable_strings=True):  # those of pandas 3
+            cells.write_h5ad(tmp_path / "cells.h5ad")
+        return tmp_path / "cells.h5ad"
+
+    return write
+
+
+def test_views_of_cells(write_cells):
     names = [f"cell {i}" for i in range(12)]
-    cells = anndata.AnnData(scipy.sparse.csr_matrix(VIEWS[0]))
-    cells.obs_names, cells.obs["kind"] = names, [f"k{y}" for y in LABELS]
-    cells.obsm["protein"], cells.obsm["X_pca"] = VIEWS[1], VIEWS[1]
-    with anndata.settings.override(allow_write_nullable_strings=True):  # the strings of pandas 3
-        cells.write_h5ad(tmp_path / "cells.h5ad")
-    found = read_views([tmp_path / "cells.h5ad"], labels_key="kind")
+    more = {"protein": VIEWS[1], "X_pca": VIEWS[1]}
+    path = write_cells(scipy.sparse.csr_matrix(VIEWS[0]), names, **more)
+    found = read_views([path], labels_key="kind")
     assert found.names == ["X", "protein"] and found.samples == names
     assert found.labels.tolist() == LABELS.tolist()
     np.testing.assert_array_equal(found.views[0].toarray(), VIEWS[0])
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
     assert found.columns[0][:2] == ["0", "1"] and found.columns[1] is None
-    found = read_views([tmp_path / "cells.h5ad"], views_key=["X_pca"])
+    found = read_views([path], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None
-    with pytest.raises(ValueError, match="rows are the samples by its format"):
-        read_views([tmp_path / "cells.h5ad"], transposed=True)
-    with pytest.raises(ValueError, match="has no view lost; it has X, "):
-        read_views([tmp_path / "cells.h5ad"], views_key=["lost"])
-    with pytest.raises(ValueError, match="labels_key='lost' is no column of obs, which has kind"):
-        read_views([tmp_path / "cells.h5ad"], labels_key="lost")
+    for options, message in (
+        ({"transposed": True}, "rows are the samples by its format"),
+        ({"views_key": ["lost"]}, "has no view lost; it has X, "),
+        ({"labels_key": "lost"}, "labels_key='lost' is no column of obs, which has kind"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_views([path], **options)
+
+
+def test_known_classes_of_a_file_are_lined_up_with_it(write_cells, tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    paths = [tmp_path / "a.csv", write_cells(VIEWS[0], names)]
+    write_named(paths[0], names[::-1], VIEWS[1][::-1])
+    found = read_views(paths, labels_key="kind")
+    assert found.samples[0] == "s11" and found.labels.tolist() == LABELS[::-1].tolist()
+    np.testing.assert_array_equal(found.views[1], VIEWS[0][::-1])
+    write_named(paths[0], [*names[1:], "s12"], VIEWS[1])
+    found = read_views(paths, labels_key="kind")
+    assert found.labels is None and found.known is None
+    assert found.left_out == {"obs, column kind": "it has no class for 1 of 13 samples"}
 
 
 def write_mudata(path, sparse=False):
@@ -531,15 +526,13 @@ def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
     found = read_views([tmp_path / "cells.h5mu"], labels_key="kind")
     assert found.names == ["rna", "atac"]
     assert found.samples == [f"cell {i}" for i in range(12)]
-    assert [names[1] for names in found.columns] == ["rna 1", "atac 1"]
-    np.testing.assert_array_equal(found.labels, LABELS)
-    expected = VIEWS[1].copy()
-    expected[:2] = 0
-    assert scipy.sparse.issparse(found.views[1]) == sparse
-    assert [mask.sum() for mask in found.lacking] == [0, 2] and found.lacking[1][:2].all()
     assert found.columns == [["rna 0", "rna 1", "rna 2"], ["atac 0", "atac 1"]]
-    for x, rows in zip(found.views, (VIEWS[0], expected)):
-        np.testing.assert_array_equal(x.toarray() if sparse else x, rows)
+    np.testing.assert_array_equal(found.labels, LABELS)
+    lacking = np.arange(12) < 2
+    assert not found.lacking[0].any() and found.lacking[1].tolist() == lacking.tolist()
+    for x, expected in zip(found.views, (VIEWS[0], np.where(lacking[:, None], 0, VIEWS[1]))):
+        assert scipy.sparse.issparse(x) == sparse
+        np.testing.assert_array_equal(x.toarray() if sparse else x, expected)
 
 
 @pytest.mark.parametrize("ending, package", [(".h5ad", "anndata"), (".h5mu", "mudata")])

@@ -9,14 +9,13 @@ import torch
 import toy_jobs
 from torch.utils.flop_counter import FlopCounterMode
 
-from dmac import training
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss
 from dmac.compute import distances
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from experiments import bench, libraries, run, times
+from experiments import bench, run, times
 
 RESULTS = Path(__file__).parents[2] / "notebooks" / "results"
 
@@ -36,84 +35,59 @@ def test_operations_are_those_that_a_counter_sees():
     assert counter.get_total_flops() == bench.operations(n, dims, m)
 
 
-def test_synthetic_views_are_unit_rows_and_repeat():
-    views = bench.synthetic_views(50, (3, 8), 4)
-    assert [x.shape for x in views] == [(50, 3), (50, 8)]
-    for x, again in zip(views, bench.synthetic_views(50, (3, 8), 4)):
-        assert x.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
-        np.testing.assert_array_equal(x, again)
+def test_an_epoch_is_timed_within_its_memory():
+    options = dict(epochs=3, n_samples=500, n_anchors=20)
+    found = bench.measure_epochs("released", "growth", threads=1, **options)
+    assert (found["n"], found["m"], found["v"], found["threads"]) == (500, 20, 3, 1)
+    assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
+    assert 0.1 < found["peak_gb"] < 5
+    found = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
+    assert found["error"] == "more than 4 GB" and "median" not in found
 
 
 @pytest.mark.parametrize("system", bench.SYSTEMS)
 def test_every_system_runs_in_this_process(system):
     found = bench.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
-    assert (found["n"], found["m"], found["v"]) == (80, 15, 3)
     assert len(found["seconds"]) == 2 and min(found["seconds"]) > 0
     assert ("operations" in found) == (system == "released")
 
 
-def test_an_epoch_in_a_process_reports_threads_and_memory():
-    options = dict(epochs=3, n_samples=500, n_anchors=20)
-    found = bench.measure_epochs("released", "growth", threads=1, **options)
-    assert found["threads"] == 1 and found["n"] == 500
-    assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
-    assert 0.1 < found["peak_gb"] < 5
-
-
-def test_every_system_is_timed_on_every_shape_and_ever_more_samples():
+def test_the_book_shows_every_system_on_every_shape_and_ever_more_samples():
     jobs = list(bench.epoch_jobs())
     systems = [[s for s, name, _ in jobs if name == shape] for shape in bench.EPOCHS_OF]
     assert all(found[:4] == list(bench.SYSTEMS[:4]) for found in systems)
-    assert [len(found) for found in systems] == [4, 4, 8, 4, 4, 4, 4, 4, 4]
-    assert {o["epochs"] for s, name, o in jobs if s == "dense"} == {2}
-    grown = [(o["n_samples"], o["n_anchors"]) for _, name, o in jobs if name == "growth"]
-    assert grown[:2] == [(1000, 512), (1000, 100)] and grown[-1] == (1_000_000, 512)
-    # Those of the file that the book shows.
     stored = json.loads((RESULTS / "runtime.json").read_text())["runs"]
     assert [(one["system"], one["name"]) for one in stored] == [job[:2] for job in jobs]
+    grown = [(o["n_samples"], o["n_anchors"]) for _, name, o in jobs if name == "growth"]
     assert grown == [(one["n"], one["m"]) for one in stored if one["name"] == "growth"]
 
 
-def test_epochs_are_stored_as_soon_as_they_are_there(monkeypatch, tmp_path, capsys):
+def test_epochs_are_stored_as_soon_as_they_are_there(monkeypatch, tmp_path):
     path = tmp_path / "epochs.json"
     given = ["epochs", "--growth", "300", "--epochs", "2", "--threads", "1", "--save", str(path)]
     monkeypatch.setattr(bench, "measure_epochs", lambda *job, threads, **options: {"job": job})
-    bench.main([*given, "--datasets", "mfeat", "NUS"])
+    bench.main([*given, "--datasets", "mfeat"])
     stored = json.loads(path.read_text())
-    shapes = [(system, name) for name in ("mfeat", "NUS") for system in bench.SYSTEMS[:4]]
-    assert [tuple(one["job"]) for one in stored["runs"]] == [*shapes, ("released", "growth")]
-    assert stored["matrix_rate"] > 1e8 and stored["threads"] == 1
-    assert stored["machine"]["cores"] > 0 and len(capsys.readouterr().out.splitlines()) == 9
+    shapes = [[system, "mfeat"] for system in bench.SYSTEMS[:4]]
+    assert [one["job"] for one in stored["runs"]] == [*shapes, ["released", "growth"]]
     with pytest.raises(Exception, match="mfeat"):
         bench.main([*given, "--datasets", "NUS", "mfeet"])  # before anything is timed
     assert json.loads(path.read_text()) == stored
 
 
-def test_make_bench_measures_every_part_and_runs_no_page():
-    """Claims about stored timings hold for the machines that made them, and no other."""
-    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
-    commands = makefile.split("\nbench:")[1].split("\n\n")[0]
-    assert "for part in simplex parts fits growth;" in commands and "bench epochs" in commands
-    assert "--save notebooks/results/runtime.json" in commands and "ipynb" not in commands
-
-
-def test_too_little_memory_is_an_answer():
-    found = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
-    assert found["error"] == "more than 4 GB" and found["peak_gb"] > 0.1
-    assert "median" not in found
-
-
-def test_what_fails_otherwise_is_an_error(capsys):
+def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)
     with pytest.raises(RuntimeError, match="no data set"):
         list(bench.time_fits("no data set", ["GMC"], 1, limit=600))
     with pytest.raises(RuntimeError, match="KeyError"):
         bench.time_sharded("no recipe", 100)
-    with pytest.raises(SystemExit):
-        bench.main(["fits", "--systems", "fastest"])
-    assert "invalid choice" in capsys.readouterr().err
+
+    def refuse(spec, **_):
+        raise ValueError("too large")
+
+    monkeypatch.setattr(run, "make_run", refuse)  # a system's own error is its record
+    assert bench.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
 
 
 # --- the parts of an epoch
@@ -123,12 +97,10 @@ def test_the_parts_make_up_the_epoch():
     found = bench.epoch_parts("mfeat", 6)
     assert set(found["parts"]) == {*bench.PARTS, "the rest"}
     assert min(found["parts"].values()) > 0 and found["seconds"] > 0
-    assert (found["n"], found["epochs"]) == (2000, 6)
     work = bench.operations(2000, bench.load("mfeat").dims, found["m"])
     assert found["floor"] == pytest.approx(work / found["matrix_rate"])
-    assert training._epoch.__name__ == "_epoch"  # nothing stays wrapped
     for where, name in bench.PARTS.values():
-        assert getattr(where, name).__name__ == name
+        assert getattr(where, name).__name__ == name  # nothing stays wrapped
 
 
 def test_blocks_and_both_searches_are_timed():
@@ -149,11 +121,8 @@ def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp
     bench.measure_parts(path, [("mfeat", None, 2), ("growth", 1000, 2)], 1)
     stored = json.loads(path.read_text())
     assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
-    assert stored["threads"] == 1 and stored["machine"]["cores"] > 0
     assert stored["blocks"] == stored["search"] == {"15": 0.12346}
-    ways = ("", ", passive", ", one thread")
-    assert set(stored["beside"]) == {when + way for when in ("alone", "busy") for way in ways}
-    assert min(stored["beside"].values()) > 0
+    assert len(stored["beside"]) == 6 and min(stored["beside"].values()) > 0
 
 
 # --- whole fits
@@ -191,15 +160,6 @@ def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on(monkeypatch)
     assert second["system"] == FEW[1] and second["15"] == 0.123456789
 
 
-def test_an_error_of_a_system_is_its_record(monkeypatch):
-    def refuse(spec, **_):
-        raise ValueError("too large")
-
-    monkeypatch.setattr(run, "make_run", refuse)
-    bench.warm_up("GMC", 1)
-    assert bench.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
-
-
 def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
     stopped = {"system": "GMC", "dataset": "HW2sources", "threads": 1, "error": "more than 9 s"}
     of = bench.stopped_on
@@ -213,15 +173,9 @@ def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_pa
     path = tmp_path / "fits.json"
     path.write_text(json.dumps({"fits": [stopped]}))
     found = bench.measure_fits(path, ["MNIST-4"], ["GMC"], limit=9)["fits"]
-    assert [one["threads"] for one in found] == [1, 1]
     assert found[1]["error"] == "more than 9 s on HW2sources, not begun here"
     table = times.systems_table({"fits": found}, {"MNIST-4": 4000, "HW2sources": 2000})
     assert table.loc["GMC"].tolist() == ["> 9", "> 9"]
-
-
-def test_a_missing_library_is_not_begun(monkeypatch):
-    monkeypatch.setattr(libraries, "installed_version", lambda name: None)
-    assert bench.installed(["GMC", "iMML, NEMO"]) == ["GMC"]
 
 
 # --- growth
@@ -250,17 +204,3 @@ def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
 
 
 # --- LMVSC's programmes
-
-
-def test_a_measurement_says_what_was_timed(monkeypatch, tmp_path):
-    monkeypatch.setitem(bench.SHAPES, "toy", (60, (5, 7), 4))
-    path = tmp_path / "simplex.json"
-    bench.measure_simplex(path, "toy", 5, 6, 1)
-    stored = json.loads(path.read_text())
-    assert (stored["n"], stored["m"], stored["n_samples"], stored["threads"]) == (60, 5, 6, 1)
-    assert [one["d"] for one in stored["views"]] == [5, 7]
-    for one in stored["views"]:
-        assert one["gap"] <= bench.TOLERANCE and one["iterations"] > 0
-        assert one["seconds"] > 0 and set(one["one_by_one"]) == {"SLSQP", "active set"}
-        for solver in one["one_by_one"].values():
-            assert solver["gap"] == pytest.approx(0, abs=1e-4) and solver["seconds"] > 0

@@ -17,12 +17,12 @@ def runs():
 
 
 def test_paired_is_the_paired_t_test(runs):
-    row = comparisons.paired_differences(runs, "DMAC", "closed").loc["PIE"]
-    expected = stats.ttest_rel([30, 35, 34], [70, 71, 75])
+    table = comparisons.paired_differences(runs, "DMAC", "closed")
+    row, expected = table.loc["PIE"], stats.ttest_rel([30, 35, 34], [70, 71, 75])
     assert row["mean"] == pytest.approx(-39) and row.p == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval()
     assert (row["mean"] - row.half, row["mean"] + row.half) == pytest.approx((low, high))
-    assert comparisons.paired_differences(runs, "DMAC", "closed").loc["BBC"].seeds == 2
+    assert table.loc["BBC"].seeds == 2
     one = comparisons.paired_differences(runs[runs.seed == 1], "DMAC", "closed").loc["PIE"]
     assert one["mean"] == -40 and np.isnan(one.p) and np.isnan(one.half)
     assert comparisons.paired_differences(runs, "closed", "closed").p.tolist() == [1.0, 1.0]
@@ -46,8 +46,7 @@ def test_significance_takes_the_best_baseline_of_each_data_set(runs):
     table = comparisons.significance(runs, ["DMAC"], ["k-means", "closed"])
     assert table["reference"].tolist() == ["closed", "k-means"]
     assert table["mean"].tolist() == [pytest.approx(-39), pytest.approx(18)]
-    shown = comparisons.format_differences(table)
-    assert shown.difference.iloc[0].startswith("−39.0 ±") and shown.seeds.tolist() == [3, 2]
+    assert comparisons.format_differences(table).difference.iloc[0].startswith("−39.0 ±")
     assert comparisons.format_over_datasets(table).loc["DMAC"].tolist() == ["−10.5 ± 362.1"] * 2
 
 
@@ -56,14 +55,9 @@ def test_means_over_data_sets_keep_the_developed_ones_apart():
     table = comparisons.over_datasets(means)
     assert table.sets.tolist() == [4, 2, 2]
     assert table["mean"].tolist() == [5.75, 12, -0.5]
-    for name, values in {"all": [10, 14, 1, -2], "chosen on": [10, 14]}.items():
-        low, high = stats.t.interval(
-            0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values)
-        )
-        assert table.half[name] == pytest.approx((high - low) / 2)
+    assert table.half["chosen on"] == comparisons.interval([10, 14])[1]
     alone = comparisons.over_datasets(means[["NGs"]])
     assert list(alone.index) == ["all", "looked at"] and alone.half.isna().all()
-    assert comparisons.over_datasets(means[:0]).empty
 
 
 def test_training_changes_are_the_paired_t_test_of_a_run_with_itself():
@@ -75,9 +69,6 @@ def test_training_changes_are_the_paired_t_test_of_a_run_with_itself():
     row = table.loc["PIE"]
     assert (row.before, row.after, row["mean"], row.seeds) == (52, 42, -10, 3)
     assert row.p == pytest.approx(stats.ttest_rel(after, before).pvalue)
-    text = comparisons.format_differences(table).loc["PIE"]
-    assert text[["before, %", "after, %"]].tolist() == ["52.0", "42.0"]
-    assert comparisons.training_changes(frame(rows[3:])).empty
 
 
 def test_changes_are_paired_and_averaged_over_common_data_sets():
@@ -99,12 +90,8 @@ def test_repeated_runs_are_compared_seed_by_seed():
     again = frame(several("PIE", "DMAC", [34.0, 33.0]))
     table = comparisons.compare_repeats(first, again)
     assert list(table.index) == [("DMAC", "PIE")]
-    mean, largest, of_means, sd, seeds = table.iloc[0]
-    assert (mean, largest, of_means, seeds) == (3.5, 4.0, 0.5, 2)
-    assert sd == pytest.approx(np.std([30, 36], ddof=1))
-    same = comparisons.compare_repeats(first, first)
-    assert same.largest.tolist() == [0, 0]
-    assert comparisons.compare_repeats(first, again.iloc[:0]).empty
+    assert table.iloc[0].tolist() == [3.5, 4.0, 0.5, pytest.approx(np.std([30, 36], ddof=1)), 2]
+    assert comparisons.compare_repeats(first, first).largest.tolist() == [0, 0]
 
 
 def test_growth_exponent_of_a_power_law():
@@ -139,13 +126,6 @@ def test_blocked_f_test_is_that_of_least_squares(b, t, seed):
     assert (f, p) == (pytest.approx(least_squares(scores), rel=1e-6))
     # What the blocks differ by does not matter.
     assert comparisons.blocked_f_test(scores + rng.normal(size=(b, 1)))[0] == pytest.approx(f)
-
-
-def test_blocked_f_test_of_two_treatments_is_the_paired_t_test():
-    scores = np.array([[30.0, 31.0], [40.0, 42.5], [35.0, 35.5], [33.0, 36.0]])
-    f, p = comparisons.blocked_f_test(scores)
-    expected = stats.ttest_rel(*scores.T)
-    assert (f, p) == (pytest.approx(expected.statistic**2), pytest.approx(expected.pvalue))
 
 
 def test_blocked_f_test_says_where_it_cannot_tell():

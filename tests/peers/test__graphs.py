@@ -55,19 +55,13 @@ def test_graphs_match_loops_over_pairs(monkeypatch):
     n, k = 40, 7
     near = nearest_neighbors(points(n), k)
     lists = [set(row) for row in near.tolist()]
-    directed, mutual = np.zeros((2, n, n))
-    for i in range(n):
-        for j in range(n):
-            directed[i, j] = j in lists[i]
-            mutual[i, j] = j in lists[i] and i in lists[j]
+    directed = np.array([[j in lists[i] for j in range(n)] for i in range(n)])
+    mutual = directed & directed.T
     np.testing.assert_array_equal(directed_graph(near).toarray(), directed)
     np.testing.assert_array_equal(mutual_graph(near, 0).toarray(), mutual)
     for least in (1, 2, 3):
-        kept = np.zeros((n, n))
-        for i in range(n):
-            for j in range(n):
-                common = sum(mutual[i, h] and mutual[j, h] for h in range(n))
-                kept[i, j] = mutual[i, j] and common >= least
+        common = [[sum(mutual[i] & mutual[j]) for j in range(n)] for i in range(n)]
+        kept = mutual & (np.array(common) >= least)
         assert kept.any() and (kept != mutual).any()
         np.testing.assert_array_equal(mutual_graph(near, least).toarray(), kept)
 

@@ -36,7 +36,6 @@ def test_every_system_is_registered_and_tested():
     assert set(STAGES) == {name for name in ALL if hasattr(ALL[name], "device")}
     exported = {getattr(peers, name) for name in peers.__all__ if name != "ALL"}
     assert exported == {*ALL.values(), peers.Peer, peers.Outcome}
-    assert all(issubclass(system, peers.Peer) for system in ALL.values())
 
 
 def found(model):

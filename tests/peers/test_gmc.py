@@ -10,7 +10,6 @@ from dmac.metrics import scores
 from dmac.peers import gmc
 from dmac.peers.gmc import (
     GMC,
-    _fuse,
     _row_minimisers,
     _standardised,
     laplacian,
@@ -43,53 +42,10 @@ def test_rows_with_equal_costs():
     assert ((s[:2] == 0.5).sum(1) == 2).all() and curvature[0] == 0
 
 
-def test_the_fused_row_is_the_minimiser_for_equal_weights(monkeypatch):
-    monkeypatch.setattr(gmc, "_LINKS", 7)  # several blocks of links
-    generator = np.random.default_rng(0)
-    n, penalty, w = 9, 3.0, 0.4
-    graphs = []
-    for _ in range(2):
-        dense = generator.dirichlet(np.ones(n), n) * (generator.random((n, n)) < 0.6)
-        dense[np.arange(n), np.arange(n) - 1] = 0.3
-        graphs.append(scipy.sparse.csr_matrix(dense))
-    f = np.linalg.qr(generator.normal(size=(n, 3)))[0]
-    fused = _fuse(graphs, f, penalty / (2 * 2) / w).toarray()
-    np.testing.assert_allclose(fused.sum(1), 1)
-    e = ((f[:, None] - f) ** 2).sum(2)
-    for i in range(n):
-        rows = np.array([g.toarray()[i] for g in graphs])
-        on = rows.sum(0) > 0
-        assert (fused[i, ~on] == 0).all()
-        # sum_v w ||u - s^v||^2 + penalty e'u, its constants left out
-        expected = programme(penalty * e[i, on] - 2 * w * rows[:, on].sum(0), 2 * w)
-        np.testing.assert_allclose(fused[i, on], expected, atol=1e-5)
-
-
-def test_the_first_graph_has_the_nearest_samples_and_their_weights(monkeypatch):
-    x, k = np.random.default_rng(0).normal(size=(30, 4)), 5
-    seen = []
-    original = gmc.laplacian
-    monkeypatch.setattr(gmc, "_BLOCK", 7)  # several blocks of rows
-    monkeypatch.setattr(gmc, "laplacian", lambda graph: seen.append(graph) or original(graph))
-    # In the order of the samples: a permutation would have to be undone.
-    GMC(3, n_neighbors=k)._solve([x], np.random.default_rng(0))
-    z = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
-    d2 = ((z[:, None] - z) ** 2).sum(2)
-    np.fill_diagonal(d2, np.inf)
-    expected = np.zeros((30, 30))
-    for i, row in enumerate(d2):
-        near = np.argsort(row)[: k + 1]
-        gaps = row[near[k]] - row[near[:k]]
-        expected[i, near[:k]] = gaps / gaps.sum()
-    np.testing.assert_allclose(seen[0].toarray(), expected, atol=1e-12)
-    z = _standardised(np.array([[5.0, 5, 5], [0, 0, 0], [1e200, 0, -1e200]]))
-    np.testing.assert_allclose(z[2].std(), 1)
-    assert (z[:2] == 0).all()
-
-
 def test_an_iteration_is_that_of_the_dense_equations(monkeypatch):
     """Every step of the docstring with whole matrices; the graph of U has one component."""
-    monkeypatch.setattr(gmc, "_ITERATIONS", 1)
+    for name, value in (("_ITERATIONS", 1), ("_BLOCK", 7), ("_LINKS", 7)):  # several blocks
+        monkeypatch.setattr(gmc, name, value)
     rng, (n, k, c, v) = np.random.default_rng(0), (24, 5, 3, 3)
     views = [rng.normal(size=(n, d)) for d in (6, 9, 7)]
     found = GMC(c, n_neighbors=k)._solve(views, np.random.default_rng(0))
@@ -153,8 +109,13 @@ def test_more_components_than_vectors_gives_the_largest():
     graph, parts = planted_graph((4, 20, 9, 15), seed=1)
     values, vectors = smallest_eigenvectors(laplacian(graph), 2, np.random.default_rng(0))
     assert (values == 0).all()
-    np.testing.assert_array_equal(vectors[:, 0] > 0, parts == 1)
-    np.testing.assert_array_equal(vectors[:, 1] > 0, parts == 3)
+    np.testing.assert_array_equal(vectors > 0, parts[:, None] == [1, 3])
+
+
+def test_samples_are_standardised_and_constant_ones_are_zero():
+    z = _standardised(np.array([[5.0, 5, 5], [0, 0, 0], [1e200, 0, -1e200]]))
+    np.testing.assert_allclose(z[2].std(), 1)
+    assert (z[:2] == 0).all()
 
 
 def test_the_laplacian_has_rows_that_sum_to_zero_and_the_energy_of_its_links():

@@ -18,15 +18,14 @@ def weights_of(model, views):
     for x in views:
         x = RowNormalizer().fit_transform(x[order])
         a = kmeans(x, m, int(generator.integers(2**31)), 10).cluster_centers_
-        rows = []
-        for sample in x:
-            rows.append(
-                minimum_on_simplex(
-                    lambda z: ((sample - z @ a) ** 2).sum() + model.alpha * z @ z,
-                    m,
-                    lambda z: -2 * a @ (sample - z @ a) + 2 * model.alpha * z,
-                )
+        rows = [
+            minimum_on_simplex(
+                lambda z: ((sample - z @ a) ** 2).sum() + model.alpha * z @ z,
+                m,
+                lambda z: -2 * a @ (sample - z @ a) + 2 * model.alpha * z,
             )
+            for sample in x
+        ]
         parts.append(np.array(rows)[np.argsort(order)])
     return np.hstack(parts) / np.sqrt(len(views))
 

@@ -14,12 +14,12 @@ from dmac.peers.snf import SNF, diffused, full_kernel, similarities, sparse_kern
 easy_views = functools.partial(systems.easy_views, n=40, noise=1.5, spread=2.0)
 
 
-def matrices(n=40, k=6, mu=0.5):
-    made = [similarities(x, k, mu) for x in easy_views(n=n)[0]]
-    return [full_kernel(w) for w, _ in made], [sparse_kernel(*one) for one in made], made
+def matrices():
+    made = [similarities(x, 6, 0.5) for x in easy_views()[0]]
+    return [full_kernel(w) for w, _ in made], [sparse_kernel(*one) for one in made]
 
 
-def by_hand(views, k, mu, rounds, scale="standard"):
+def by_hand(views, k, mu, rounds, scale):
     """The fused matrix, sample by sample, as the paper writes it, with the width squared."""
     n, full, near_only = len(views[0]), [], []
     for x in views:
@@ -42,12 +42,10 @@ def by_hand(views, k, mu, rounds, scale="standard"):
         near_only.append(s)
 
     def rows(w):
-        p = np.zeros((n, n))
+        p = np.full((n, n), 0.5)
         for i in range(n):
-            for j in range(n):
-                p[i, j] = (
-                    0.5 if i == j else w[i, j] / (2 * sum(w[i, q] for q in range(n) if q != i))
-                )
+            for j in set(range(n)) - {i}:
+                p[i, j] = w[i, j] / (2 * sum(w[i, q] for q in range(n) if q != i))
         return p
 
     full = [rows(w) for w in full]
@@ -58,19 +56,15 @@ def by_hand(views, k, mu, rounds, scale="standard"):
     return (fused + fused.T) / 2
 
 
+@pytest.mark.parametrize("scale", ["standard", "none"])
 @pytest.mark.parametrize("rounds", [0, 1, 3])
-def test_the_fused_matrix_is_that_of_plain_loops(rounds):
-    views = [x[:14] for x in easy_views()[0]]
-    model = SNF(3, n_neighbors=4, mu=0.4, n_iterations=rounds, random_state=0).fit(views)
-    np.testing.assert_allclose(model.graph_, by_hand(views, 4, 0.4, rounds), rtol=1e-9, atol=1e-12)
-    assert len(model.history_) == rounds
-
-
-def test_features_as_they_come():
+def test_the_fused_matrix_is_that_of_plain_loops(rounds, scale):
     views = [x[:14] * np.arange(1, 1 + x.shape[1]) for x in easy_views()[0]]
-    model = SNF(3, n_neighbors=4, n_iterations=2, scale="none", random_state=0).fit(views)
-    np.testing.assert_allclose(model.graph_, by_hand(views, 4, 0.5, 2, "none"), rtol=1e-9)
-    assert not np.allclose(model.graph_, by_hand(views, 4, 0.5, 2), rtol=1e-3)
+    settings = dict(n_neighbors=4, mu=0.4, n_iterations=rounds, scale=scale)
+    model = SNF(3, random_state=0, **settings).fit(views)
+    expected = by_hand(views, 4, 0.4, rounds, scale)
+    np.testing.assert_allclose(model.graph_, expected, rtol=1e-9, atol=1e-12)
+    assert len(model.history_) == rounds
 
 
 def test_two_samples_far_apart_among_equal_ones():
@@ -94,20 +88,8 @@ def test_similarities_have_no_unit_and_are_symmetric():
     np.testing.assert_array_equal(near, np.argsort(distances, 1)[:, :7])
 
 
-def test_every_round_keeps_rows_of_sum_1_with_a_half_on_the_diagonal():
-    kernels, steps, _ = matrices()
-    for _ in range(5):
-        kernels = diffused(kernels, steps)
-        for p in kernels:
-            np.testing.assert_allclose(p.sum(1), 1)
-            assert (np.diag(p) == 0.5).all() and p.min() >= 0
-    for s in steps:
-        np.testing.assert_allclose(s.sum(1), 1)
-        assert (np.diff(s.indptr) == 7).all()
-
-
 def test_rounds_make_the_views_agree():
-    kernels, steps, _ = matrices()
+    kernels, steps = matrices()
 
     def apart(kernels):
         return max(np.abs(p - kernels[0]).sum(1).mean() for p in kernels[1:])

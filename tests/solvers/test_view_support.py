@@ -10,9 +10,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
-from dmac.solvers.persistence import NAME
 from dmac.solvers.spectral import own_support, view_weights, warn_of_one_view
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -106,16 +104,6 @@ def test_categories_that_take_over_among_more_views_are_named():
     assert outvoted.network_.weights.argmin() == 0
 
 
-def test_order_of_views():
-    views, _, categories = with_categories()
-    views = [*views, np.eye(3)[categories]]
-    with pytest.warns(UserWarning, match="view 3 decides"):
-        first = fit(views, recipe=EQUAL).view_support_
-    with pytest.warns(UserWarning, match="view 1 decides"):
-        second = fit(views[::-1], recipe=EQUAL).view_support_
-    np.testing.assert_allclose(second[::-1], first, atol=0.03)  # anchors are drawn anew
-
-
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_view_that_says_nothing_is_not_asked(value):
     views, _, _ = with_categories()
@@ -140,18 +128,6 @@ def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
     assert fit(views, recipe=network).view_support_ is None
     two.save(tmp_path)
     np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).view_support_, two.view_support_)
-
-
-def test_a_model_saved_without_it_is_read(tmp_path):
-    views, _, _ = with_categories()
-    model = fit(views)
-    model.save(tmp_path)
-    tensors, about = read_tensors(tmp_path / NAME)
-    assert tensors.pop("network.support").shape == (2,)
-    write_tensors(tmp_path / NAME, tensors, about)
-    older = dmac.DMAC.load(tmp_path)
-    assert np.isnan(older.view_support_).tolist() == [True, True]
-    np.testing.assert_array_equal(older.predict(views), model.predict(views))
 
 
 @pytest.mark.parametrize(
