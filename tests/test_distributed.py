@@ -245,13 +245,6 @@ def open_group(tmp_path, monkeypatch):
         dist.destroy_process_group()
 
 
-def test_group_for_gpus_also_adds_up_tensors_on_the_cpu(open_group):
-    open_group(parallel.GPU_BACKENDS.replace("nccl", "gloo"))  # NCCL itself needs a GPU
-    with parallel.sharded(4):
-        assert parallel.count(5) == 5 and parallel.everywhere(True)
-        torch.testing.assert_close(parallel.gather(torch.arange(3.0)), torch.arange(3.0))
-
-
 @pytest.mark.parametrize(
     "processes, gpus, backends",
     [

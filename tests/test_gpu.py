@@ -15,10 +15,9 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import dmac
-from dmac import diagnostics, reference, scaling
+from dmac import reference, scaling
 from dmac.anchor_graph import closed_form_graph
 from dmac.compute import distances, parallel
-from dmac.compute.kmeans import WarmAnchors, kmeans_anchors
 from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
 from dmac.consistency import consistency_loss
 from dmac.distributed import fit_sharded
@@ -133,7 +132,10 @@ def training_losses(recipe, device, dtype):
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device(device, dtype)
     tensors = unit_views(device, dtype)
     source = anchor_source(model, tensors, 20, recipe, generator)
-    return [[r.loss, r.effective_rank] for r in train(model, tensors, N_CLUSTERS, source, recipe)]
+    return [
+        (r.loss, r.effective_rank, r.mean_cosine)
+        for r in train(model, tensors, N_CLUSTERS, source, recipe)
+    ]
 
 
 @on_every_device
@@ -145,33 +147,6 @@ def test_single_precision_follows_the_processor_in_double(device, recipe):
     np.testing.assert_allclose(training_losses(recipe, device, torch.float32), exact, rtol=1e-3)
     if device != "cpu":
         np.testing.assert_allclose(training_losses(recipe, device, torch.float64), exact, rtol=1e-6)
-
-
-@on_every_device
-def test_kmeans_draws_the_anchors_of_the_processor(device):
-    z = torch.cat(unit_views("cpu", torch.float64, 200), 1)
-
-    def anchors(x):
-        warm = WarmAnchors(12, torch.Generator().manual_seed(5))
-        return torch.stack(
-            [kmeans_anchors(x, 12, torch.Generator().manual_seed(5)), warm(x), warm(x + 1e-3)]
-        ).cpu()
-
-    exact = anchors(z)
-    torch.testing.assert_close(anchors(z.to(device)), exact, rtol=1e-8, atol=1e-10)
-    single = anchors(z.to(device, torch.float32)).double()
-    torch.testing.assert_close(single, exact, rtol=1e-3, atol=1e-4)
-
-
-@on_every_device
-def test_diagnostics_are_those_of_singular_values(device):
-    z, _ = points(300, 2, 8, device)
-    values = torch.linalg.svdvals(z.detach().cpu())
-    p = values / values.sum()
-    assert diagnostics.effective_rank(z) == pytest.approx(float(torch.exp(-(p * p.log()).sum())))
-    unit = torch.nn.functional.normalize(z.detach().cpu(), dim=1)
-    pairs = (float((unit @ unit.T).sum()) - 300) / (300 * 299)
-    assert diagnostics.mean_cosine(z) == pytest.approx(pairs)
 
 
 @on_every_device
