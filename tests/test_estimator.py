@@ -1,6 +1,5 @@
 """The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
 
-import contextlib
 import dataclasses
 import re
 import warnings
@@ -485,49 +484,6 @@ def test_revised_attributes(small_views):
     assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
     assert all(p.root_ for p in revised_model().fit([abs(x) for x in views]).pipelines_)
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
-
-
-def awkward(kind, views):
-    """Views that have broken implementations before."""
-    views = [x.copy() for x in views]
-    if kind == "zero rows":
-        views[0][:5] = 0
-        for x in views:
-            x[88:] = 0
-    return {
-        "zero rows": views,
-        "sparse": [scipy.sparse.csr_matrix(np.where(np.abs(x) > 1, x, 0)) for x in views],
-        "wide": [scipy.sparse.random(90, 300, 0.05, "csr", random_state=0), *views],
-        "duplicate view": [views[0], views[0], views[1]],
-        "constant view": [*views, np.ones((90, 4))],
-        "constant column": [np.hstack([x, np.full((90, 1), 7.0)]) for x in views],
-        "single column": [x[:, :1] for x in views[:2]],
-        "duplicate samples": [np.repeat(x[:9], 10, 0) for x in views],
-        "huge and tiny": [1e200 * views[0], 1e-200 * views[1]],
-        "all constant": [np.ones((90, 4)), np.ones((90, 2))],
-    }[kind]
-
-
-@pytest.mark.parametrize("recipe", [QUICK, REVISED], ids=["quick", "revised"])
-@pytest.mark.parametrize(
-    "kind, says",
-    [
-        ("zero rows", "2 of 90 samples are zero in every view"),
-        *[(kind, None) for kind in ("sparse", "wide", "duplicate view", "constant view")],
-        ("constant column", None),
-        ("single column", "one feature"),
-        *[(kind, None) for kind in ("duplicate samples", "huge and tiny")],
-        ("all constant", "1 of 3 clusters came out: there is only 1 dis"),
-    ],
-)
-def test_awkward_views_are_fitted(kind, says, recipe, small_views):
-    views = awkward(kind, small_views[0])
-    with pytest.warns(UserWarning, match=says) if says else contextlib.nullcontext():
-        model = quick_model(recipe=recipe).fit(views)
-    assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
-    assert model.labels_.shape == (90,) and set(model.labels_) <= {0, 1, 2}
-    assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
 def test_revised_needs_dense_inputs_of_the_network_only(small_views):

@@ -262,6 +262,8 @@ def judge(method, problem):
     if labels is None:
         return refused
     assert not problem.broken, "NaN or infinity went in, and labels came out"
+    if method != "published":  # without unit rows, rounding parts equal samples where centres meet
+        np.testing.assert_array_equal(again, labels)
     most = problem.n_clusters if method in RECIPES else problem.n
     for found in (labels, again):
         assert found.shape == (problem.n,) and found.dtype == np.int64
@@ -270,6 +272,8 @@ def judge(method, problem):
         x = getattr(model, name, np.zeros(1))
         x = x.data if scipy.sparse.issparse(x) else x
         assert np.isfinite(x).all(), f"{name} is not finite"
+    for record in getattr(model, "history_", []) if method in RECIPES else []:
+        assert np.isfinite(dataclasses.astuple(record)).all(), record
     return "labels"
 
 
@@ -285,15 +289,15 @@ def examples(n):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_odd_views(method):
-    outcomes = collections.Counter()
+    outcomes, cases = collections.Counter(), CASES * (3 if method in RECIPES else 1)
 
-    @examples(CASES)
+    @examples(cases)
     @given(problem=problems())
     def run(problem):
         outcomes[judge(method, problem)] += 1
 
     run()
-    assert outcomes["labels"] >= 0.4 * CASES  # not everything is refused
+    assert outcomes["labels"] >= 0.4 * cases  # not everything is refused
     print(method, dict(outcomes))
 
 
