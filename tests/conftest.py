@@ -45,7 +45,7 @@ def generator():
     return torch.Generator().manual_seed(0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_views():
     """Three views of 90 samples around 3 well separated centres, and their classes."""
     generator = torch.Generator().manual_seed(3)

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 #: Sizes of a random problem: n samples, m anchors, d dimensions, k neighbours with k < m.
 problems = st.tuples(
@@ -23,6 +24,20 @@ def random_points(n, m, d, seed):
     z = torch.randn(n, d, generator=generator, dtype=torch.float64)
     u = torch.randn(m, d, generator=generator, dtype=torch.float64)
     return z.requires_grad_(), u.requires_grad_()
+
+
+class Shapes(TorchDispatchMode):
+    """Records the shape of every tensor that any operation returns, forward and backward."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        found = out if isinstance(out, (tuple, list)) else [out]
+        self.seen |= {tuple(x.shape) for x in found if isinstance(x, torch.Tensor)}
+        return out
 
 
 def assert_matches(fast, reference, *inputs, rtol=1e-6, atol=1e-9):

@@ -143,6 +143,11 @@ def named(x, order=slice(None), names=NAMES):
     return pd.DataFrame(x, index=names).iloc[order]
 
 
+def values(kind, x, warns=None):
+    """Other numbers than X."""
+    return Case("values", kind, lambda: x, equals=x, warns=warns)
+
+
 DISK = {
     "memory map": lambda: memory_map(X),
     "memory map, float16": lambda: memory_map(X.astype(np.float16)),
@@ -167,7 +172,7 @@ ACCEPTED = [
         lambda: [named(X), named(SECOND, ORDER[:36])],
     ),
     *(Case("on disk", kind, make) for kind, make in DISK.items()),
-    Case("values", "few samples, two a cluster", lambda: X[:4], equals=X[:4]),
+    values("few samples, two a cluster", X[:4]),
     Case("a list", "of one view", lambda: [X]),
     Case("a list", "a tuple", lambda: (X,)),
     Case("a list", "an object array of views", lambda: np.array([X, SECOND, None], object)[:2]),
@@ -175,150 +180,113 @@ ACCEPTED = [
     Case("values", "a view of zeros beside another", lambda: [X, np.zeros((40, 2))]),
     Case("values", "a constant view beside another", lambda: [X, np.ones((40, 2))]),
     Case("values", "rows of zeros", lambda: [X, SECOND * (np.arange(40) > 4)[:, None]]),
-    Case(
-        "values",
-        "every sample ten times",
-        lambda: np.repeat(X[:4], 10, 0),
-        equals=np.repeat(X[:4], 10, 0),
-    ),
-    Case(
-        "values",
+    values("every sample ten times", np.repeat(X[:4], 10, 0)),
+    values(
         "nothing but zeros",
-        lambda: np.zeros((40, 4)),
-        equals=np.zeros((40, 4)),
+        np.zeros((40, 4)),
         warns="40 of 40 samples are zero in every view|1 of 2 clusters came out",
     ),
-    Case("values", "around 1e300", lambda: 1e300 * X, equals=1e300 * X),
-    Case("values", "denormal, around 1e-310", lambda: 1e-310 * X, equals=1e-310 * X),
-    Case(
-        "values",
-        "one feature",
-        lambda: X[:, :1] + 1,
-        equals=X[:, :1] + 1,
-        warns="a view has one feature",
-    ),
+    values("around 1e300", 1e300 * X),
+    values("denormal, around 1e-310", 1e-310 * X),
+    values("one feature", X[:, :1] + 1, warns="a view has one feature"),
 ]
 
 MISSING = pd.array([1.0, None] + [2.0] * 38, dtype="Float64")
+#: By their groups: the kind, the view, a part of the message and perhaps settings.
+BAD = {
+    "views": [
+        ("None", lambda: None, "not a NoneType"),
+        ("None in a list", lambda: [X, None], "view 2 is None: pass a 2-D array"),
+        ("a string", lambda: "mfeat", "not a str"),
+        ("a dictionary", lambda: {"a": X}, "not a dict"),
+        ("an empty list", list, "no views: the list is empty"),
+        ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),
+        ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),
+        ("1 dimension", lambda: [X, X[:, 0]], "view 2 has 1 dimension(s)"),
+        ("3 dimensions", lambda: [X, X[None]], "view 2 has 3 dimension(s)"),
+        ("a pandas series", lambda: [frame()["a"]], "view 1 has 1 dimension(s)"),
+        ("a sparse vector", lambda: [scipy.sparse.coo_array(X[0])], "view 1 has 1 dimension(s)"),
+        ("rows of two lengths", lambda: [[[1, 2], [3]]], "rows of different lengths"),
+        ("no samples", lambda: [X[:0]], "view 1 has no samples"),
+        ("no features", lambda: [X, X[:, :0]], "view 2 has no features"),
+        ("other numbers of samples", lambda: [X, SECOND[1:]], "view 2 has 39 samples"),
+    ],
+    "values": [
+        ("NaN", lambda: [X, with_entry(np.nan)], "the first (nan) at row 3"),
+        ("infinity", lambda: with_entry(-np.inf), "the first (-inf) at row 3"),
+        (
+            "NaN, sparse",
+            lambda: scipy.sparse.csc_array(with_entry(np.nan)),
+            "(nan) at row 3, column 1",
+        ),
+        ("NaN, on disk", lambda: memory_map(with_entry(np.nan)), "(nan) at row 3, column 1"),
+        ("masked entries", lambda: np.ma.masked_equal(X, X[0, 0]), "or missing"),
+        ("complex", lambda: X + 1j, "view 1 is complex"),
+        ("complex, on disk", lambda: hdf5(X + 1j), "complex128 values on disk"),
+        ("strings", lambda: X.astype(str), "not numbers; encode them"),
+        ("one text among objects", lambda: with_entry("3.5", object), "'3.5' at row 3, column 1"),
+        ("None", lambda: with_entry(None, object), "holds None at row 3, column 1"),
+        ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
+        ("records", lambda: X.view([("a", float), ("b", float)]), "not numbers"),
+        (
+            "an integer beyond float64",
+            lambda: with_entry(10**400, object),
+            "integer beyond the range",
+        ),
+    ],
+    "pandas": [
+        ("a column of text", lambda: frame(b="x"), "'x' at row 0, column 1"),
+        (
+            "a column of categories",
+            lambda: frame(b=pd.Categorical(["x", "y"] * 20)),
+            "'x' at row 0, column 1",
+        ),
+        ("a missing entry", lambda: frame(b=MISSING), "row 1, column 1"),
+        (
+            "other samples",
+            lambda: [named(X), named(SECOND, names=[f"case {i}" for i in range(40)])],
+            "0 names are in both, 40 only in view 1 (patient 0, patient 1, patient 2, ...)",
+        ),
+        (
+            "other samples in part, beside an array",
+            lambda: [named(X), named(SECOND, slice(3, None)), X],
+            "3 only in view 1 (patient 0, patient 1, patient 2), and view 3",
+        ),
+        (
+            "a sample that lacks all views",
+            lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
+            "sample patient 3 lacks all views: drop it",
+        ),
+        (
+            "a sample twice, beside another frame",
+            lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
+            "view 2 is a data frame of 40 samples with 39 names",
+        ),
+    ],
+    "torch": [
+        ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
+        ("complex", lambda: torch.tensor(X + 0j), "view 1 is complex"),
+    ],
+    "sizes": [
+        ("one sample", lambda: X[:1], "there are only 1 samples"),
+        (
+            "fewer samples than clusters",
+            lambda: X[:7],
+            "there are only 7 samples",
+            {"n_clusters": 8},
+        ),
+        (
+            "fewer than two samples a cluster",
+            lambda: X[:5],
+            "at least two a cluster, 6",
+            {"n_clusters": 3},
+        ),
+        ("one cluster", lambda: X, "at least 2", {"n_clusters": 1}),
+        ("a fraction of clusters", lambda: X, "it must be an integer", {"n_clusters": 2.5}),
+    ],
+}
 REFUSED = [
-    Case("views", "None", lambda: None, says="must be a list of 2-D arrays, not a NoneType"),
-    Case("views", "None in a list", lambda: [X, None], says="view 2 is None: pass a 2-D array"),
-    Case("views", "a string", lambda: "mfeat", says="must be a list of 2-D arrays, not a str"),
-    Case("views", "a dictionary", lambda: {"a": X}, says="not a dict"),
-    Case("views", "an empty list", list, says="no views: the list is empty"),
-    Case("views", "one array of 1 dimension", lambda: X[0], says="one array of shape (4,)"),
-    Case("views", "one array of 3", lambda: X[None], says="one array of shape (1, 40, 4)"),
-    Case("views", "1 dimension", lambda: [X, X[:, 0]], says="view 2 has 1 dimension(s)"),
-    Case("views", "3 dimensions", lambda: [X, X[None]], says="view 2 has 3 dimension(s)"),
-    Case("views", "a pandas series", lambda: [frame()["a"]], says="view 1 has 1 dimension(s)"),
-    Case(
-        "views",
-        "a sparse vector",
-        lambda: [scipy.sparse.coo_array(X[0])],
-        says="view 1 has 1 dimension(s)",
-    ),
-    Case("views", "rows of two lengths", lambda: [[[1, 2], [3]]], says="rows of different lengths"),
-    Case("views", "no samples", lambda: [X[:0]], says="view 1 has no samples"),
-    Case("views", "no features", lambda: [X, X[:, :0]], says="view 2 has no features"),
-    Case(
-        "views",
-        "other numbers of samples",
-        lambda: [X, SECOND[1:]],
-        says="view 2 has 39 samples, view 1 has 40",
-    ),
-    Case("values", "NaN", lambda: [X, with_entry(np.nan)], says="the first (nan) at row 3"),
-    Case("values", "infinity", lambda: with_entry(-np.inf), says="the first (-inf) at row 3"),
-    Case(
-        "values",
-        "NaN, sparse",
-        lambda: scipy.sparse.csc_array(with_entry(np.nan)),
-        says="the first (nan) at row 3, column 1",
-    ),
-    Case(
-        "values",
-        "NaN, on disk",
-        lambda: memory_map(with_entry(np.nan)),
-        says="entry (nan) at row 3, column 1",
-    ),
-    Case("values", "masked entries", lambda: np.ma.masked_equal(X, X[0, 0]), says="or missing"),
-    Case("values", "complex", lambda: X + 1j, says="view 1 is complex"),
-    Case("values", "complex, on disk", lambda: hdf5(X + 1j), says="complex128 values on disk"),
-    Case("values", "strings", lambda: X.astype(str), says="not numbers; encode them"),
-    Case(
-        "values",
-        "one text among objects",
-        lambda: with_entry("3.5", object),
-        says="holds '3.5' at row 3, column 1",
-    ),
-    Case("values", "None", lambda: with_entry(None, object), says="holds None at row 3, column 1"),
-    Case("values", "dates", lambda: COUNTS.astype("datetime64[s]"), says="datetime64"),
-    Case("values", "records", lambda: X.view([("a", float), ("b", float)]), says="not numbers"),
-    Case(
-        "values",
-        "an integer beyond float64",
-        lambda: with_entry(10**400, object),
-        says="integer beyond the range",
-    ),
-    Case("pandas", "a column of text", lambda: frame(b="x"), says="holds 'x' at row 0, column 1"),
-    Case(
-        "pandas",
-        "a column of categories",
-        lambda: frame(b=pd.Categorical(["x", "y"] * 20)),
-        says="holds 'x' at row 0, column 1",
-    ),
-    Case("pandas", "a missing entry", lambda: frame(b=MISSING), says="row 1, column 1"),
-    Case(
-        "pandas",
-        "other samples",
-        lambda: [named(X), named(SECOND, names=[f"case {i}" for i in range(40)])],
-        says="0 names are in both, 40 only in view 1 (patient 0, patient 1, patient 2, ...)",
-    ),
-    Case(
-        "pandas",
-        "other samples in part, beside an array",
-        lambda: [named(X), named(SECOND, slice(3, None)), X],
-        says="37 names are in both, 3 only in view 1 (patient 0, patient 1, patient 2), and view 3",
-    ),
-    Case(
-        "pandas",
-        "a sample that lacks all views",
-        lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
-        says="sample patient 3 lacks all views: drop it",
-    ),
-    Case(
-        "pandas",
-        "a sample twice, beside another frame",
-        lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
-        says="view 2 is a data frame of 40 samples with 39 names",
-    ),
-    Case(
-        "torch",
-        "on the meta device",
-        lambda: torch.empty(40, 4, device="meta"),
-        says="on the device meta",
-    ),
-    Case("torch", "complex", lambda: torch.tensor(X + 0j), says="view 1 is complex"),
-    Case("sizes", "one sample", lambda: X[:1], says="there are only 1 samples"),
-    Case(
-        "sizes",
-        "fewer samples than clusters",
-        lambda: X[:7],
-        settings={"n_clusters": 8},
-        says="n_clusters is 8, but there are only 7 samples",
-    ),
-    Case(
-        "sizes",
-        "fewer than two samples a cluster",
-        lambda: X[:5],
-        settings={"n_clusters": 3},
-        says="5 samples are too few for n_clusters = 3: pass at least two a cluster, 6",
-    ),
-    Case("sizes", "one cluster", lambda: X, settings={"n_clusters": 1}, says="at least 2"),
-    Case(
-        "sizes",
-        "a fraction of clusters",
-        lambda: X,
-        settings={"n_clusters": 2.5},
-        says="it must be an integer",
-    ),
+    Case(group, *case[:2], says=case[2], settings=dict(*case[3:]))
+    for group, cases in BAD.items()
+    for case in cases
 ]

@@ -1,5 +1,6 @@
 """The API pages: what a user may call is on them, and what the docstrings say is true."""
 
+import dataclasses
 import doctest
 import importlib
 import inspect
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from numpydoc.docscrape import ClassDoc, FunctionDoc
+from numpydoc.docscrape import ClassDoc
+from numpydoc.validate import validate
 
 import dmac
 
@@ -47,30 +49,22 @@ EVERYTHING = {
 }
 
 
-def undocumented(item):
+def complaints(name, item):
     """Parameters that a docstring lists and the signature lacks, or the other way round."""
     if getattr(item, "_is_protocol", False):  # nobody calls it
-        return set()
-    doc = ClassDoc(item) if inspect.isclass(item) else FunctionDoc(item)
-    listed, fields = (
-        {one.strip().lstrip("*") for key in keys for e in doc[key] for one in e.name.split(",")}
-        for keys in (("Parameters", "Other Parameters"), ("Attributes",))
-    )
-    if not listed and not (inspect.isclass(item) and fields):
-        return set()
-    try:
-        signature = set(inspect.signature(item).parameters)
-    except ValueError:  # an exception without a constructor of its own
-        return listed
-    signature -= {"self", "cls"} - listed  # a plain function may take a class
-    # A dataclass documents its fields once.
-    return signature ^ listed if listed else signature - fields
+        return []
+    codes = {"GL08", "PR02"} | ({"PR01"} if "Parameters\n" in (item.__doc__ or "") else set())
+    found = [said for code, said in validate(name)["errors"] if code in codes]
+    if dataclasses.is_dataclass(item):  # which documents its fields once
+        entries = (e for key in ("Parameters", "Attributes") for e in ClassDoc(item)[key])
+        listed = {one.strip() for entry in entries for one in entry.name.split(",")}
+        found += {field.name for field in dataclasses.fields(item)} - listed if listed else []
+    return found
 
 
 def test_docstrings_list_the_parameters_of_the_signature():
-    assert [name for name, item in EVERYTHING.items() if not item.__doc__] == []
-    wrong = {name: undocumented(item) for name, item in EVERYTHING.items()}
-    assert {name: parameters for name, parameters in wrong.items() if parameters} == {}
+    wrong = {name: found for name, item in EVERYTHING.items() if (found := complaints(name, item))}
+    assert wrong == {"dmac.solvers.persistence.load": ["Unknown parameters {'cls'}"]}  # no method
 
 
 FIRST = re.findall(r"^\.\. automodule:: (dmac\.\w+)$", PAGES["api"], re.MULTILINE)

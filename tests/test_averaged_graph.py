@@ -42,12 +42,6 @@ def dense(x, sets):
     return (whole / len(sets.u)).numpy()
 
 
-def test_factor_gives_the_graph(x, generator):
-    sets, factor = draw_sets(x, 5, M, 2, K, generator)
-    assert factor.shape == (50, 5 * M) and sets.u.shape == (5, M, 4)
-    np.testing.assert_allclose((factor @ factor.T).toarray(), dense(x, sets), atol=1e-12)
-
-
 def test_average_is_weighted_and_doubly_stochastic(x, generator):
     first, a = draw_sets(x, 2, M, 0, K, generator)
     second, b = draw_sets(x[:, :2], 3, M, 1, K, generator)
@@ -60,6 +54,7 @@ def test_average_is_weighted_and_doubly_stochastic(x, generator):
     values = np.linalg.eigvalsh(found)
     assert values.min() > -1e-12 and values.max() == pytest.approx(1)
     np.testing.assert_allclose(graph.rows.toarray(), average([a, b], [3, 1]).toarray())
+    assert a.shape == (50, 2 * M) and first.u.shape == (2, M, 4)
 
 
 def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
@@ -218,27 +213,17 @@ def test_all_blocks_in_order(generator):
     torch.testing.assert_close(blocks[7].x, x[2][:, 2:])
 
 
-def test_joint_distance_is_the_mean_of_the_block_views(generator):
-    x = block_views(generator)
-    blocks = blocks_of(x, WIDTHS, SPREADS, recipe(plain_scale="rows"))
-    for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
-        d2 = torch.cdist(joint.x, joint.x) ** 2
-        mean = sum(torch.cdist(b.x, b.x) ** 2 for b in own) / 3
-        torch.testing.assert_close(d2, mean)
+def test_levels_of_equal_weight(generator):
+    blocks = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe(level_weight="equal"))
+    assert [b.weight for b in blocks] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
 
 
-def test_weights(generator):
-    blocks = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe())
-    expected = [1, 1 / 3, 1 / 3, 1 / 3, 0.6, 0.3, 0.1, 0.2]
-    assert [b.weight for b in blocks] == pytest.approx(expected)
-    equal = blocks_of(block_views(generator), WIDTHS, SPREADS, recipe(level_weight="equal"))
-    assert [b.weight for b in equal] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
-
-
-def test_weighed_views(generator):
-    """1/3 becomes V_a / sum V, in distances, in the mean of the spreads and in weights."""
-    x, of_views = block_views(generator), [1.0, 0.5, 0.25]
-    shares = np.array(of_views) / 1.75
+@pytest.mark.parametrize("of_views", [None, [1.0, 0.5, 0.25]])
+def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spreads(
+    of_views, generator
+):
+    x, shares = block_views(generator), np.array(of_views or [1, 1, 1])
+    shares = shares / shares.sum()
     blocks = blocks_of(x, WIDTHS, SPREADS, recipe(plain_scale="rows"), of_views)
     assert [b.weight for b in blocks[1:4]] == pytest.approx(shares)
     assert [b.weight for b in blocks[5:]] == pytest.approx(shares * SPREADS)

@@ -1,9 +1,7 @@
 """The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
 
-import contextlib
 import dataclasses
 import re
-import sys
 import warnings
 
 import numpy as np
@@ -29,19 +27,9 @@ def quick_model(**changes):
 
 
 @pytest.fixture(scope="module")
-def fitted(request):
-    views, classes = request.getfixturevalue("module_views")
+def fitted(small_views):
+    views, classes = small_views
     return quick_model().fit(views), views, classes
-
-
-@pytest.fixture(scope="module")
-def module_views():
-    rng = np.random.default_rng(3)
-    classes = np.arange(90) % 3
-    views = [
-        4 * rng.normal(size=(3, d))[classes] + 0.5 * rng.normal(size=(90, d)) for d in (7, 5, 9)
-    ]
-    return views, classes
 
 
 def test_attributes_after_the_fit(fitted):
@@ -79,24 +67,15 @@ def test_global_random_state_is_neither_read_nor_moved(fitted):
     np.testing.assert_array_equal(model.labels_, again.labels_)
 
 
-def test_kinds_of_views_give_the_same_labels_and_are_not_modified(fitted):
-    pd = pytest.importorskip("pandas")
-    model, views, _ = fitted
-    kinds = [pd.DataFrame(views[0]), torch.as_tensor(views[1]), views[2].tolist()]
-    sparse, copies = [scipy.sparse.csr_matrix(x) for x in views], [x.copy() for x in views]
-    for given in (kinds, sparse, views):
-        np.testing.assert_array_equal(quick_model().fit_predict(given), model.labels_)
+@pytest.mark.parametrize("recipe", [QUICK, REVISED], ids=["quick", "revised"])
+def test_sparse_views_give_the_labels_of_dense_ones_and_are_not_modified(recipe, small_views):
+    views, sparse = small_views[0], [scipy.sparse.csr_matrix(x) for x in small_views[0]]
+    copies = [x.copy() for x in views]
+    labels = [quick_model(recipe=recipe).fit_predict(given) for given in (views, sparse)]
+    np.testing.assert_array_equal(*labels)
     for x, kept, copy in zip(views, sparse, copies):
         np.testing.assert_array_equal(x, copy)
         np.testing.assert_array_equal(kept.toarray(), copy)
-
-
-def test_a_single_matrix_is_one_view(module_views):
-    views, _ = module_views
-    model = quick_model().fit(views[0])
-    assert model.n_features_ == (7,)
-    np.testing.assert_array_equal(model.predict(views[0]), model.labels_)
-    np.testing.assert_array_equal(quick_model().fit_predict([views[0]]), model.labels_)
 
 
 def named_frames(views, names):
@@ -108,18 +87,21 @@ def named_frames(views, names):
 
 
 @pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
-def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, module_views):
-    views, classes = module_views
-    frames = named_frames(views, [f"patient {i}" for i in range(90)])
+def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, small_views):
+    views, names = small_views[0], [f"patient {i}" for i in range(90)]
+    frames = named_frames(views, names)
     plain = quick_model(recipe=recipe).fit(views)
-    model = quick_model(recipe=recipe)
-    np.testing.assert_array_equal(model.fit_predict(frames), plain.labels_)
-    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
-    np.testing.assert_array_equal(model.transform(frames), plain.transform(views))
-    np.testing.assert_array_equal(model.fit_transform(frames), plain.embedding_)
-    np.testing.assert_array_equal(model.predict(frames), plain.predict(views))
+    model = quick_model(recipe=recipe).set_output(transform="pandas")
+    for out in (model.fit_transform(frames), model.transform(frames)):
+        assert out.index.tolist() == names and out.columns[0] == "dmac0"
+        np.testing.assert_allclose(out, plain.embedding_, atol=1e-5)
+    again = model.transform([frames[0].iloc[::-1], *frames[1:]])
+    assert again.index.tolist() == names[::-1]
+    np.testing.assert_allclose(again, plain.embedding_[::-1], atol=1e-5)
+    assert model.transform(views).index.tolist() == list(range(90))
+    for labels in (model.fit_predict(frames), model.predict(frames)):
+        np.testing.assert_array_equal(labels, plain.labels_)
     assert model.score(frames) == plain.score(views)
-    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
     other = [frames[0], frames[1].rename(lambda name: f"{name}, again"), frames[2]]
     for method in (model.fit, model.fit_predict, model.predict, model.transform):
         with pytest.raises(ValueError, match="0 names are in both, 90 only in view 1 .patient 0"):
@@ -128,21 +110,18 @@ def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, module_view
             method([frames[0], *views[1:]])
 
 
-def test_data_frames_of_other_samples_are_joined(module_views):
+def test_data_frames_of_other_samples_are_joined(small_views):
     pandas = pytest.importorskip("pandas")
-    views, classes = module_views
+    views, classes = small_views
     has = np.random.default_rng(2).random((90, 3)) > 0.3
     has[~has.any(1), 0] = True
     names = np.array([f"patient {i}" for i in range(90)])
     frames = [pandas.DataFrame(x[own], names[own]) for x, own in zip(views, has.T)]
     frames[1] = frames[1].iloc[::-1]
-    first = has[:, 0].nonzero()[0]
-    second = [i for i in range(89, -1, -1) if has[i, 1] and not has[i, 0]]
-    order = np.concatenate([first, second, (~has[:, :2].any(1)).nonzero()[0]]).astype(int)
-    plain = quick_model(recipe="closed_form").fit([x[order] for x in views], present=has[order])
     model = quick_model(recipe="closed_form").set_output(transform="pandas")
-    embedding = model.fit_transform(frames)
-    assert embedding.index.tolist() == names[order].tolist()
+    order = [int(name.split()[1]) for name in model.fit_transform(frames).index]
+    assert sorted(order) == list(range(90))
+    plain = quick_model(recipe="closed_form").fit([x[order] for x in views], present=has[order])
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_array_equal(model.embedding_, plain.embedding_)
     np.testing.assert_array_equal(model.n_missing_, (~has).sum(0))
@@ -159,24 +138,9 @@ def test_data_frames_of_other_samples_are_joined(module_views):
         dmac.peers.ALL["LMVSC"](3).fit(frames)
 
 
-def test_a_frame_comes_out_with_the_index_of_the_first(module_views):
-    names = [f"patient {i}" for i in range(90)]
-    frames = named_frames(module_views[0], names)
-    model = dmac.DMAC(3, random_state=0).set_output(transform="pandas")
-    for out in (model.fit_transform(frames), model.transform(frames)):
-        assert out.index.tolist() == names and out.columns[0] == "dmac0"
-        np.testing.assert_allclose(out, model.embedding_, atol=1e-5)
-    again = model.transform([frames[0].iloc[::-1], *frames[1:]])
-    assert again.index.tolist() == names[::-1]
-    np.testing.assert_allclose(again, model.embedding_[::-1], atol=1e-5)
-    assert model.transform([x.to_numpy() for x in frames]).index.tolist() == list(range(90))
-    np.testing.assert_array_equal(model.predict(frames), model.labels_)
-    assert isinstance(model.embedding_, np.ndarray)
-
-
-def test_other_objects_are_refused_by_name_with_what_to_pass(module_views):
+def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    views, _ = module_views
+    views, _ = small_views
     tables = {name: anndata.AnnData(x) for name, x in zip("abc", views)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of mudata itself
@@ -188,16 +152,12 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(module_views):
         model.fit(tables["a"])
     with pytest.raises(ValueError, match=r"\[mdata\[name\].to_df\(\) for name in mdata.mod\]"):
         model.fit(both)
-    with pytest.raises(ValueError, match=r"view 2 is None: pass a 2-D array"):
-        model.fit([views[0], None])
-    labels = dmac.DMAC(3, random_state=0).fit_predict(views)
-    np.testing.assert_array_equal(
-        model.fit_predict([both[name].to_df() for name in both.mod]), labels
-    )
+    labels = [model.fit_predict(x) for x in (views, [both[name].to_df() for name in both.mod])]
+    np.testing.assert_array_equal(*labels)
 
 
-def test_callback_sees_every_epoch_in_the_order_of_the_input(module_views):
-    views, _ = module_views
+def test_callback_sees_every_epoch_in_the_order_of_the_input(small_views):
+    views, _ = small_views
     seen = []
 
     def follow(record, embed):
@@ -216,8 +176,8 @@ PLAIN = dataclasses.replace(QUICK, perturbation=False, al_weight=0.0)
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("recipe", [QUICK, PLAIN, REVISED], ids=["quick", "plain", "revised"])
-def test_new_samples_and_saved_models(recipe, dtype, module_views, tmp_path):
-    views, classes = module_views
+def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
+    views, classes = small_views
     new = [x[60:] for x in views]
     with pytest.raises(NotFittedError):
         quick_model().save(tmp_path / "none")
@@ -246,8 +206,8 @@ def test_new_samples_and_saved_models(recipe, dtype, module_views, tmp_path):
     assert dmac.DMAC.load(path, device="cpu").device == "cpu"
 
 
-def test_what_was_fitted_is_saved_whatever_was_set_since(module_views, tmp_path):
-    views, _ = module_views
+def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
+    views, _ = small_views
     model = quick_model().fit(views)
     model.set_params(n_clusters=7, recipe="published", dtype="float64")
     model.save(tmp_path)
@@ -266,8 +226,8 @@ def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_p
     np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).transform(tiny), model.transform(tiny))
 
 
-def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypatch):
-    views, _ = module_views
+def test_samples_are_shuffled_by_the_seed_before_the_fit(small_views, monkeypatch):
+    views, _ = small_views
     seen = []
     original = dmac.embedding.pretrain
 
@@ -286,7 +246,7 @@ def test_samples_are_shuffled_by_the_seed_before_the_fit(module_views, monkeypat
 
 
 @pytest.mark.parametrize("starts", [1, 4])
-def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch):
+def test_final_kmeans_takes_the_recipes_starts(starts, small_views, monkeypatch):
     taken = []
     original = dmac.compute.kmeans.kmeans
     monkeypatch.setattr(
@@ -294,46 +254,20 @@ def test_final_kmeans_takes_the_recipes_starts(starts, module_views, monkeypatch
         "kmeans",
         lambda *args, n_init: taken.append(n_init) or original(*args, n_init=n_init),
     )
-    quick_model(recipe=dataclasses.replace(QUICK, final_n_init=starts)).fit(module_views[0])
+    quick_model(recipe=dataclasses.replace(QUICK, final_n_init=starts)).fit(small_views[0])
     assert taken == [starts]
 
 
-def test_views_are_checked_once(module_views, monkeypatch):
-    views, _ = module_views
-    calls = []
-    original = dmac.data.checks.check_views
-    for name, module in list(sys.modules.items()):
-        if name.startswith("dmac") and getattr(module, "check_views", None) is original:
-            spy = lambda *a, name=name, **k: calls.append(name) or original(*a, **k)  # noqa: E731
-            monkeypatch.setattr(module, "check_views", spy)
-    for recipe in (QUICK, dataclasses.replace(dmac.recipes.REVISED, epochs=2)):
-        model = quick_model(recipe=recipe).fit(views)
-        assert calls == ["dmac.estimator"]
-        model.predict(views)
-        assert calls == 2 * ["dmac.estimator"]
-        calls.clear()
-
-
-def test_failed_fit_leaves_the_earlier_one_as_it_was(module_views):
-    views, _ = module_views
+def test_failed_fit_leaves_the_earlier_one_as_it_was(small_views):
+    views, _ = small_views
     model = quick_model().fit(views)
     labels, history = model.labels_, model.history_
-    for field in ("lr", "pretrain_lr"):
-        model.set_params(recipe=dataclasses.replace(QUICK, **{field: 1e30}))
+    last_step = dict(pretrain_epochs=0, epochs=1, lr=1e38)
+    for changes in (dict(lr=1e30), dict(pretrain_lr=1e30), last_step):
+        model.set_params(recipe=dataclasses.replace(QUICK, **changes))
         with pytest.raises(FloatingPointError, match="lower the lr"):
             model.fit(views)
     assert model.labels_ is labels and model.history_ is history
-    model = quick_model(recipe=dataclasses.replace(QUICK, pretrain_lr=1e30))
-    with pytest.raises(FloatingPointError):
-        model.fit(views)
-    with pytest.raises(NotFittedError):
-        model.predict(views)
-
-
-def test_divergence_in_the_last_step_is_the_same_clear_error(module_views):
-    recipe = dataclasses.replace(QUICK, pretrain_epochs=0, epochs=1, lr=1e38)
-    with pytest.raises(FloatingPointError, match="lower the lr"):
-        quick_model(recipe=recipe).fit(module_views[0])
 
 
 def test_fit_needs_no_gradient_mode_of_the_caller(fitted):
@@ -348,29 +282,15 @@ X = np.random.default_rng(0).normal(size=(40, 4))
 @pytest.mark.parametrize(
     "changes, views, message",
     [
-        ({}, [], "view"),
-        ({}, [X, X[:39]], "39.*40|40.*39"),
         ({}, [X, np.where(np.eye(40, 4), np.nan, X)], "view 2.*row 0.*column 0"),
-        ({}, [np.where(np.eye(40, 4), np.inf, X)], "view 1.*row 0.*column 0"),
-        ({}, [X.astype(str)], "view 1"),
-        ({}, [X[0]], "view 1|dimension"),
-        ({"n_clusters": 1}, [X], "at least 2"),
         ({"n_clusters": 41}, [X], "41.*40 samples"),
-        ({"n_clusters": 2.0}, [X], "integer"),
         ({"n_clusters": True}, [X], "integer"),
-        (
-            {"n_clusters": 2, "recipe": dmac.recipes.REVISED},
-            [X[:3]],
-            "1 anchor is too few .* set n_anchors to 3 and n_neighbors to at most 2 in",
-        ),
         (
             {"recipe": dataclasses.replace(dmac.recipes.REVISED, embedding_dim=41)},
             [X],
             "embedding_dim is 41, but 40 samples",
         ),
         ({"n_clusters": 2}, [X[:10]], "4 anchors are too few for 5 neighbours"),
-        ({"recipe": dataclasses.replace(QUICK, n_anchors=5)}, [X], "at least 6"),
-        ({"recipe": dataclasses.replace(QUICK, n_anchors=41)}, [X], "41.*40 samples"),
         ({"recipe": "best"}, [X], "recipe"),
         ({"device": "abacus"}, [X], "abacus"),
         ({"dtype": "int8"}, [X], "int8"),
@@ -412,22 +332,20 @@ def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "on disk"])
-def test_samples_that_are_zero_in_every_view_are_counted(kind, module_views, tmp_path):
-    views = [x.copy() for x in module_views[0]]
+@pytest.mark.parametrize("kind", ["dense", "sparse", "npy"])
+def test_samples_that_are_zero_in_every_view_are_counted(kind, small_views, on_disk):
+    views = [x.copy() for x in small_views[0]]
     views[0][:20] = 0
     views[2][5:30] = 0
     for x in views:
         x[[7, 40, 41]] = 0
     if kind == "sparse":
         views = [scipy.sparse.csr_matrix(x) for x in views]
-    if kind == "on disk":
-        for a, x in enumerate(views):
-            np.save(tmp_path / f"{a}.npy", x)
-        views = [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(3)]
+    if kind == "npy":
+        views = on_disk(kind, views)
     with pytest.warns(UserWarning, match="3 of 90 samples are zero in every view .* is row 7"):
         dmac.DMAC(3, random_state=0).fit(views)
-    dmac.DMAC(3, random_state=0).fit([*views[:2], module_views[0][2]])  # the last one has them all
+    dmac.DMAC(3, random_state=0).fit([*views[:2], small_views[0][2]])  # the last one has them all
 
 
 def test_a_view_of_one_column_is_clustered_by_its_size():
@@ -471,13 +389,10 @@ def test_blobs_of_few_columns_are_found(d):
     assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
 
 
-def test_a_narrow_view_on_disk_gives_what_memory_gives(tmp_path):
+def test_a_narrow_view_on_disk_gives_what_memory_gives(on_disk):
     x, _ = on_a_ray()
-    np.save(tmp_path / "x.npy", x)
     for recipe in ("closed_form", QUICK):
-        model = dmac.DMAC(2, recipe, random_state=0).fit(
-            [np.load(tmp_path / "x.npy", mmap_mode="r")]
-        )
+        model = dmac.DMAC(2, recipe, random_state=0).fit(on_disk("npy", [x]))
         plain = dmac.DMAC(2, recipe, random_state=0).fit([x])
         np.testing.assert_array_equal(model.labels_, plain.labels_)
         np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-4)
@@ -528,19 +443,10 @@ def test_few_samples_are_clustered_down_to_two_a_cluster(n, c, tmp_path):
     assert model.recipe == "closed_form" and loaded.recipe_ == model.recipe_
 
 
-def test_as_many_clusters_as_samples(module_views):
-    views = [x[:8] for x in module_views[0]]
+def test_as_many_clusters_as_samples(small_views):
+    views = [x[:8] for x in small_views[0]]
     model = quick_model(n_clusters=8).fit(views)
     assert sorted(model.labels_) == list(range(8))
-
-
-def test_real_data_keeps_its_scale_of_scores(data_folder):
-    # A short schedule on PIE: far above chance (1.5 %), though below k-means (25 %).
-    data = dmac.load("PIE")
-    recipe = dataclasses.replace(QUICK, hidden_dim=64, pretrain_epochs=60)
-    model = dmac.DMAC(data.n_clusters, recipe, random_state=0).fit(data.views)
-    assert dmac.scores(data.labels, model.labels_)["acc"] > 0.1
-    assert model.n_anchors_ == 215
 
 
 def test_sparse_real_data_is_never_made_dense(data_folder, monkeypatch):
@@ -564,8 +470,8 @@ def revised_model(**changes):
     return quick_model(**{"recipe": REVISED, **changes})
 
 
-def test_revised_attributes(module_views):
-    views, classes = module_views
+def test_revised_attributes(small_views):
+    views, classes = small_views
     model = revised_model().fit(views)
     assert model.embedding_.shape == (90, 3)
     assert model.n_anchors_ == 32  # floor(2 sqrt(90 * 3)), below half of the samples
@@ -580,76 +486,31 @@ def test_revised_attributes(module_views):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
 
-def awkward(kind, views):
-    """Views that have broken implementations before."""
-    views = [x.copy() for x in views]
-    if kind == "zero rows":
-        views[0][:5] = 0
-        for x in views:
-            x[88:] = 0
-    return {
-        "zero rows": views,
-        "sparse": [scipy.sparse.csr_matrix(np.where(np.abs(x) > 1, x, 0)) for x in views],
-        "wide": [scipy.sparse.random(90, 300, 0.05, "csr", random_state=0), *views],
-        "duplicate view": [views[0], views[0], views[1]],
-        "constant view": [*views, np.ones((90, 4))],
-        "constant column": [np.hstack([x, np.full((90, 1), 7.0)]) for x in views],
-        "single column": [x[:, :1] for x in views[:2]],
-        "duplicate samples": [np.repeat(x[:9], 10, 0) for x in views],
-        "huge and tiny": [1e200 * views[0], 1e-200 * views[1]],
-        "all constant": [np.ones((90, 4)), np.ones((90, 2))],
-    }[kind]
-
-
-@pytest.mark.parametrize("recipe", [QUICK, REVISED], ids=["quick", "revised"])
-@pytest.mark.parametrize(
-    "kind, says",
-    [
-        ("zero rows", "2 of 90 samples are zero in every view"),
-        *[(kind, None) for kind in ("sparse", "wide", "duplicate view", "constant view")],
-        ("constant column", None),
-        ("single column", "one feature"),
-        *[(kind, None) for kind in ("duplicate samples", "huge and tiny")],
-        ("all constant", "1 of 3 clusters came out: there is only 1 dis"),
-    ],
-)
-def test_awkward_views_are_fitted(kind, says, recipe, module_views):
-    views = awkward(kind, module_views[0])
-    with pytest.warns(UserWarning, match=says) if says else contextlib.nullcontext():
-        model = quick_model(recipe=recipe).fit(views)
-    assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
-    assert model.labels_.shape == (90,) and set(model.labels_) <= {0, 1, 2}
-    assert all(np.isfinite(dataclasses.astuple(r)).all() for r in model.history_)
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
-
-
-def test_revised_needs_dense_inputs_of_the_network_only(module_views):
-    views = [scipy.sparse.csr_matrix(x) for x in module_views[0]]
-    dense = revised_model().fit(module_views[0])
-    np.testing.assert_array_equal(revised_model().fit_predict(views), dense.labels_)
+def test_revised_needs_dense_inputs_of_the_network_only(small_views):
+    views = [scipy.sparse.csr_matrix(x) for x in small_views[0]]
     recipe = dataclasses.replace(REVISED, components=0.0, closed_form_start=False)
     with pytest.raises(ValueError, match="set components above 0"):
         revised_model(recipe=recipe).fit(views)
 
 
-def test_width_of_the_whitened_views_is_components_times_c(module_views):
+def test_width_of_the_whitened_views_is_components_times_c(small_views):
     for components, widths in ((1.0, [3, 3, 3]), (0.5, [2, 2, 2]), (0.1, [1, 1, 1])):
         recipe = dataclasses.replace(REVISED, components=components, epochs=1)
-        model = revised_model(recipe=recipe).fit(module_views[0])
+        model = revised_model(recipe=recipe).fit(small_views[0])
         assert [p.n_features_out_ for p in model.pipelines_] == widths
 
 
-def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(module_views):
+def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(small_views):
     for unit in (True, False):
         recipe = dataclasses.replace(REVISED, final_unit_rows=unit)
-        model = revised_model(recipe=recipe).fit(module_views[0])
+        model = revised_model(recipe=recipe).fit(small_views[0])
         rows = model.embedding_.astype(float)
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows
         means = [rows[model.labels_ == j].mean(0) for j in range(3)]
         np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-5)
 
 
-def test_share_of_the_samples_bounds_the_anchors(module_views):
+def test_share_of_the_samples_bounds_the_anchors(small_views):
     recipe = dataclasses.replace(REVISED, anchor_share=0.2, epochs=1)
-    model = revised_model(recipe=recipe).fit(module_views[0])
+    model = revised_model(recipe=recipe).fit(small_views[0])
     assert model.n_anchors_ == 18 == len(model.anchors_)

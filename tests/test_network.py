@@ -105,13 +105,6 @@ def test_anchors_get_unit_rows_when_asked_for():
     torch.testing.assert_close(unit, plain / plain.norm(dim=1, keepdim=True))
 
 
-def test_initial_weights_repeat_with_the_seed():
-    first, second, other = network(), network(), network(seed=1)
-    for a, b in zip(first.parameters(), second.parameters()):
-        assert torch.equal(a, b)
-    assert not torch.equal(first.encoders[0].linear.weight, other.encoders[0].linear.weight)
-
-
 @pytest.mark.parametrize("base", [RELEASED, REVISED])
 def test_weights_that_meet_sparse_views_are_laid_out_for_them(base):
     matrix = scipy.sparse.random(40, DIMS[0], 0.3, "csr", random_state=0)

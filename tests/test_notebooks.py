@@ -79,15 +79,6 @@ def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch
     assert len(export.export(tmp_path, tmp_path / "figures")) > 1
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_parameter_has_a_type_and_help(notebook):
-    parameters = declared(notebook)
-    assert {"dataset", "profile"} <= set(parameters)
-    for name, parameter in parameters.items():
-        assert parameter["inferred_type_name"] != "None", name
-        assert parameter["help"], name
-
-
 def test_stored_profile_makes_no_run_and_is_the_default(tmp_path, monkeypatch):
     executed = run(FOLDER / "01_comparison.ipynb", tmp_path, monkeypatch, results=str(tmp_path))
     page = json.dumps(outputs(executed))

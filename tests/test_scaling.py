@@ -1,13 +1,13 @@
 """The blocked pass against the whole n x m tensors and the dense reference, with gradients."""
 
+import math
 import sys
 import types
 
 import pytest
 import torch
-from helpers import assert_matches, problems, random_points
+from helpers import Shapes, assert_matches, problems, random_points
 from hypothesis import given
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dmac import anchor_graph, reference
 from dmac import scaling as assignment
@@ -118,27 +118,15 @@ def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
     assert float(((single - exact).abs() / exact).max()) < 1e-3
 
 
-class Sizes(TorchDispatchMode):
-    """Records the largest tensor that any operation returns."""
-
-    largest = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        out = func(*args, **(kwargs or {}))
-        for x in out if isinstance(out, (tuple, list)) else [out]:
-            if isinstance(x, torch.Tensor):
-                self.largest = max(self.largest, x.numel())
-        return out
-
-
 def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
     monkeypatch.setitem(distances._BLOCK, "cpu", 2**10)
     n, m, d = 3000, 200, 4
     z, u = random_points(n, m, d, 0)
-    with Sizes() as sizes:
+    with Shapes() as shapes:
         found = assign(z, u, 6, entropy=True)
         (found.entropy + found.nearest.sum()).backward()
-    assert sizes.largest == n * 6  # the neighbours; n m is 100 times that
+    # The largest are the neighbours; n m is 100 times that.
+    assert max(map(math.prod, shapes.seen)) == n * 6
 
 
 @pytest.mark.parametrize("balanced", [False, True])

@@ -1,6 +1,5 @@
 """Files of strangers: nothing in them is run, and they lead to no other file."""
 
-import ast
 import dataclasses
 import io
 import json
@@ -24,7 +23,6 @@ from dmac.distributed import open_view
 from dmac.solvers.persistence import NAME
 from experiments.store import Store
 
-ROOT = Path(__file__).resolve().parent.parent
 VIEWS = [np.random.default_rng(a).normal(size=(40, 4)) for a in range(2)]
 
 
@@ -50,18 +48,13 @@ def mark(tmp_path):
 
 def payloads(mark):
     """The pickle in every form in which a reader might take it, by a name."""
-    plain = pickle.dumps(Malice(mark))
-    array, archive, saved = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    files = {form: io.BytesIO() for form in ("plain", "npy", "npz", "torch")}
     objects = np.array([[Malice(mark)]], object)
-    np.save(array, objects, allow_pickle=True)
-    np.savez(archive, X1=objects, X2=objects, allow_pickle=True)
-    torch.save({"about": Malice(mark)}, saved)
-    return {
-        "plain": plain,
-        "npy": array.getvalue(),
-        "npz": archive.getvalue(),
-        "torch": saved.getvalue(),
-    }
+    pickle.dump(Malice(mark), files["plain"])
+    np.save(files["npy"], objects, allow_pickle=True)
+    np.savez(files["npz"], X1=objects, X2=objects, allow_pickle=True)
+    torch.save({"about": Malice(mark)}, files["torch"])
+    return {form: file.getvalue() for form, file in files.items()}
 
 
 def fit_from(path):
@@ -157,17 +150,12 @@ def test_hdf5_files_lead_to_no_other_file(make, ending, tmp_path):
             reader()
 
 
-def test_soft_links_within_a_file_are_fine(tmp_path):
+def test_links_within_a_file_are_followed_also_in_a_group_that_holds_itself(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["real"], file["X"] = VIEWS[0], h5py.SoftLink("/real")
-    assert open_view(f"{tmp_path / 'x.h5'}:X").shape == VIEWS[0].shape
-
-
-def test_a_group_that_holds_itself_is_walked_once(tmp_path):
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["inner/X"] = VIEWS[0]
+        file["inner/X"], file["X"] = VIEWS[0], h5py.SoftLink("/inner/X")
         file["inner/again"] = file["inner"]
-    np.testing.assert_array_equal(open_view(f"{tmp_path / 'x.h5'}:inner/again/X")[()], VIEWS[0])
+    for name in ("X", "inner/again/X"):
+        np.testing.assert_array_equal(open_view(f"{tmp_path / 'x.h5'}:{name}")[()], VIEWS[0])
 
 
 def test_paths_inside_archives_stay_inside(tmp_path):
@@ -224,22 +212,6 @@ def saved(tmp_path_factory):
     return folder, *files.read_tensors(folder / NAME)
 
 
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        ({"format": 99, "version": "9.0"}, "saved by dmac 9.0 in format 99.*or a newer one than"),
-        ({"format": 2}, f"saved by dmac {dmac.__version__} in format 2.*fit it again"),
-        ({"format": None}, "in format None.*fit it again"),
-        ({"version": "9.0", "params": {"new": 1}}, "damaged or of dmac 9.0, and this is"),
-    ],
-)
-def test_models_of_another_version_are_refused_with_advice(changes, message, saved, tmp_path):
-    _, tensors, about = saved
-    files.write_tensors(tmp_path / NAME, tensors, json.loads(json.dumps(about)) | changes)
-    with pytest.raises(ValueError, match=message):
-        dmac.DMAC.load(tmp_path)
-
-
 def test_models_that_lack_later_fields_are_read(saved, tmp_path):
     folder, tensors, about = saved
     before = json.loads(json.dumps(about))
@@ -256,28 +228,3 @@ def test_a_checkpoint_is_no_model(saved, tmp_path):
     (tmp_path / checkpoint.NAME).rename(tmp_path / NAME)
     with pytest.raises(ValueError, match="is the checkpoint of a fit, not a model"):
         dmac.DMAC.load(tmp_path)
-
-
-# Calls that would run what a file holds, or write where it says.
-FORBIDDEN = re.compile(
-    r"(torch|joblib|marshal|yaml)\.load|pickle\.loads?|marshal\.loads|eval|exec|shelve\.open"
-    r"|(pandas|pd)\.read_pickle|shutil\.unpack_archive|.*\.extract(all)?"
-)
-
-
-def dangerous(source):
-    """Calls in some Python source that run or unpack what they read."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            options = {one.arg: ast.unparse(one.value) for one in node.keywords}
-            pickles = options.get("allow_pickle") != "False"
-            if FORBIDDEN.fullmatch(name) or (name in ("np.load", "numpy.load") and pickles):
-                yield name
-
-
-@pytest.mark.parametrize("folder", ["dmac", "scripts", "notebooks/experiments"])
-def test_nothing_is_unpickled_anywhere(folder):
-    paths = sorted((ROOT / folder).rglob("*.py"))
-    found = {path.name: list(dangerous(path.read_text(encoding="utf-8"))) for path in paths}
-    assert found and {name: calls for name, calls in found.items() if calls} == {}

@@ -92,12 +92,6 @@ def test_checks_of_scikit_learn(name, model, check):
     check(model)
 
 
-def test_every_listed_check_is_run():
-    for name, (_, listed) in MODELS.items():
-        run = {case.values[2].func.__name__ for case in CASES if case.values[0] == name}
-        assert len(run) > 35 and set(listed) <= run
-
-
 @pytest.mark.filterwarnings("ignore:the model was fitted with feature names")
 @pytest.mark.parametrize(
     "check",

@@ -1,6 +1,5 @@
 """Loading of views, and what is known of the registered ones."""
 
-import gzip
 import hashlib
 import importlib.util
 import os
@@ -97,8 +96,7 @@ def test_available_by_kind():
     groups = views.available(by_kind=True)
     assert list(groups) == list(KINDS) and min(map(len, groups.values())) > 0
     assert sorted(name for names in groups.values() for name in names) == sorted(views.available())
-    assert groups["omics"][:4] == ["TCGA-LGG-511", "ROSMAP-351", "CESC-124", "BreastTCGA-150"]
-    assert groups["images"][:2] == ["mfeat", "PIE"]
+    assert {"mfeat", "PIE"} < set(groups["images"]) and "ROSMAP-351" in groups["omics"]
     assert views.available(by_kind=False) == views.available()
 
 
@@ -115,24 +113,6 @@ def test_a_registered_entry_says_what_to_read(tmp_path, monkeypatch):
     assert data.dims == (2, 4) and data.n_clusters == 2
     data = load("odd", views_key="rna", labels_key=False)
     assert data.dims == (4,) and data.labels is None
-
-
-def test_cora_has_a_view_twice_with_empty_rows():
-    views = load_real("Cora").views
-    np.testing.assert_array_equal(views[2], views[3])
-    assert [(~x.any(axis=1)).sum() for x in views] == [0, 0, 1143, 1143]
-
-
-def test_single_transposed_view_from_a_real_file():
-    data = load(real("Yale_64x64.mat"))
-    assert (data.name, data.n_samples, data.dims, data.n_clusters) == (
-        "Yale_64x64",
-        165,
-        (4096,),
-        15,
-    )
-    stored = scipy.io.loadmat(real("Yale_64x64.mat"))["fea"]
-    np.testing.assert_array_equal(data.views[0], stored.T)
 
 
 #: Sets in which samples lack a view.
@@ -172,28 +152,24 @@ def test_load_from_a_path(tmp_path):
 
 def test_load_reads_what_the_command_line_reads(tmp_path):
     rng, classes = np.random.default_rng(0), np.arange(12) % 3
-    tables = {"mirna": rng.normal(size=(12, 2)).round(3), "rna": rng.normal(size=(12, 3)).round(3)}
+    tables = {"mirna": rng.normal(size=(12, 2)), "rna": rng.normal(size=(12, 3))}
     for name, x in tables.items():
-        rows = [f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(x.tolist())]
-        text = "\n".join([f"id,{','.join(f'g{j}' for j in range(x.shape[1]))}", *rows])
-        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-        np.save(tmp_path.with_suffix(f".{name}.npy"), x)
+        rows = [",".join(map(str, [f"s{i}", *row])) for i, row in enumerate(x.tolist())]
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows))
     (tmp_path / "class.csv").write_text("\n".join(map(str, classes)))
     with h5py.File(tmp_path.with_suffix(".h5"), "w") as file:
         file.update(tables | {"class": classes})
-    np.savez(tmp_path.with_suffix(".npz"), **tables, labels=classes)
-    lists = [tmp_path.with_suffix(f".{name}.npy") for name in tables]
-    for source in (tmp_path, tmp_path.with_suffix(".h5"), tmp_path.with_suffix(".npz"), lists):
+    files = [tmp_path / f"{name}.csv" for name in (*tables, "class")]
+    for source in (tmp_path, tmp_path.with_suffix(".h5"), files):
         data = load(source)
         for x, expected in zip(data.views, tables.values(), strict=True):
             assert type(x) is np.ndarray and x.dtype == np.float64
             np.testing.assert_array_equal(x, expected)
-        if source is not lists:
-            assert data.names == ["mirna", "rna"] and data.n_clusters == 3
-            np.testing.assert_array_equal(data.labels, classes)
-    data = load(str(tmp_path))
-    assert data.name == tmp_path.name and data.samples == [f"s{i}" for i in range(12)]
-    assert load(tmp_path, views_key="rna").names == ["rna"]
+        assert data.names == ["mirna", "rna"] and data.n_clusters == 3
+        np.testing.assert_array_equal(data.labels, classes)
+    data = load(str(tmp_path), views_key="rna")
+    assert (data.name, data.names) == (tmp_path.name, ["rna"])
+    assert data.samples == [f"s{i}" for i in range(12)]
     (tmp_path / "clinical.csv").write_text("\n".join(f"{y},x" for y in classes))
     with pytest.warns(
         UserWarning, match=r"clinical.csv was left out, since its name .* views_key="
@@ -222,16 +198,3 @@ def test_load_errors(tmp_path):
 def test_multi_view_data_says_when_a_view_is_sparse():
     data = MultiViewData("toy", [np.ones((2, 3)), scipy.sparse.csr_matrix((2, 4))])
     assert repr(data) == "MultiViewData('toy', n=2, dims=(3, 4), c=None, sparse)"
-
-
-def test_ccv_noise_rows_stay_noise():
-    """The counts that the docstring of RowNormalizer gives."""
-    below = []
-    for x in load_real("CCV-20d").views:
-        normalizer = RowNormalizer()
-        out, norms = normalizer.fit_transform(x), np.linalg.norm(x, axis=1)
-        tiny = norms < normalizer.floor_
-        below.append((tiny.sum(), (norms < 1e-14).sum(), (norms == 0).sum()))
-        assert np.linalg.norm(out[norms < 1e-14], axis=1).max(initial=0) < 1e-7
-        np.testing.assert_allclose(np.linalg.norm(out[~tiny], axis=1), 1, rtol=1e-12)
-    assert below == [(11, 7, 0), (0, 0, 0), (46, 9, 0)]

@@ -9,7 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmac.anchor_graph import anchor_graph
 from dmac.averaged_graph import AveragedGraph, Block, draw_sets
+from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM
 from dmac.structure import closed_form_projection
 from dmac.votes import (
@@ -87,9 +89,6 @@ def test_learned_functions_and_their_ballot_come_block_by_block(drawn, monkeypat
 
 
 def test_with_hardly_a_ridge_they_are_the_closed_form_of_the_network(generator):
-    from dmac.anchor_graph import anchor_graph
-    from dmac.compute.distances import squared_distances
-
     x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
     sets, factor = draw_sets(x, 1, 10, 1, 3, generator)
     graph = anchor_graph(squared_distances(x, sets.u[0]), 3)
@@ -111,18 +110,6 @@ def test_distances_beside_a_ballot_add_up(generator):
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
 
 
-@pytest.mark.parametrize("time", [2, 4, 6])
-def test_stability_is_that_of_its_definition(generator, time):
-    x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
-    _, factor = draw_sets(x, 4, 10, 1, 3, generator)
-    graph = AveragedGraph([factor], [1])
-    labels = np.arange(40) % 3
-    one = np.eye(3)[labels]
-    power = np.linalg.matrix_power(graph @ np.eye(40), time)
-    expected = np.trace(one.T @ power @ one) / 40 - ((one.sum(0) / 40) ** 2).sum()
-    assert markov_stability(graph, labels, time) == pytest.approx(expected)
-
-
 def test_stability_of_parts_and_of_chance():
     parts = scipy.sparse.csr_matrix(np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10))
     graph = AveragedGraph([parts], [1])  # a walk never leaves its half
@@ -132,7 +119,8 @@ def test_stability_of_parts_and_of_chance():
     assert markov_stability(graph, np.zeros(20, int), 4) == pytest.approx(0)
 
 
-def test_stability_counts_samples_by_their_shares(generator):
+@pytest.mark.parametrize("time", [2, 4, 6])
+def test_stability_is_that_of_its_definition_with_samples_by_their_shares(generator, time):
     x = torch.randn(50, 4, generator=generator)
     x[:15, :2] = 0
     factors = [
@@ -142,10 +130,10 @@ def test_stability_counts_samples_by_their_shares(generator):
     graph = AveragedGraph(factors, [1, 1])
     labels = np.arange(50) % 3
     g, r = (graph.rows @ graph.rows.T).toarray(), graph.shares
-    walk = np.linalg.matrix_power(g / r[:, None], 4)
+    walk = np.linalg.matrix_power(g / r[:, None], time)
     h = np.eye(3)[labels]
     wanted = np.trace(h.T @ np.diag(r / r.sum()) @ walk @ h) - ((r @ h / r.sum()) ** 2).sum()
-    assert markov_stability(graph, labels, 4) == pytest.approx(wanted)
+    assert markov_stability(graph, labels, time) == pytest.approx(wanted)
 
 
 def test_weights_are_those_of_the_equation():
