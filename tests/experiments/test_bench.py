@@ -122,7 +122,7 @@ def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp
     stored = json.loads(path.read_text())
     assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
     assert stored["blocks"] == stored["search"] == {"15": 0.12346}
-    assert len(stored["beside"]) == 6 and min(stored["beside"].values()) > 0
+    assert len(stored["beside"]) == 8 and min(stored["beside"].values()) > 0
 
 
 # --- whole fits
