@@ -87,13 +87,9 @@ def test_checkpoint_of_another_fit_is_refused(tmp_path):
             other.fit(given, checkpoint=tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["memory", "npy", "h5"])
-def test_checkpoint_of_other_data_of_the_same_shape_is_refused(kind, tmp_path, on_disk):
-    def opened(arrays):
-        return arrays if kind == "memory" else on_disk(kind, arrays)
-
+def test_checkpoint_of_other_data_of_the_same_shape_is_refused(tmp_path, on_disk):
     first, second = views()
-    model(RELEASED).fit(opened([first, second]), checkpoint=tmp_path / "fit")
+    model(RELEASED).fit(on_disk("h5", [first, second]), checkpoint=tmp_path / "fit")
     again = model(RELEASED).fit([first, second], checkpoint=tmp_path / "fit")  # disk or memory
     assert len(again.history_) == 6
     second[89, 11] += 1e-9

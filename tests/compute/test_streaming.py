@@ -50,9 +50,10 @@ def test_fit_from_disk_is_that_in_memory(base, kind, dtype, rtol, on_disk, small
     np.testing.assert_array_equal(disk.predict(on_disk("npy", views())), memory.labels_)
 
 
-def test_views_on_disk_and_in_memory_go_together(on_disk, small_blocks):
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_views_on_disk_and_in_memory_go_together(kind, on_disk, small_blocks):
     dense, counts = views()
-    counts = scipy.sparse.csr_matrix(np.where(counts > 3, counts, 0))
+    counts = kind(np.where(counts > 3, counts, 0))
     losses = []
     for first in (dense, on_disk("npy", [dense])[0]):
         model = dmac.DMAC(3, recipe(RELEASED), random_state=0, device="cpu", dtype="float64")

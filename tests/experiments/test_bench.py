@@ -113,34 +113,9 @@ def test_blocks_and_both_searches_are_timed():
     assert set(seconds) == {"as it is", "by groups"} and min(seconds.values()) > 0
 
 
-def test_every_part_is_stored_and_a_busy_process_comes_and_goes(monkeypatch, tmp_path):
-    path, busy = tmp_path / "parts.json", bench.busy_seconds
-    monkeypatch.setattr(bench, "block_seconds", toy_jobs.seconds)
-    monkeypatch.setattr(bench, "search_seconds", toy_jobs.seconds)
-    monkeypatch.setattr(bench, "busy_seconds", lambda threads: busy(200, 3, threads))
-    bench.measure_parts(path, [("mfeat", None, 2), ("growth", 1000, 2)], 1)
-    stored = json.loads(path.read_text())
-    assert [one["n"] for one in stored["epochs"]] == [2000, 1000]
-    assert stored["blocks"] == stored["search"] == {"15": 0.12346}
-    assert len(stored["beside"]) == 8 and min(stored["beside"].values()) > 0
-
-
 # --- whole fits
 
 FEW = ["k-means, whitened", "CLOSED_FORM"]
-
-
-def test_a_file_of_fits_is_filled_and_not_timed_again(tmp_path):
-    path = tmp_path / "fits.json"
-    given = ["--datasets", "mfeat", "--threads", "1", "--limit", "600", "--save", str(path)]
-    bench.main(["fits", *given, "--systems", FEW[0]])
-    first = json.loads(path.read_text())
-    bench.main(["fits", *given, "--systems", *FEW])
-    stored = json.loads(path.read_text())
-    assert [one["system"] for one in stored["fits"]] == FEW
-    assert stored["fits"][:1] == first["fits"]
-    for one in stored["fits"]:
-        assert one["seconds"] > 0 and 0.6 < one["acc"] <= 1 and one["threads"] == 1
 
 
 def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on(monkeypatch):
@@ -201,6 +176,3 @@ def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
     assert (both["n"], both["m"], both["processes"]) == (500, 250, 2)
     assert len(both["peak_gb"]) == 2 and min(both["peak_gb"]) > 0.1
     assert alone["seconds"] > 0 and both["seconds"] > 0
-
-
-# --- LMVSC's programmes

@@ -75,13 +75,14 @@ def test_damage_is_named(tmp_path):
     Store(tmp_path).append(RUN, "a")
     path = tmp_path / "a.jsonl"
     good = path.read_text()
-    for bad in ("<<<<<<< HEAD\n", '{"key": "0"}\n', "[]\n", "\xff\n"):
-        path.write_text(good + bad, encoding="latin-1")
-        with pytest.raises(ValueError, match="a.jsonl, line 2 is not a record"):
+    bad = [good + x for x in ("<<<<<<< HEAD\n", '{"key": "0"}\n', "[]\n", "\xff\n")]
+    for text, message in (
+        *((text, "a.jsonl, line 2 is not a record") for text in bad),
+        (good.replace('"lr":0.1', '"lr":0.2'), "line 1 was changed"),
+    ):
+        path.write_text(text, encoding="latin-1")
+        with pytest.raises(ValueError, match=message):
             Store(tmp_path).refresh()
-    path.write_text(good.replace('"lr":0.1', '"lr":0.2'))
-    with pytest.raises(ValueError, match="line 1 was changed"):
-        Store(tmp_path).refresh()
 
 
 def test_records_are_found_after_a_parameter_was_added(tmp_path):

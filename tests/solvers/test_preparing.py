@@ -1,42 +1,18 @@
 """Views on the way to a solver: shuffled, in memory, on disk, in several processes."""
 
-import dataclasses
-
 import numpy as np
 import torch
-from helpers import positive_views
 
-import dmac
 from dmac.data import disk
 from dmac.data.disk import StreamedArray
 from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
-from dmac.recipes import RELEASED
 from dmac.solvers import preparing
-
-SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=3, epochs=2)
-
-
-def views():
-    return positive_views(60, (7, 4))
-
-
-def model():
-    return dmac.DMAC(3, SHORT, random_state=0, device="cpu")
-
-
-def test_views_of_which_one_is_on_disk_are_all_taken_in_blocks(on_disk):
-    first, second = views()
-    expected = model().fit([first, second])
-    (streamed,) = on_disk("npy", [second])
-    mixed = model().fit([first, streamed])
-    np.testing.assert_allclose(mixed.embedding_, expected.embedding_, atol=1e-4)
-    np.testing.assert_array_equal(mixed.labels_, expected.labels_)
 
 
 def test_a_process_keeps_its_samples_of_a_view_on_disk(on_disk, monkeypatch):
     """Samples in random order, read in blocks of which some hold none of this process."""
-    x = views()[0]
+    x = np.abs(np.random.default_rng(0).normal(size=(60, 7)))
     order = np.random.default_rng(1).permutation(60)
     monkeypatch.setattr(disk, "_NUMBERS", 4 * x.shape[1])
     monkeypatch.setattr(preparing.parallel, "my_rows", lambda n: slice(20, 27))
