@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from helpers import positive_views
 
 from dmac.data import disk
 from dmac.data.disk import StreamedArray
@@ -29,7 +30,7 @@ def test_views_of_many_samples_are_prepared_in_blocks_and_released(monkeypatch):
     for many in (100, 10):
         monkeypatch.setattr(preparing.parallel, "MANY", many)
         monkeypatch.setattr(disk, "_NUMBERS", 50)
-        kept = views()
+        kept = positive_views(60, (7, 4))
         kept[0][5] = 0
         pipelines = [LevelPipeline(True, "both", 3, 0.1, 4) for _ in kept]
         given = order, torch.device("cpu"), torch.float64
