@@ -74,7 +74,7 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
 
     slices = rows_in_cache(len(x))
     if many(len(x)) and x.device.type == "cpu":
-        first, *others = walk(slices, add) or [add([])]
+        first, *others = walk(slices, add)
         return sum(others, start=first)
     return add(slices)
 

@@ -260,7 +260,7 @@ def set_draws(
     if whole is not None:
         n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
     orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
-    draws = [
+    draws: list[Callable[[], Tensor]] = [
         functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
         for order in orders
     ]
@@ -335,7 +335,8 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
 
 def _factor(graphs: Sequence[AnchorGraph], scales: Tensor) -> Matrix:
     t, m = scales.shape
-    data, indices = _entries(*graphs[0].indices.shape, t, m)
+    n, k = graphs[0].indices.shape
+    data, indices = _entries(n, k, t, m)
     for i, (graph, scale) in enumerate(zip(graphs, scales)):
         columns, order = graph.indices.sort(1)
         weights = graph.weights.double().gather(1, order) * scale.double()[columns] / t**0.5
@@ -451,7 +452,9 @@ def draw_graphs(
         if x.numel() > SIDE_BY_SIDE or x.is_cuda or parallel.shards() or parallel.many(len(x)):
             pairs[b] = _large_sets(x, draws, k, compared, widths)
         else:
-            jobs = [functools.partial(_drawn, x, draw, k, compared) for draw in draws]
+            jobs: list[Callable[[], DrawnSet]] = [
+                functools.partial(_drawn, x, draw, k, compared) for draw in draws
+            ]
             later.append((b, jobs, widths))
         del x, block, draws
     found = iter(side_by_side([job for _, jobs, _ in later for job in jobs]))

@@ -163,9 +163,9 @@ def _sweep(
     norms = y.square().sum(1)
     log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
 
-    def sweep(slices: Sequence[slice]) -> tuple[Tensor, Tensor | None]:
+    def sweep(slices: Sequence[slice]) -> tuple[Tensor, Tensor]:
         loss = z.new_zeros((), dtype=torch.float64)
-        dy = torch.zeros_like(y) if gradient else None
+        dy = torch.zeros_like(y)
         for rows in slices:
             x = z[rows] - centre
             d2 = block_distances(x, y, norms)
@@ -175,7 +175,7 @@ def _sweep(
                 continue
             h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
             loss += h.sum(dtype=torch.float64)
-            if g is not None and dz is not None and dy is not None:
+            if g is not None and dz is not None:
                 g *= 2 / n_all
                 dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
                 dy.addmm_(g.T, x, alpha=-1)
@@ -185,9 +185,10 @@ def _sweep(
     blocks = row_blocks(n, m, z.device)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
     found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
-    loss = sum(part for part, _ in found)
-    dy = sum(part for _, part in found) if gradient else None
-    grads = () if dz is None or dy is None else (dz, dy)
+    loss, dy = found[0]
+    for of_part, gradient_of_part in found[1:]:
+        loss, dy = loss + of_part, dy + gradient_of_part
+    grads = () if dz is None else (dz, dy)
     return nearest, indices, (loss / n_all).to(z.dtype), grads
 
 

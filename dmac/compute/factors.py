@@ -160,8 +160,8 @@ class Products:
             return block.T @ x
         if place not in self._turned:
             turned = block.tocsc()  # kept: it is wanted again and again
-            kept = turned.indices, turned.data, turned.indptr[:-1]
-            self._turned[place] = tuple(map(torch.as_tensor, kept))
+            numbers, weights = torch.as_tensor(turned.indices), torch.as_tensor(turned.data)
+            self._turned[place] = numbers, weights, torch.as_tensor(turned.indptr[:-1])
         numbers, weights, starts = self._turned[place]
         table = torch.as_tensor(x)
         found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
@@ -174,7 +174,7 @@ class Products:
         out = np.empty((self._shape[0], y.shape[1]), y.dtype)
         y = (y * self._scales).astype(y.dtype, copy=False)
 
-        def of_part(part: list[slice]) -> None:
+        def of_part(part: Sequence[slice]) -> None:
             for rows in part:
                 out[rows] = self._forward(rows, y)
 
@@ -205,13 +205,13 @@ class Products:
     def _sums(self, width: int, add: Callable[[slice, Array], None]) -> Array:
         """Sums of what blocks of rows add (M, d), float64. The same for any threads."""
 
-        def of_part(part: list[slice]) -> Array:
+        def of_part(part: Sequence[slice]) -> Array:
             out = np.zeros((self._shape[1], width))
             for rows in part:
                 add(rows, out)
             return out
 
-        first, *others = walk(self._slices, of_part) or [of_part([])]
+        first, *others = walk(self._slices, of_part)
         for other in others:
             first += other
         first *= self._scales

@@ -162,10 +162,13 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
 
 
 def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:
-    """What a function of consecutive slices of rows returns, of four parts side by side."""
+    """What a function of consecutive slices of rows returns, of four parts side by side.
+
+    A process without rows has one part, which is empty.
+    """
     cuts = [len(rows) * i // _PARTS for i in range(_PARTS + 1)]
     parts = [rows[start:stop] for start, stop in zip(cuts, cuts[1:]) if stop > start]
-    return side_by_side([functools.partial(function, part) for part in parts])
+    return side_by_side([functools.partial(function, part) for part in parts or [rows]])
 
 
 def _begin(grad: bool) -> None:

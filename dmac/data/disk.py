@@ -44,7 +44,6 @@ class StreamedArray:
     def __init__(self, source: Any, where: str = "view", incomplete: bool = False) -> None:
         self.source, self.where, self.shape = source, where, tuple(source.shape)
         self.incomplete = incomplete
-        self.in_memory = isinstance(source, np.ndarray) and not isinstance(source, np.memmap)
         self.missing: Flags | None = None
         if len(self.shape) != 2:
             raise ValueError(

@@ -5,20 +5,17 @@ Chapter 17 of the book says why both are there: each errs where the other does n
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 
-from dmac.compute.threads import side_by_side
 from dmac.data.checks import filled
 from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, Self
 
     from dmac._types import Array, Blocks, Floats, Matrix
@@ -199,42 +196,22 @@ class LevelPipeline:
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
         shape = (array.shape[0], self.base_.n_features_out_)
+        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape)
 
-        def side_by_side_blocks(function: Callable[[Matrix], Any]) -> list[Any]:
-            def of_block(rows: slice) -> Any:
-                return function(self.base_.transform(array.read(rows)))
-
-            return side_by_side([functools.partial(of_block, rows) for rows in array.slices()])
-
-        everything = lambda: (self.base_.transform(x) for x in array.blocks())  # noqa: E731
-        return self._fit(everything, shape, side_by_side_blocks if array.in_memory else None)
-
-    def _fit(
-        self,
-        everything: Blocks,
-        shape: tuple[int, int],
-        each: Callable[[Callable[[Matrix], Any]], list[Any]] | None = None,
-    ) -> Floats:
-        """Learn from blocks of rows; ``each`` returns what a function gives of all of them."""
-        if each is None:
-            each = lambda function: [function(x) for x in everything()]  # noqa: E731
-        n, d = sum(each(lambda x: int(filled(x).sum()))), shape[1]
+    def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
+        n, d = sum(int(filled(x).sum()) for x in everything()), shape[1]
         blocks = everything
-        known = lambda x: x  # noqa: E731
         if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            known = lambda x: x[filled(x)]  # noqa: E731
-            blocks = lambda: map(known, everything())  # noqa: E731
+            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
         else:
             n = shape[0]
-        sums = each(lambda x: np.asarray(known(x).sum(0)).ravel())
+        sums = (np.asarray(x.sum(0)).ravel() for x in blocks())
         mean = sum(sums, start=np.zeros(())) / n
         self.spread_ = max(0.0, float(1 - mean @ mean))
         self.heads_, self.rows_, parts = {}, {}, []
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
-        gram = None
-        if d <= min(n, _GRAM) and self.ridge > 0:
-            gram = sum(each(lambda x: _gram(lambda: [known(x)])), start=np.zeros(()))
+        gram = _gram(blocks) if d <= min(n, _GRAM) and self.ridge > 0 else None
         for name, head in self._heads().items():
             if gram is not None:
                 if isinstance(head, Whitening):
@@ -246,7 +223,7 @@ class LevelPipeline:
                 head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, (n, d))
             else:
                 head.fit_blocks(blocks, (n, d))
-            part = _pad(np.concatenate(each(functools.partial(_transform, head))))
+            part = _pad(np.concatenate([_transform(head, x) for x in everything()]))
             self.heads_[name] = head
             self.rows_[name] = row_normalizer([part], part.shape[1])
             parts.append(self.rows_[name].transform(part))

@@ -17,6 +17,7 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from dmac._types import Array, Matrix
@@ -32,7 +33,7 @@ def shuffled(n_samples: int, generator: torch.Generator) -> Array:
 
 
 def prepare(
-    views: list[Matrix],
+    views: Sequence[Matrix],
     pipelines: list[Any],
     order: Array,
     device: torch.device,
@@ -69,7 +70,7 @@ def prepare(
     for a, pipeline in enumerate(pipelines):
         announce(f"view {a + 1}")
         prepared.append(take(pipeline, views[a], order, device, dtype))
-        if release:
+        if release and isinstance(views, list):
             views[a] = None
     return Prepared(views, pipelines, prepared, order, device, dtype)
 

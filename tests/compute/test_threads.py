@@ -115,7 +115,7 @@ def test_a_walk_takes_consecutive_rows_in_order():
     rows = [slice(i, i + 1) for i in range(11)]
     found = threads.walk(rows, lambda part: [x.start for x in part])
     assert [start for part in found for start in part] == list(range(11)) and len(found) == 4
-    assert threads.walk(rows[:2], len) == [1, 1] and threads.walk([], len) == []
+    assert threads.walk(rows[:2], len) == [1, 1] and threads.walk([], len) == [0]
 
 
 def test_within_pieces_operations_take_one_thread(two_threads):
