@@ -62,19 +62,6 @@ def test_the_book_shows_every_system_on_every_shape_and_ever_more_samples():
     assert grown == [(one["n"], one["m"]) for one in stored if one["name"] == "growth"]
 
 
-def test_epochs_are_stored_as_soon_as_they_are_there(monkeypatch, tmp_path):
-    path = tmp_path / "epochs.json"
-    given = ["epochs", "--growth", "300", "--epochs", "2", "--threads", "1", "--save", str(path)]
-    monkeypatch.setattr(bench, "measure_epochs", lambda *job, threads, **options: {"job": job})
-    bench.main([*given, "--datasets", "mfeat"])
-    stored = json.loads(path.read_text())
-    shapes = [[system, "mfeat"] for system in bench.SYSTEMS[:4]]
-    assert [one["job"] for one in stored["runs"]] == [*shapes, ["released", "growth"]]
-    with pytest.raises(Exception, match="mfeat"):
-        bench.main([*given, "--datasets", "NUS", "mfeet"])  # before anything is timed
-    assert json.loads(path.read_text()) == stored
-
-
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)

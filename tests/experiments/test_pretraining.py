@@ -1,7 +1,6 @@
 """Kept pre-training: fits end exactly as without it, and share what they have in common."""
 
 import dataclasses
-import threading
 
 import numpy as np
 import pytest
@@ -118,20 +117,6 @@ def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
         assert_same(fit(), alone)
         assert_same(fit(), alone)
     assert len(epochs) == 7
-
-
-def test_one_fit_waits_for_another_s(tmp_path, epochs):
-    results, started = [], threading.Event()
-    with pretraining.share(tmp_path):
-        slow = threading.Thread(
-            target=lambda: results.append(fit(callback=lambda record, embed: started.set()))
-        )
-        slow.start()
-        started.wait()
-        results.append(fit())
-        slow.join()
-    assert len(epochs) == 7
-    assert_same(*results)
 
 
 def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
