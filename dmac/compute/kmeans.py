@@ -52,11 +52,12 @@ def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     collapsed embedding has to be measurable.
     """
     is_dense = isinstance(x, np.ndarray) and x.dtype == np.float64
-    together = n_init > 1 and is_dense and not parallel.many(len(x))
+    n = x.shape[0]  # a sparse matrix has no length
+    together = n_init > 1 and is_dense and not parallel.many(n)
     starts: Any = _Starts(n_init) if together else "k-means++"
     part = max(_PART, _SEED_SAMPLES * n_clusters)
-    if n_init > 1 and parallel.many(len(x)) and len(x) >= 2 * part:
-        some = np.random.default_rng(seed).permutation(len(x))[:part]
+    if n_init > 1 and parallel.many(n) and n >= 2 * part:
+        some = np.random.default_rng(seed).permutation(n)[:part]
         starts, n_init = kmeans(x[np.sort(some)], n_clusters, seed, n_init).cluster_centers_, 1
     model = KMeans(n_clusters, init=starts, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and

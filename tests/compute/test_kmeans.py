@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
@@ -84,11 +85,11 @@ def test_starts_of_many_samples_are_compared_on_a_part(generator, monkeypatch):
     x = torch.randn(400, 3, generator=generator, dtype=torch.float64).numpy()
     x += 6 * np.eye(3)[np.arange(400) % 3]
     seen, fit = [], KMeans.fit
-    monkeypatch.setattr(KMeans, "fit", lambda self, x: seen.append(len(x)) or fit(self, x))
+    monkeypatch.setattr(KMeans, "fit", lambda self, x: seen.append(x.shape[0]) or fit(self, x))
     whole = kmeans(x, 3, 0, n_init=5)
     monkeypatch.setattr(parallel, "MANY", 100)
     monkeypatch.setattr("dmac.compute.kmeans._PART", 120)
-    part, again = kmeans(x, 3, 0, n_init=5), kmeans(x, 3, 0, n_init=5)
+    part, again = kmeans(x, 3, 0, n_init=5), kmeans(scipy.sparse.csr_matrix(x), 3, 0, n_init=5)
     assert seen == [400, 120, 400, 120, 400]
     assert (part.labels_ == again.labels_).all()
     assert adjusted_rand_score(part.labels_, whole.labels_) == 1

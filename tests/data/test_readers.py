@@ -131,7 +131,7 @@ def test_samples_are_columns(text, samples, tmp_path):
     assert x.tolist() == [[1, 2], [3, 4]] and found == samples
 
 
-ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40)
+ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_compressed_tables(write, tmp_path):
     write(tmp_path)
     plain = read_views([tmp_path])
     for file in sorted(tmp_path.iterdir()):
-        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
         file.unlink()
     found = read_views([tmp_path])
     assert found.names == plain.names
