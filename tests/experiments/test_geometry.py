@@ -1,5 +1,6 @@
 """Anchors and embeddings as the pages show them: matrices, measures, points in the plane."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from toy_frames import frame, several
@@ -24,6 +25,17 @@ def test_similarity_is_sorted_by_class_and_centred():
 def test_nearest_is_another_point():
     points = np.array([[0.0, 0], [1, 0], [1.5, 0], [9, 9]])
     assert geometry.nearest_neighbors(points).tolist() == [1, 2, 1, 2]
+
+
+def test_planes_show_classes_or_agreement():
+    two = {"plane": np.eye(4)[:, :2], "classes": np.array([0, 0, 1, 1])}
+    many = {"plane": np.arange(20.0)[:, None].repeat(2, 1), "classes": np.arange(20) // 2}
+    figure = geometry.plot_planes({("BBC", "DMAC"): two, ("PIE", "DMAC"): many}, ["BBC", "PIE"])
+    upper, lower = figure.axes
+    assert len(upper.collections) == 2  # a class each
+    agree, differ = (len(c.get_offsets()) for c in lower.collections)
+    assert agree + differ == 20 and agree > 0
+    plt.close(figure)
 
 
 def test_embeddings_are_measured():
