@@ -165,9 +165,10 @@ def _is_glue(node):
     return isinstance(call, ast.Call) and getattr(call.func, "id", "") == "glue"
 
 
-def packed(source, results=RESULTS, groups=None):
+def packed(source, results=RESULTS, groups=None, folder=_UNPACKED):
     """A cell that unpacks what a chapter reads of stored runs and moving figures, or None.
 
+    Each download has a ``folder`` of its own, so that several may stand side by side.
     Records keep the entries whose names stand in the chapter's code. With ``groups`` of runs these
     are packed as well, and the package `experiments`, which reads them.
     """
@@ -195,7 +196,7 @@ def packed(source, results=RESULTS, groups=None):
         "# The files that this chapter reads, packed.\n"
         "import base64\nimport io\nimport zipfile\n\n"
         f'packed = "{text}"\n'
-        f'zipfile.ZipFile(io.BytesIO(base64.b64decode(packed))).extractall("{_UNPACKED}")'
+        f'zipfile.ZipFile(io.BytesIO(base64.b64decode(packed))).extractall("{folder}")'
     )
 
 
@@ -325,13 +326,13 @@ def portable(html, notebook, macros, folder):
     """
     source = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     cells = Page(html, notebook, macros).build()
-    groups = CARRIES.get(html.stem)
+    groups, own = CARRIES.get(html.stem), f"{_UNPACKED}/{html.stem}"
     if groups is None and re.search(r"(?m)^(from|import) experiments", source):
         cells.insert(1, new_markdown_cell(CLONE.format(folder=folder)))
-    elif first := packed(source, groups=groups):
+    elif first := packed(source, groups=groups, folder=own):
         for cell in cells:
-            cell.source = cell.source.replace(f'"{_NOTEBOOKS}', f'"{_UNPACKED}')
-            cell.source = cell.source.replace(f'"{_MOVING}', f'"{_UNPACKED}/moving')
+            cell.source = cell.source.replace(f'"{_NOTEBOOKS}', f'"{own}')
+            cell.source = cell.source.replace(f'"{_MOVING}', f'"{own}/moving')
         cells.insert(1, new_code_cell(first, metadata={"jupyter": {"source_hidden": True}}))
     for number, cell in enumerate(cells):
         cell["id"] = f"c{number}"
