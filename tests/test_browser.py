@@ -2,6 +2,7 @@
 
 import chromium
 import pytest
+from browser import faint
 from print_book import page_numbers, print_book
 from pypdf import PdfReader
 
@@ -30,6 +31,18 @@ def test_book_is_printed_in_the_order_of_its_contents(tmp_path, browser):
     assert (numbers["#index--"], numbers["#two--"], numbers["#one--"]) == (3, last - 1, last)
     assert numbers["#one--x"] == last
     assert "unfolded" in pdf.pages[-1].extract_text()
+
+
+def test_faint_text_is_found_and_colours_on_their_way_are_not(tmp_path, browser):
+    style = "b { transition: color 60s } .light { color: #eee }"
+    script = "document.querySelector('b').classList.toggle('light')"
+    site = tmp_path / "page.html"
+    html = "<style>{}</style><b{}>words</b><script>getComputedStyle({}).color;{}</script>"
+    found = []
+    for before in ("", " class=light"):
+        site.write_text(html.format(style, before, "document.querySelector('b')", script))
+        found.append(faint(browser.new_page(), site.as_uri()))
+    assert found == [["1.2: words"], []]
 
 
 def test_browser_that_cannot_start_says_so(tmp_path, monkeypatch):
