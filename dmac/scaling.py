@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
-from dmac.compute.distances import block_distances, row_blocks, smallest
+from dmac.compute.distances import SEARCHED, block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, many, n_processes, total
 from dmac.compute.threads import walk
 
@@ -182,7 +182,7 @@ def _sweep(
                 dy.addcmul_(g.sum(0)[:, None], y)
         return loss, dy
 
-    blocks = row_blocks(n, m, z.device)
+    blocks = row_blocks(n, m, z.device, 1 if entropy else SEARCHED)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
     found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
     loss, dy = found[0]

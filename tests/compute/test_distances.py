@@ -46,6 +46,16 @@ def test_blocks_cover_every_row_once():
 @pytest.mark.parametrize("m", [6, 100, 192, 282, 383, 384, 900])
 def test_smallest_are_those_of_a_full_sort(m):
     d2 = torch.rand(50, m, generator=torch.Generator().manual_seed(m))
+    d2[:9] = 2 + d2[:9] * 2e-6  # numbers that their last bits alone tell apart
+    d2[9] = 0
+    d2[10, -1] = torch.inf
     values, indices = smallest(d2, 6)
-    wanted = d2.sort(1)
-    assert torch.equal(values, wanted.values[:, :6]) and torch.equal(indices, wanted.indices[:, :6])
+    wanted = d2.sort(1).values[:, :6]
+    assert torch.equal(values, wanted) and torch.equal(d2.gather(1, indices), wanted)
+    assert all(len(set(row)) == 6 for row in indices.tolist())
+
+
+def test_of_equal_numbers_the_first_columns_are_the_smallest():
+    d2 = torch.full((1, 300), 3.0)
+    d2[0, [5, 130, 299, 64, 200, 17]] = 1.0
+    assert smallest(d2, 6)[1].tolist() == [[5, 17, 64, 130, 200, 299]]
