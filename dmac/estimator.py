@@ -400,7 +400,10 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             If the views are not usable, or too few for c clusters and their anchors.
         """
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
-        views, c = self._checked(views, solver, present), len(self.cluster_centers_)
+        views, c = (
+            self._checked(views, solver, present, self.n_features_),
+            len(self.cluster_centers_),
+        )
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
@@ -415,7 +418,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     ) -> list[Matrix]:
         incomplete = solver.takes_incomplete
         return check_views(
-            views, n_features=n_features, streamed=True, incomplete=incomplete, present=present
+            views,
+            n_features=n_features,
+            streamed=True,
+            incomplete=incomplete,
+            present=present,
+            tells=n_features is None,
         )
 
     @property

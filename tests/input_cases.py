@@ -19,7 +19,7 @@ import zarr
 rng = np.random.default_rng(0)
 #: 40 samples around two centres: small counts, which every type of number can hold.
 COUNTS = rng.poisson(np.where(np.arange(40)[:, None] % 2, [9, 1, 6, 1], [1, 8, 1, 5])).clip(0, 15)
-SECOND = rng.poisson(np.where(np.arange(40)[:, None] % 2, [7, 2, 1], [1, 2, 9]))
+SECOND = rng.poisson(np.where(np.arange(40)[:, None] % 2, [7, 2, 1, 5, 3, 1], [1, 2, 9, 1, 4, 6]))
 X = COUNTS.astype(np.float64)
 
 
@@ -131,7 +131,7 @@ SPARSE = {
 }
 FRAMES = {
     "integers and fractions": lambda: frame(b=X[:, 1], c=X[:, 2].astype(np.float32)),
-    "nullable types, nothing missing": lambda: frame().convert_dtypes(),
+    "nullable types": lambda: frame().convert_dtypes(),
     "sparse columns": lambda: frame().astype(pd.SparseDtype(float, 0)),
 }
 #: Names of the samples, and an order in which the second view has them.
@@ -198,6 +198,7 @@ BAD = {
         ("None", lambda: None, "not a NoneType"),
         ("None in a list", lambda: [X, None], "view 2 is None: pass a 2-D array"),
         ("a string", lambda: "mfeat", "not a str"),
+        ("names of files", lambda: ["a.csv", Path("b.csv")], "read a file first"),
         ("a dictionary", lambda: {"a": X}, "not a dict"),
         ("an empty list", list, "no views: the list is empty"),
         ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),

@@ -178,7 +178,7 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     assert "view 2: 6 columns (rna, from rna.csv; 12 of 60 samples lack it)" in out
     found, labels = table("labels.csv")
     assert sorted(found) == sorted(names)
-    views = [np.where(has[:, [a]], VIEWS[a], 0) for a in (1, 0)]
+    views = [np.where(has[:, [a]], VIEWS[a], np.nan) for a in (1, 0)]
     rows = [int(name[1:]) for name in found]
     expected = dmac.DMAC(3, random_state=0).fit_predict([x[rows] for x in views])
     assert labels == expected.tolist()

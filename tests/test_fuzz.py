@@ -29,6 +29,7 @@ OUR_WARNINGS = (
     r"\d+ of the \d+ entries of a view with \d+ features are negative",
     r"n_neighbors = \d+ needs \d+ samples",
     r"\d+ of \d+ samples have all views",
+    r"view \d+ has \d+ rows of zeros in its \d column",
     r"\d+ of \d+ samples are zero in every view",
     r"\d+ of \d+ clusters came out",
     r"view \d+ has \d+ samples, fewer than the \d+ clusters",

@@ -6,6 +6,7 @@ Chapter 19 of the book shows what they say.
 from __future__ import annotations
 
 import numbers
+import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from dmac._types import Array, Flags, Integers, Matrix, Views
 
 _NOTE = "(views are counted from 1, rows and columns from 0)"
+#: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
+NARROW = 5
 # Samples at a time that are compared.
 _ROWS = 64
 # Containers of annotated tables, by the name of their class; what a user does with one.
@@ -69,7 +72,12 @@ def _not_a_number(x: Array, where: str) -> ValueError | None:
 def _as_matrix(x: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     if x is None:
-        raise ValueError(f"{where} is None: pass a 2-D array (samples x features), or leave it out")
+        raise ValueError(
+            f"{where} is None: pass a 2-D array (samples x features), with rows of NaN for samples "
+            "that lack the view"
+        )
+    if isinstance(x, (str, os.PathLike)):
+        raise ValueError(f"{where} is the text {str(x)!r}: read a file first, as by dmac.load")
     _refuse_annotated(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         if x.is_complex():
@@ -83,7 +91,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         else:
             x = x.numpy()
     elif hasattr(x, "to_numpy"):  # pandas, likewise
-        x = x.to_numpy()
+        x = _numbers_of(x)
     if not scipy.sparse.issparse(x):
         try:
             x = np.asanyarray(x)
@@ -112,6 +120,12 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         matrix = matrix.copy()  # the arrays may be the caller's
         matrix.sum_duplicates()
     return matrix
+
+
+def _numbers_of(table: Any) -> Any:
+    """The array of something of pandas, with NaN for what is missing among nullable types."""
+    x = table.to_numpy()
+    return np.where(table.isna(), np.nan, x) if x.dtype == object and hasattr(table, "isna") else x
 
 
 def count_missing(x: Any) -> int:
@@ -202,6 +216,7 @@ def check_views(
     streamed: bool = False,
     incomplete: bool = False,
     present: npt.ArrayLike | None = None,
+    tells: bool = False,
 ) -> list[Matrix]:
     """Turn what a user passes as views into matrices that can be computed with.
 
@@ -223,6 +238,9 @@ def check_views(
     present : array_like of shape (n, v), bool, optional
         With ``incomplete``, which views each sample has; what stands elsewhere is not looked at. A
         data frame with names of samples is lined up, too.
+    tells : bool
+        With ``incomplete``, warn where rows of zeros count as missing and may well be values: in
+        views of up to `NARROW` columns.
 
     Returns
     -------
@@ -287,6 +305,8 @@ def check_views(
     there = _present(of_samples(present, found.names, "present"), (n, len(checked)))
     if incomplete:
         there &= True if found.present is None else found.present
+        if tells:
+            _warn_of_narrow_zeros(checked, there)
         checked = _complete_with_zeros(checked, there, found.names)
     elif not there.all():
         raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
@@ -316,6 +336,22 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
         "own or as a part of any. Leave them out, or add a constant where 0 is a value",
         stacklevel=3,
     )
+
+
+def _warn_of_narrow_zeros(views: Sequence[Matrix], present: Flags) -> None:
+    """Say where the few columns of a view are all 0 in some rows, which may well be values."""
+    for a, x in enumerate(views, 1):
+        if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
+            continue
+        there = filled(x)
+        count = int((~there & present[:, a - 1]).sum())
+        if count and there.any():
+            warnings.warn(
+                f"view {a} has {count} rows of zeros in its {x.shape[1]} column(s), which count as "
+                "samples that lack the view: add a constant where 0 is a value; else make these "
+                "rows NaN",
+                stacklevel=4,
+            )
 
 
 def n_distinct(views: Sequence[Matrix], most: int) -> int:

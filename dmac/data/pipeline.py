@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse
 
+from dmac.data.checks import NARROW
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 1e-6
 # With one negative entry in so many, or one alone, a view misses its root by little: that is said.
 _FEW = 200
-# Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
-_NARROW = 5
 
 
 class ViewPipeline:
@@ -182,7 +181,7 @@ class ViewPipeline:
                 "rows of unit length would keep nothing but their signs",
                 stacklevel=3,
             )
-        if 1 < width <= _NARROW:
+        if 1 < width <= NARROW:
             return LiftedRows().fit_blocks(blocks)
         return row_normalizer(blocks, width)
 

@@ -1,6 +1,7 @@
 """What users may pass as views and labels, and what they are told otherwise."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
@@ -81,6 +82,29 @@ def test_labels(labels):
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, 3)
+
+
+def test_zeros_of_few_columns_may_be_values_and_that_is_said():
+    codes, wide = np.array([[0.0], [1], [0], [2]]), np.ones((4, 6))
+    says = r"view 2 has 2 rows of zeros in its 1 column"
+    with pytest.warns(UserWarning, match=says):
+        check_views([wide, codes], incomplete=True, tells=True)
+    for views, present in (
+        ([wide, codes], [[True, x] for x in codes.any(1)]),
+        ([wide, np.where(codes, codes, np.nan)], None),
+        ([wide, codes + 1], None),
+        ([wide, np.repeat(codes, 6, 1)], None),
+        ([codes], None),
+    ):
+        check_views(views, incomplete=True, present=present, tells=True)
+
+
+def test_what_nullable_types_miss_is_nan():
+    table = pd.DataFrame({"a": pd.array([1, None, 3, 4]), "b": pd.array([1.5, None, 2, 2])})
+    found = check_views([X, table], incomplete=True)[1]
+    np.testing.assert_array_equal(found, [[1, 1.5], [0, 0], [3, 2], [4, 2]])
+    with pytest.raises(ValueError, match="view 2 has 1 NaN or infinite"):
+        check_views([X, table.fillna({"a": 2})], incomplete=True)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
