@@ -35,6 +35,9 @@ _FEATURES = re.compile(
     re.IGNORECASE,
 )
 
+# As most of Europe writes numbers, in tables whose cells semicolons separate.
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:e[+-]?\d+)?\s*", re.IGNORECASE)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -103,8 +106,9 @@ def read_csv(file: PathLike, *, transposed: bool = False) -> tuple[Floats, list[
     A first line is a header if it has a cell that is no number, beyond its first. A first column
     that holds no numbers, or whose header is empty, or says that it has names (``id``, ``name``,
     ``sample``, ``index``, ``patient_id``, ...), has the names of the samples. Commas, semicolons or
-    tabs separate the cells: whichever the first line has most of. A row whose cells are all empty
-    or NA is that of a sample that lacks this view, and becomes zeros.
+    tabs separate the cells: whichever the first line has most of. Between semicolons a number may
+    have a decimal comma, as spreadsheets of many countries write it. A row whose cells are all
+    empty or NA is that of a sample that lacks this view, and becomes zeros.
 
     Parameters
     ----------
@@ -209,10 +213,14 @@ def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
             lines.seek(0)
             if ".tsv" in file.name.lower()[-7:]:
                 delimiter = "\t"
+            elif any(map(_DECIMAL_COMMA.fullmatch, head.split(";")[1:])):
+                delimiter = ";"
             else:
                 delimiter = max(",;\t", key=head.count)
             reader = csv.reader(lines, delimiter=delimiter)
             found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        if delimiter == ";":
+            found = [(line, [_with_point(cell) for cell in row]) for line, row in found]
     except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} is not a table of text: {error}") from error
     while found and not any(found[-1][1]):  # spreadsheets end with lines of commas alone
@@ -236,6 +244,10 @@ def _column(cells: list[str]) -> Array:
     """Cells as floats where all are numbers, or as strings."""
     numbers = [_number(cell) for cell in cells]
     return np.array(cells if None in numbers else numbers)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _number(text: str) -> float | None:

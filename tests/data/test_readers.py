@@ -98,6 +98,9 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
         ("1,2\n3,4\n", None),
         ("a,b\n1,2\n3,4\n", None),
         ("\ufeffa;b\r\n1;2\r\n3;4\r\n\r\n", None),
+        ("a;b\n1,0;2\n3;4,00\n", None),
+        ("1,0;2,0\n3,0;40,0e-1\n", None),
+        ("x;1,0;2,0\ny;3,0;,4e1\n", ["x", "y"]),
         ("name,a,b\nx,1,2\ny,3,4\n", ["x", "y"]),
         (",0,1\n7,1,2\n8,3,4\n", ["7", "8"]),  # as pandas writes it
         ("id,a,b\n1,1,2\n2,3,4\n", ["1", "2"]),
