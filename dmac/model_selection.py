@@ -146,7 +146,7 @@ CRITERIA = ("gap", "log gap", "reproducible", "stability", "reproducible gap")
 
 def suggest_n_clusters(
     views: Views,
-    candidates: Iterable[int] = range(2, 21),
+    candidates: Iterable[int] | None = None,
     *,
     criterion: str = "gap",
     random_state: int | np.random.RandomState | None = 0,
@@ -177,8 +177,9 @@ def suggest_n_clusters(
     ----------
     views : list of v array_likes of shape (n, d_a)
         Of more than 1000 samples so many are drawn. A row of NaN is a view that a sample lacks.
-    candidates : iterable of int
-        Numbers to choose from, at least two.
+    candidates : iterable of int, optional
+        Numbers to choose from, at least two; by default from 2 to 20, or to a quarter of fewer than
+        80 samples.
     criterion : str
         One of :data:`dmac.model_selection.CRITERIA`. The default is the one that is right on most
         of sixteen data sets: six, whose classes were looked at for that choice.
@@ -192,9 +193,9 @@ def suggest_n_clusters(
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`), a candidate is not an
-        integer from 2 to a quarter of the samples, there are fewer than two of them, or the
-        criterion is not known.
+        If the views are not usable (:func:`dmac.data.checks.check_views`) or have fewer than 12
+        samples, a candidate is not an integer from 2 to a quarter of the samples, there are fewer
+        than two of them, or the criterion is not known.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}, it must be one of {CRITERIA}")
@@ -231,9 +232,11 @@ def suggest_n_clusters(
     return Suggestion(best, candidates, scores, spectra[2][0])
 
 
-def _checked(candidates: Iterable[int], n: int) -> tuple[int, ...]:
+def _checked(candidates: Iterable[int] | None, n: int) -> tuple[int, ...]:
     """The candidates in rising order, each once."""
-    found = list(candidates)
+    if n < 12:
+        raise ValueError(f"{n} samples are too few to compare numbers of clusters: pass 12 or more")
+    found = list(range(2, min(20, n // 4) + 1) if candidates is None else candidates)
     for c in found:
         if not isinstance(c, numbers.Integral) or isinstance(c, bool) or not 2 <= c <= n // 4:
             raise ValueError(

@@ -59,6 +59,15 @@ def test_stability_of_the_leading_eigenpairs_is_that_of_the_walk(small_views):
     assert found == pytest.approx(markov_stability(graph, classes, 4), abs=0.005)
 
 
+def test_few_samples_have_few_candidates():
+    views = [np.random.default_rng(a).normal(size=(90, 4)) for a in range(2)]
+    for n, most in ((90, 20), (79, 19), (12, 3)):
+        found = dmac.suggest_n_clusters([x[:n] for x in views])
+        assert found.candidates == tuple(range(2, most + 1))
+    with pytest.raises(ValueError, match="11 samples are too few"):
+        dmac.suggest_n_clusters([x[:11] for x in views])
+
+
 @pytest.mark.parametrize(
     "candidates, settings, message",
     [
