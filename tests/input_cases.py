@@ -199,7 +199,7 @@ BAD = {
         ("None in a list", lambda: [X, None], "view 2 is None: pass a 2-D array"),
         ("a string", lambda: "mfeat", "not a str"),
         ("names of files", lambda: ["a.csv", Path("b.csv")], "read a file first"),
-        ("a dictionary", lambda: {"a": X}, "not a dict"),
+        ("a dictionary", lambda: {"a": X}, "not a dict: pass list(views.values())"),
         ("an empty list", list, "no views: the list is empty"),
         ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),
         ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),

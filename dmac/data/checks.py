@@ -277,7 +277,9 @@ def check_views(
         elif hasattr(views, "__array__"):
             views = [views]
         else:
-            raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}")
+            advice = ": pass list(views.values())" * isinstance(views, dict)
+            kind = type(views).__name__
+            raise ValueError(f"views must be a list of 2-D arrays, not a {kind}{advice}")
     if len(views) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     if n_features is not None and len(views) != len(n_features):
