@@ -1,6 +1,11 @@
 """Settings of the whole test run."""
 
 import os
+
+# As `make test` has it, before anything that computes is loaded: threads that wait for each other
+# take a core from the other processes of the run.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import chromium
