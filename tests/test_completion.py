@@ -14,6 +14,7 @@ from dmac import completion
 from dmac.averaged_graph import known
 from dmac.completion import (
     fill_in,
+    fit_completion,
     is_needed,
     present_views,
     ridge_map,
@@ -92,6 +93,17 @@ def test_with_nothing_missing_it_is_the_singular_value_decomposition(levels):
     )
 
 
+def test_one_column_is_its_own_direction():
+    found = shrunken_svd([torch.arange(5.0)[:, None]], np.ones((5, 1), bool), 1)
+    assert (found.mean, found.components, found.kept) == (2, 1, 0.999)
+
+
+def test_it_begins_with_the_mean_of_what_is_there(levels, present):
+    whole = np.where(np.repeat(present, WIDTHS, axis=1), np.hstack(levels), np.nan)
+    found = shrunken_svd(zeroed(levels, present), present, 2, rounds=0)
+    np.testing.assert_allclose(found.mean, np.nanmean(whole, axis=0))
+
+
 def test_scores_are_the_fixed_point_of_filling_in(levels, present):
     views = zeroed(levels, present)
     found = shrunken_svd(views, present, 2)
@@ -137,6 +149,15 @@ def test_the_map_solves_the_ridge_problem(levels, present):
     stacked = np.vstack([f[there], np.sqrt(weight) * np.eye(6)])  # least squares, dense
     right = np.vstack([levels[1].numpy()[there], np.zeros((6, WIDTHS[1]))])
     np.testing.assert_allclose(found, np.linalg.lstsq(stacked, right, rcond=None)[0], atol=1e-9)
+
+
+def test_maps_start_from_eigenvectors_scores_of_unit_length_and_one_1(levels, present):
+    views, phi = zeroed(levels, present), np.random.default_rng(2).normal(size=(60, 3))
+    found, maps = fit_completion(views, WIDTHS, present, phi, 2)
+    t = found.scores(views, present)
+    f = np.hstack([phi, t / np.linalg.norm(t, axis=1, keepdims=True), np.ones((60, 1))])
+    for a, weight in enumerate(maps):
+        np.testing.assert_allclose(weight, ridge_map(f, views[a], present[:, a]), atol=1e-9)
 
 
 def test_what_is_there_stays_as_it_is(levels, present):

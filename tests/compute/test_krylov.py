@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dmac.compute.krylov import largest_eigenpairs
+from dmac.compute.krylov import _corrected, largest_eigenpairs
 
 SIZE, COUNT = 700, 20
 
@@ -72,6 +72,16 @@ def test_fewer_eigenvalues_than_are_wanted():
     found, vectors = largest_eigenpairs(lambda x: matrix @ x, np.empty((SIZE, 0)), COUNT)
     np.testing.assert_allclose(found, [1, 0.8, 0.8, 0.5, 0.01] + 15 * [0], atol=1e-10)
     np.testing.assert_allclose(q @ (q.T @ vectors[:, :5]), vectors[:, :5], atol=1e-8)
+
+
+def test_large_corrections_are_not_trusted_to_single_precision():
+    values = np.linspace(1, 0.5, COUNT + 4)
+    matrix, _, product, seen = operator(values)
+    start = np.random.default_rng(3).standard_normal((SIZE, COUNT + 16), np.float32)
+    found, vectors = _corrected(product, np.empty((SIZE, 0)), start, COUNT, 1e-8)
+    np.testing.assert_allclose(found, values[:COUNT], atol=1e-12)
+    residual = np.linalg.norm(matrix @ vectors - vectors * found, axis=0)
+    assert (residual <= 1.1e-8 * found).all() and seen.count(np.float64) > 1
 
 
 def test_the_same_bits_again():
