@@ -186,7 +186,7 @@ def test_it_begins_where_fewer_than_half_of_the_samples_are_whole():
     assert not is_needed(present)
     present[50, 2] = False
     assert is_needed(present)
-    assert with_graphs(present, 5).tolist() == [True, True, True]
+    assert with_graphs(present, 24).tolist() == [True, True, True]  # 2 (k + 1) samples
     assert with_graphs(present, 25).tolist() == [True, False, True]
 
 
@@ -352,14 +352,6 @@ def test_new_samples_with_patterns_that_no_fitted_one_had(tmp_path):
     together = model.predict(new, present=said)
     alone = [model.predict([x[i : i + 1] for x in new], present=said[i : i + 1]) for i in range(9)]
     np.testing.assert_array_equal(np.concatenate(alone), together[:9])
-
-
-def test_a_fit_of_whole_samples_takes_new_ones_that_lack_views():
-    views, classes = planted(600, noise=0.5)
-    model = fit([x[:400] for x in views])
-    said = mask(200, 3, 0.3)
-    labels = model.predict([x[400:] for x in views], present=said)
-    assert acc(classes[400:], labels) > acc(classes[:400], model.labels_) - 0.05
 
 
 @pytest.mark.filterwarnings("ignore:.*samples have all views")

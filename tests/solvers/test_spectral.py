@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dmac
 from dmac.averaged_graph import AveragedGraph
-from dmac.completion import is_needed, with_graphs
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
@@ -175,16 +174,6 @@ def test_samples_that_lack_views_are_found_by_the_others(blocks, first, second, 
     # The others have edges of their own: rows of zeros tie nobody together.
     alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
     assert len(np.unique(alone.labels_[lacking[:first]])) > 1
-
-
-def test_enough_samples_for_graphs_of_a_view_and_of_all():
-    present = np.ones((30, 2), bool)
-    for count, own, needed in ((11, False, True), (12, True, True), (14, True, True)):
-        present[:, 0] = np.arange(30) < count
-        assert with_graphs(present, 5).tolist() == [own, True]  # 2 (k + 1) samples
-        assert is_needed(present) == needed  # fewer than half are whole
-    present[:15] = True
-    assert not is_needed(present)
 
 
 def test_a_sample_without_any_view_gets_a_label():
