@@ -373,6 +373,7 @@ def test_sums_over_three_processes_are_those_of_the_whole(tmp_path):
 def test_one_process_is_untouched():
     x = torch.arange(6.0).reshape(3, 2)
     assert parallel.total(x) is x and parallel.gather(x) is x and parallel.count(3) == 3
+    assert not parallel.many(20_000) and parallel.many(20_001)
     assert parallel.my_rows(3) == slice(0, 3) and parallel.n_processes() == 1
     torch.testing.assert_close(parallel.mean(x), x.mean(0))
     torch.testing.assert_close(parallel.mean_square(x), x.square().mean())
