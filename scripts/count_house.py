@@ -1,15 +1,17 @@
 """Print how large the house is: files and lines by folder, floors and circles of imports.
 
     python scripts/count_house.py [another checkout]
+    python scripts/count_house.py A.whl  # files and bytes of a wheel, unpacked
 
 The number of floors is that of modules in the longest chain of imports.
 """
 
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import grimp
 
@@ -38,7 +40,21 @@ def floors(packages):
     return max(chains.values(), key=len), circles
 
 
+def print_wheel(path):
+    """Files and bytes by folder, those of the files as they are unpacked."""
+    files, sizes = Counter(), Counter()
+    for one in zipfile.ZipFile(path).infolist():
+        folder = str(PurePosixPath(one.filename).parent)
+        files[folder] += 1
+        sizes[folder] += one.file_size
+    for folder in sorted(files):
+        print(f"{folder:30}{files[folder]:6}{sizes[folder]:10,}")
+    print(f"{'all':30}{files.total():6}{sizes.total():10,}, packed {path.stat().st_size:,}")
+
+
 if __name__ == "__main__":
+    if ROOT.suffix == ".whl":
+        sys.exit(print_wheel(ROOT))
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
     files, lines = Counter(), Counter()
     for name in filter(lambda name: (ROOT / name).exists(), listed.stdout.split()):

@@ -12,7 +12,7 @@ import pandas as pd
 import portable
 import pytest
 
-from experiments import paper, records, studies
+from experiments import records, studies
 
 BOOK = Path(__file__).parent.parent / "book"
 #: The others show stored runs or drawings of the experiments, and use their modules.
@@ -42,15 +42,6 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     assert "experiments" not in packages
 
 
-@pytest.mark.parametrize("name", sorted(set(paper.TABLE_2) - {"DMAC"}))
-def test_the_chapter_on_the_field_lists_where_every_system_departs(name):
-    cells = json.loads((BOOK / "23_the_field.ipynb").read_text(encoding="utf-8"))["cells"]
-    (text,) = ("".join(c["source"]) for c in cells if c["source"][0] == "(sec-departures)=\n")
-    rows = text.split(f"\n**{name}**\n")[1].split("\n**")[0].splitlines()
-    rows = [row for row in rows if row.startswith("| ")]
-    assert len(rows) > 3 and all(row.count(" | ") == 2 for row in rows[1:])
-
-
 @pytest.mark.parametrize("chapter", sorted(BOOK.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_a_chapter_has_a_line_to_change_and_says_what_one_sees(chapter):
     cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
@@ -61,16 +52,6 @@ def test_a_chapter_has_a_line_to_change_and_says_what_one_sees(chapter):
     question, seen = box.split(":::{admonition} What you see\n:class: dropdown\n")
     assert re.search("`[a-z_]+ ?=|`gain_without", question)  # what to write in its place
     assert "{glue:text}`change-" in seen  # numbers that the page computes
-
-
-@pytest.mark.parametrize("chapter", sorted(BOOK.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
-def test_a_chapter_has_an_exercise_to_draw_or_to_try(chapter):
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    asked = re.findall(r"(?s)^```\{exercise\}.*?^```$", text, re.M)
-    labels = [re.search(r":label: (\S+)", one)[1] for one in asked]
-    assert all(f"{{solution-start}} {label}\n:class: dropdown" in text for label in labels)
-    assert any(re.search(r"\b([Dd]raw|[Tt]ry|Train|Measure|Take one)\b", one) for one in asked)
 
 
 #: What the chapter on costs reads of the stored runs.

@@ -321,9 +321,59 @@ def test_unknown_kinds_of_views_are_refused(tmp_path):
         open_view(tmp_path / "a.npy")
 
 
+# One of three processes with the rows of a matrix that it holds: every sum is that of the whole.
+SUMS = """
+import sys
+import torch, torch.distributed as dist
+from dmac.compute import parallel
+place, rank = sys.argv[1], int(sys.argv[2])
+dist.init_process_group("gloo", init_method=f"file://{place}", rank=rank, world_size=3)
+whole = torch.randn(7, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+same = torch.testing.assert_close
+with parallel.sharded(7) as shards:
+    assert (shards.rank, parallel.n_processes(), parallel.shards()) == (rank, 3, shards)
+    x = whole[parallel.my_rows(7)].clone().requires_grad_()
+    assert len(x) == (2, 2, 3)[rank] and parallel.count(len(x)) == 7
+    parallel.MANY = 6
+    assert parallel.many(len(x))  # all together, and not 7 or fewer
+    parallel.MANY = 7
+    assert not parallel.many(len(x))
+    same(parallel.mean(x), whole.mean(0))
+    same(parallel.mean_square(x), whole.square().mean())
+    same(parallel.largest(x.detach().max()), whole.max())
+    assert parallel.broadcast_seed(5 + rank) == 5
+    assert parallel.everywhere(True) and not parallel.everywhere(rank != 1)
+    same(parallel.gather(x.detach()), whole)
+    picked = torch.tensor([6, 0, 2, 3, 0])
+    same(parallel.take(x.detach(), picked), whole[picked])
+    w = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    unused = torch.ones(1, requires_grad=True)
+    ((parallel.total((x * w).sum(0)) ** 2).sum() / 3).backward()  # the loss, divided by 3
+    parallel.sum_gradients([w, unused])
+    sums = whole.sum(0)
+    same(x.grad, (2 * sums).expand_as(x))
+    same(w.grad, 2 * sums**2)
+    assert unused.grad is None
+assert parallel.shards() is None
+dist.destroy_process_group()
+"""
+
+
+def test_sums_over_three_processes_are_those_of_the_whole(tmp_path):
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    command = [sys.executable, "-c", SUMS, str(tmp_path / "group")]
+    started = [
+        subprocess.Popen([*command, str(rank)], stderr=subprocess.PIPE, text=True, env=environment)
+        for rank in range(3)
+    ]
+    errors = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], errors
+
+
 def test_one_process_is_untouched():
     x = torch.arange(6.0).reshape(3, 2)
     assert parallel.total(x) is x and parallel.gather(x) is x and parallel.count(3) == 3
+    assert not parallel.many(20_000) and parallel.many(20_001)
     assert parallel.my_rows(3) == slice(0, 3) and parallel.n_processes() == 1
     torch.testing.assert_close(parallel.mean(x), x.mean(0))
     torch.testing.assert_close(parallel.mean_square(x), x.square().mean())

@@ -344,7 +344,10 @@ def test_samples_that_are_zero_in_every_view_are_counted(kind, small_views, on_d
     if kind == "npy":
         views = on_disk(kind, views)
     with pytest.warns(UserWarning, match="3 of 90 samples are zero in every view .* is row 7"):
-        dmac.DMAC(3, random_state=0).fit(views)
+        model = dmac.DMAC(3, random_state=0).fit(views)
+    others = np.delete(np.arange(90), [7, 40, 41])
+    assert dmac.scores(small_views[1][others], model.labels_[others])["acc"] > 0.9
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
     dmac.DMAC(3, random_state=0).fit([*views[:2], small_views[0][2]])  # the last one has them all
 
 
@@ -387,15 +390,6 @@ def test_blobs_of_few_columns_are_found(d):
     acc = dmac.scores(classes, dmac.DMAC(4, random_state=0).fit_predict([x]))["acc"]
     by_kmeans = KMeans(4, n_init=5, random_state=0).fit_predict(x)
     assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
-
-
-def test_a_narrow_view_on_disk_gives_what_memory_gives(on_disk):
-    x, _ = on_a_ray()
-    for recipe in ("closed_form", QUICK):
-        model = dmac.DMAC(2, recipe, random_state=0).fit(on_disk("npy", [x]))
-        plain = dmac.DMAC(2, recipe, random_state=0).fit([x])
-        np.testing.assert_array_equal(model.labels_, plain.labels_)
-        np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
@@ -484,13 +478,6 @@ def test_revised_attributes(small_views):
     assert not any(p.root_ for p in model.pipelines_)  # the views have negative entries
     assert all(p.root_ for p in revised_model().fit([abs(x) for x in views]).pipelines_)
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
-
-
-def test_revised_needs_dense_inputs_of_the_network_only(small_views):
-    views = [scipy.sparse.csr_matrix(x) for x in small_views[0]]
-    recipe = dataclasses.replace(REVISED, components=0.0, closed_form_start=False)
-    with pytest.raises(ValueError, match="set components above 0"):
-        revised_model(recipe=recipe).fit(views)
 
 
 def test_width_of_the_whitened_views_is_components_times_c(small_views):

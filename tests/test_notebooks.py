@@ -114,17 +114,7 @@ def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
     assert "toy ACC" in page and re.search(rf"all\s+{len(made)}\s+{len(made)}", page)
 
 
-@pytest.mark.parametrize(
-    "wrong, message",
-    [
-        ({"seed": 3}, "unknown parameter.*seed"),
-        ({"seeds": "three"}, "seeds is 'three'"),
-        ({"profile": "fast"}, "profile is 'fast'"),
-        ({"recipe": "best"}, "'best'"),
-        ({"dataset": "mfeet"}, "mfeat"),
-    ],
-)
-def test_wrong_parameters_are_refused(wrong, message, tmp_path, monkeypatch):
-    with pytest.raises(papermill.PapermillExecutionError, match=message):
-        run(FOLDER / "01_comparison.ipynb", tmp_path, monkeypatch, **wrong)
+def test_wrong_parameters_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(papermill.PapermillExecutionError, match="unknown parameter.*seed"):
+        run(FOLDER / "01_comparison.ipynb", tmp_path, monkeypatch, seed=3)
     assert not list(tmp_path.rglob("*.jsonl"))

@@ -110,14 +110,6 @@ def test_contents_lead_to_pages():
         assert source.with_suffix(".md").exists() or source.with_suffix(".ipynb").exists(), page
 
 
-def test_chapters_that_derive_import_nothing_of_the_experiments():
-    """They are read with nothing but themselves and dmac open."""
-    chapters = [*ROOT.glob("book/0*.ipynb"), *ROOT.glob("book/*_your_data.ipynb")]
-    assert len(chapters) == 10
-    for path in chapters:
-        assert not re.search(r'"\s*(from|import) experiments', path.read_text(encoding="utf-8"))
-
-
 def test_mathjax_is_local():
     settings = yaml.safe_load(read("_config.yml"))["sphinx"]["config"]
     assert "//" not in settings["mathjax_path"]

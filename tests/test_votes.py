@@ -171,8 +171,10 @@ def test_rows_have_unit_length_or_are_zero():
     u = np.array([[3.0, 4.0], [0, 0]])
     np.testing.assert_allclose(unit_rows(u), [[0.6, 0.8], [0, 0]])
     u = np.random.default_rng(1).normal(size=(30, 5))
-    rows = filtered(u, np.linspace(1, 0, 5), 3, recipe())
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+    values = np.linspace(1, 0, 5)
+    weighted = u * column_weights(values, 3, recipe())
+    expected = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)
+    np.testing.assert_allclose(filtered(u, values, 3, recipe()), expected)
 
 
 def test_offset_must_be_positive():

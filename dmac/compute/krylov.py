@@ -73,7 +73,7 @@ def _dense(product: Callable[[Array], Array], known: Array, count: int) -> tuple
     """By LAPACK, from the whole operator: a basis would be as large."""
     size = len(known)
     free = np.linalg.qr(np.column_stack([known, np.eye(size)]))[0][:, known.shape[1] :]
-    values, y = np.linalg.eigh(_symmetric(free.T @ product(free)))
+    values, y = np.linalg.eigh(free.T @ product(free))
     vectors = (free @ y)[:, ::-1][:, :count]
     missing = count - vectors.shape[1]
     return np.pad(values[::-1][:count], (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
@@ -96,7 +96,7 @@ def _rough(product: Callable[[Array], Array], known: Array, count: int, most: in
         full = used + _BLOCK > most
         if not full and (used < 2 * count or step % 2):
             continue
-        values, y = np.linalg.eigh(_symmetric(projected[:used, :used], lower=False))
+        values, y = np.linalg.eigh(projected[:used, :used].T)  # it reads below the diagonal alone
         values, y = values[::-1], y[:, ::-1]
         left = np.linalg.norm(rest @ y[-_BLOCK:, :count], axis=0)
         enough = _ROUGH * np.maximum(values[:count], _FLOOR * values[0])
@@ -119,7 +119,7 @@ def _corrected(
     for _ in range(_CORRECTIONS):
         if image is None:
             image = product(v)
-            values, y = np.linalg.eigh(_symmetric(v.T @ image))
+            values, y = np.linalg.eigh(v.T @ image)
             values, v, image = values[::-1], v @ y[:, ::-1], image @ y[:, ::-1]
         residual = image - known @ (known.T @ image) - v * values
         left = np.linalg.norm(residual, axis=0)
@@ -135,8 +135,8 @@ def _corrected(
             images = np.hstack([images, w])
             if step == 0:
                 w = residual[:, open_]
-        # Below the diagonal: what corrections have in common with the pairs is known exactly.
-        values, y = np.linalg.eigh(_symmetric(basis.T @ images))
+        # Below the diagonal, which alone is read: what corrections share with the pairs is exact.
+        values, y = np.linalg.eigh(basis.T @ images)
         values, y = values[::-1][:count], y[:, ::-1]
         guards, y = basis @ y[:, count : count + guards.shape[1]], y[:, :count]
         v, image = basis @ y, images @ y
@@ -154,9 +154,3 @@ def _orthogonal(w: Array, known: Array, basis: Array) -> tuple[Array, Array]:
         w, r = np.linalg.qr(w)
         factor = r @ factor
     return w, factor
-
-
-def _symmetric(h: Array, lower: bool = True) -> Array:
-    """The symmetric matrix with the lower or upper triangle of h."""
-    h = np.asarray(h, float)
-    return np.tril(h) + np.tril(h, -1).T if lower else np.triu(h) + np.triu(h, 1).T

@@ -195,7 +195,7 @@ def _first_layer_epochs(network, views, epochs):
         yield time.perf_counter() - start
 
 
-def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu"):
+def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
     """Run some epochs of a system on a data set or shape, in this process.
 
     Parameters
@@ -206,7 +206,6 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
         A data set, one of `SHAPES`, or "growth": three views of 64 features, ``n_samples`` of them.
     epochs : int
     n_samples, n_anchors : int, optional
-    device : str
 
     Returns
     -------
@@ -225,11 +224,11 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
         x = ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(given.pop(0))
         if system.endswith("dense first layer") or system == "first layer, dense":
             x = x if isinstance(x, np.ndarray) else x.toarray()
-        views.append(view_tensor(x, torch.float32, device))
+        views.append(view_tensor(x, torch.float32, "cpu"))
     del x
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-    network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)
+    network = Network(dims, c, recipe, generator=generator).to_device("cpu", torch.float32)
     network.store_for(views)
     if system == "dense":
         seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
@@ -247,7 +246,7 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None, devic
     return result
 
 
-def measure_epochs(system, name, *, threads=2, memory_gb=20, device="cpu", **options):
+def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
     """`epoch_seconds` in a process of its own, with its peak memory.
 
     Returns
@@ -257,11 +256,9 @@ def measure_epochs(system, name, *, threads=2, memory_gb=20, device="cpu", **opt
         process and ``threads``; or with ``error`` if it takes more than ``memory_gb``.
     """
     result = {"system": system, "name": name, "threads": threads}
-    # A GPU's driver reserves more addresses than it uses memory.
-    limit = memory_gb if device == "cpu" else None
-    with Child(threads=threads, memory_gb=limit, imports=[__name__]) as child:
+    with Child(threads=threads, memory_gb=memory_gb, imports=[__name__]) as child:
         try:
-            result |= child.call(epoch_seconds, system, name, device=device, **options)
+            result |= child.call(epoch_seconds, system, name, **options)
             # The first epoch warms caches and seeds k-means; with others after it, it is left out.
             seconds = result["seconds"][1:] or result["seconds"]
             result["median"] = round(statistics.median(seconds), 5)
@@ -288,18 +285,15 @@ def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
                 yield "released", "growth", dict(epochs=number, n_samples=n, n_anchors=m)
 
 
-def measure_all_epochs(path, datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6, threads=2):
+def measure_all_epochs(path, threads=2):
     """Time the epochs of `epoch_jobs`, and store each record as soon as it is there.
 
     The file is written anew: ``runs``, a list of what `measure_epochs` returns, ``matrix_rate``,
     ``threads`` and ``machine``.
     """
-    for name in datasets:
-        if name not in SHAPES:
-            load(name)  # an unknown name is an error before anything runs
     with Child(threads=threads) as child:
         stored = {"matrix_rate": child.call(matrix_rate), "threads": threads, "runs": []}
-    for system, name, options in epoch_jobs(datasets, growth, epochs):
+    for system, name, options in epoch_jobs():
         _keep(path, stored, "runs", measure_epochs(system, name, threads=threads, **options))
     return stored
 
@@ -397,41 +391,10 @@ def block_seconds(n_samples=300_000, powers=range(15, 22), repeats=4):
     return best
 
 
-def _smallest_by_groups(d2, k, group=8):
-    """As `dmac.compute.distances.smallest`, in the k groups of columns with the smallest minima."""
-    groups = d2.view(len(d2), -1, group)
-    chosen = groups.amin(2).topk(k, dim=1, largest=False, sorted=False).indices
-    among = groups.gather(1, chosen[..., None].expand(-1, -1, group)).flatten(1)
-    least = among.topk(k, dim=1, largest=False, sorted=True)
-    at = chosen.gather(1, least.indices // group) * group + least.indices % group
-    return least.values, at
-
-
-def search_seconds(rows=256, k=6, blocks=400, repeats=4):
-    """Seconds of the search for the nearest anchors, as it is and by minima of groups."""
-    d2 = torch.rand(rows, ANCHORS, generator=torch.Generator().manual_seed(0))
-    ways = {"as it is": distances.smallest, "by groups": _smallest_by_groups}
-    assert torch.equal(*(search(d2, k)[1] for search in ways.values()))
-    best = {}
-    for name in [name for _ in range(repeats) for name in ways]:
-        start = time.perf_counter()
-        for _ in range(blocks):
-            ways[name](d2, k)
-        best[name] = min(best.get(name, float("inf")), time.perf_counter() - start)
-    return best
-
-
 def _parts_alone(name, n_samples, epochs, threads, environment=None):
     """`epoch_parts` in a process of its own."""
     with Child(threads=threads, environment=environment, imports=[__name__]) as child:
-        return _decimals(child.call(epoch_parts, name, epochs, n_samples))
-
-
-def _decimals(value):
-    """Seconds as they are stored."""
-    if isinstance(value, dict):
-        return {k: _decimals(v) for k, v in value.items()}
-    return round(value, 5) if isinstance(value, float) else value
+        return round_floats(child.call(epoch_parts, name, epochs, n_samples))
 
 
 def _spin():
@@ -470,17 +433,16 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
         return found | seconds("busy")
 
 
-def measure_parts(path, jobs=JOBS, threads=2):
-    """Time every job, the blocks, the search, and an epoch beside another process.
+def measure_parts(path, threads=2):
+    """Time every job, the blocks, and an epoch beside another process.
 
     The file is written anew: ``epochs``, a list of what `epoch_parts` returns, ``blocks``,
-    ``search``, ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
+    ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
     """
     stored = {"epochs": [], "threads": threads}
     with Child(threads=threads) as child:
-        stored["blocks"] = _decimals(child.call(block_seconds))
-        stored["search"] = _decimals(child.call(search_seconds))
-    for job in jobs:
+        stored["blocks"] = round_floats(child.call(block_seconds))
+    for job in JOBS:
         _keep(path, stored, "epochs", _parts_alone(*job, threads))
     stored["beside"] = busy_seconds(threads=threads)
     write_json(path, stored)
@@ -530,7 +492,7 @@ def warm_up(system, threads):
 
 
 def fit_seconds(system, dataset, threads):
-    """Fit a system in this process: ``seconds``, ``acc`` and ``nmi``, or ``error``."""
+    """Fit a system in this process: ``seconds`` and ``acc``, or ``error``."""
     try:
         outcome = _outcome(system, dataset, threads)
     except Exception as error:  # a system's own refusal is its result
@@ -539,8 +501,7 @@ def fit_seconds(system, dataset, threads):
         return {"error": outcome["error"]}
     seconds = outcome["seconds"]
     seconds = seconds["fit"] if isinstance(seconds, dict) else seconds
-    scores = {name: round(outcome["scores"][name], 4) for name in ("acc", "nmi")}
-    return {"seconds": round(seconds, 3)} | scores
+    return {"seconds": round(seconds, 3), "acc": round(outcome["scores"]["acc"], 4)}
 
 
 def _outcome(system, dataset, threads, **options):
@@ -552,18 +513,11 @@ def _outcome(system, dataset, threads, **options):
     return make_run(Spec(dataset, method, own, 0, ""), threads=threads, **options)
 
 
-def _is_known(dataset):
-    """Load a data set: an unknown one is no error of a system."""
-    return bool(dmac.load(dataset))
-
-
 def time_fits(dataset, systems, threads, limit):
     """Yield the record of one system after the other, in one process unless one is stopped."""
     with Child(imports=[__name__, "experiments.run"]) as child:
         for system in systems:
             record = {"system": system, "dataset": dataset, "threads": threads}
-            if not child.running:
-                child.call(_is_known, dataset)
             try:
                 child.call(warm_up, system, threads, limit=limit)
                 yield record | child.call(fit_seconds, system, dataset, threads, limit=limit)
@@ -782,16 +736,12 @@ def relative_gaps(hessian, linear, z):
     return gaps / (slopes.mean(1) - slopes.min(1) + np.trace(inner) / m)
 
 
-class _Timer:
-    """Seconds on the clock, and of the processor by all threads of this process."""
-
-    def __enter__(self):
-        self._start = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *error):
-        self.wall = time.perf_counter() - self._start[0]
-        self.processor = time.process_time() - self._start[1]
+def _timed(function):
+    """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
+    wall, processor = time.perf_counter(), time.process_time()
+    found = function()
+    seconds = {"seconds": time.perf_counter() - wall}
+    return found, seconds | {"processor_seconds": time.process_time() - processor}
 
 
 def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
@@ -800,14 +750,12 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     Returns
     -------
     dict
-        ``d``; ``seconds`` on the clock and ``processor_seconds`` of all at once, ``gap`` and
-        ``iterations`` of the worst of them; under ``one_by_one``, by solver, ``seconds`` and
-        ``processor_seconds`` of one sample and the worst ``gap``, relative as in ``solve_rows``.
+        ``d``; of all at once ``seconds`` on the clock, ``processor_seconds`` of all threads, and
+        the worst ``gap``; under ``one_by_one``, by solver, the same of one sample.
     """
     x = np.asarray(x, dtype=float)
     anchors, hessian, linear = programmes(x, n_anchors, alpha)
-    with _Timer() as at_once:
-        found = solve_rows(hessian, linear, tol=TOLERANCE)
+    found, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
     # Half the Hessian as a product of this matrix with itself.
     factor = np.vstack([anchors.T, np.sqrt(alpha) * np.eye(n_anchors)])
     solvers = {
@@ -817,26 +765,17 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     one_by_one = {}
     for name, solve in solvers.items():
         # Matrices as small as these gain nothing from a second thread, and lose by it under load.
-        with threadpool_limits(1), _Timer() as timer:
-            z = np.array([solve(i) for i in range(n_samples)])
+        with threadpool_limits(1):
+            z, took = _timed(lambda f=solve: np.array([f(i) for i in range(n_samples)]))
         z = np.maximum(z, 0)
         z /= z.sum(1, keepdims=True)
-        one_by_one[name] = {
-            "seconds": timer.wall / n_samples,
-            "processor_seconds": timer.processor / n_samples,
-            "gap": float(relative_gaps(hessian, linear[:n_samples], z).max()),
-        }
-    return {
-        "d": x.shape[1],
-        "seconds": at_once.wall,
-        "processor_seconds": at_once.processor,
-        "gap": float(found.gap.max()),
-        "iterations": found.iterations,
-        "one_by_one": one_by_one,
-    }
+        gap = float(relative_gaps(hessian, linear[:n_samples], z).max())
+        one_by_one[name] = {kind: x / n_samples for kind, x in took.items()} | {"gap": gap}
+    gap = float(found.gap.max())
+    return {"d": x.shape[1]} | seconds | {"gap": gap, "one_by_one": one_by_one}
 
 
-def measure_simplex(path=None, shape="ALOI", n_anchors=100, n_samples=500, threads=2):
+def measure_simplex(path, shape="ALOI", n_anchors=100, n_samples=500, threads=2):
     """`measure_view` on every view of data of a shape, with the machine and its load.
 
     Of all views together ``n_samples`` programmes are solved one by one.
@@ -856,49 +795,23 @@ def measure_simplex(path=None, shape="ALOI", n_anchors=100, n_samples=500, threa
         "views": views,
         "load": [round(before, 2), round(os.getloadavg()[0], 2)],
     } | provenance.machine()
-    found = round_floats(found)
-    if path:
-        write_json(path, found)
-    return found
+    write_json(path, round_floats(found))
 
 
 def main(arguments=None):
     """Entry point of ``python -m experiments.bench``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = parser.add_subparsers(dest="part", required=True)
-
-    def part(name, what):
-        one = parts.add_parser(name, help=what, argument_default=argparse.SUPPRESS)
-        one.add_argument("--save", dest="path", type=Path, default=f"{name}.json", help="the file")
-        return one
-
-    one = part("epochs", "seconds and memory of the epochs of every system")
-    one.add_argument("--datasets", nargs="+", help="data sets, or names of SHAPES")
-    one.add_argument("--growth", nargs="*", type=int, help="samples")
-    one.add_argument("--epochs", type=int, help="of each system but the dense reading, 2 at least")
-    one.add_argument("--threads", type=int)
-    part("parts", "seconds of the parts of an epoch").add_argument("--threads", type=int)
-    one = part("fits", "whole fits of every system")
-    one.add_argument("--datasets", nargs="+", help="by default all at hand")
-    one.add_argument("--systems", nargs="+", choices=list(fitted_systems()))
-    one.add_argument("--threads", nargs="+", type=int)
-    one.add_argument("--limit", type=float, help="seconds of a fit")
-    one = part("growth", "whole fits of ever more samples, and of several processes")
-    one.add_argument("--most", type=int, help="samples, at most so many")
-    one.add_argument("--sharded", nargs="*", type=int, help="samples")
-    one = part("simplex", "LMVSC's programmes at once and one by one")
-    one.add_argument("--samples", dest="n_samples", type=int, help="solved one by one")
-    one.add_argument("--threads", type=int)
-    given = vars(parser.parse_args(arguments))
-    name, path = given.pop("part"), given.pop("path")
     measure = {
         "epochs": measure_all_epochs,
         "parts": measure_parts,
         "fits": measure_fits,
         "growth": measure_growth,
         "simplex": measure_simplex,
-    }[name]
-    measure(path, **given)
+    }
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=measure)
+    parser.add_argument("--save", type=Path, required=True, metavar="FILE")
+    given = parser.parse_args(arguments)
+    measure[given.part](given.save)
 
 
 if __name__ == "__main__":

@@ -115,13 +115,12 @@ def format_whole_fits(runs):
 
 
 def fits_frame(stored, threads):
-    """The fits with a number of threads that came to an end; ``acc`` and ``nmi`` in percent."""
+    """The fits with a number of threads that came to an end; ``acc`` in percent."""
     rows = [
         {
             "variant": one["system"],
             "dataset": title_of(one["dataset"]),
             "acc": 100 * one["acc"],
-            "nmi": 100 * one["nmi"],
             "fit_seconds": one["seconds"],
         }
         for one in stored["fits"]

@@ -1,6 +1,7 @@
 """Interrupted fits: they go on where they were, and end where they would have."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,14 @@ import torch
 from helpers import positive_views
 
 import dmac
-from dmac.compute.checkpoint import NAME, Progress, optimiser_state, optimiser_tensors
+from dmac.compute import parallel
+from dmac.compute.checkpoint import (
+    NAME,
+    Checkpoint,
+    Progress,
+    optimiser_state,
+    optimiser_tensors,
+)
 from dmac.compute.files import write_tensors
 from dmac.recipes import RELEASED, REVISED
 
@@ -69,11 +77,19 @@ def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path)
 
 
 def test_finished_fit_is_read_again(tmp_path):
-    first = model(REVISED).fit(views(), checkpoint=tmp_path)
+    first = model(REVISED).fit(views(), checkpoint=tmp_path, checkpoint_every=1)
     seen = []
     again = model(REVISED).fit(views(), checkpoint=tmp_path, callback=lambda *a: seen.append(a))
     assert not seen
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
+
+
+@pytest.mark.parametrize("rank, files", [(0, [NAME]), (1, [])])
+def test_of_several_processes_the_first_one_writes(rank, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "_active", parallel.Shards(10, rank, 2))
+    state = Progress(), torch.nn.Linear(1, 1), torch.Generator(), SimpleNamespace(state=dict)
+    Checkpoint(tmp_path, 1, {}).save(0, *state, [])
+    assert [path.name for path in tmp_path.iterdir()] == files
 
 
 def test_checkpoint_of_another_fit_is_refused(tmp_path):

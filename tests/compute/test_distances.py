@@ -7,13 +7,22 @@ from hypothesis import given
 
 from dmac import reference
 from dmac.compute import distances
-from dmac.compute.distances import nearest, row_blocks, smallest, squared_distances
+from dmac.compute.distances import (
+    block_distances,
+    nearest,
+    row_blocks,
+    smallest,
+    squared_distances,
+)
 
 
 @given(problems)
 def test_distances_match_the_reference(problem):
     n, m, d, seed, _ = problem
-    assert_matches(squared_distances, reference.squared_distances, *random_points(n, m, d, seed))
+    z, u = random_points(n, m, d, seed)
+    assert_matches(squared_distances, reference.squared_distances, z, u)
+    of_block = block_distances(z.detach(), u.detach(), u.detach().square().sum(1))
+    torch.testing.assert_close(of_block, reference.squared_distances(z, u).detach())
 
 
 def test_distances_keep_their_digits_in_a_collapsed_embedding():
@@ -37,10 +46,11 @@ def test_nearest_is_the_least_of_all(m, block, monkeypatch):
     torch.testing.assert_close(d2, exact.values, rtol=0, atol=1e-12)
 
 
-def test_blocks_cover_every_row_once():
-    slices = row_blocks(1000, 2**14, torch.device("cpu"))
-    assert [i for s in slices for i in range(1000)[s]] == list(range(1000))
-    assert all(s.stop - s.start == 8 for s in slices)
+@pytest.mark.parametrize("device, size", [("cpu", 8), ("cuda", 1024)])
+def test_blocks_cover_every_row_once(device, size):
+    slices = row_blocks(5000, 2**14, torch.device(device))
+    assert [i for s in slices for i in range(5000)[s]] == list(range(5000))
+    assert {s.stop - s.start for s in slices[:-1]} == {size}
 
 
 @pytest.mark.parametrize("m", [6, 100, 192, 282, 383, 384, 900])
@@ -49,6 +59,9 @@ def test_smallest_are_those_of_a_full_sort(m):
     d2[:9] = 2 + d2[:9] * 2e-6  # numbers that their last bits alone tell apart
     d2[9] = 0
     d2[10, -1] = torch.inf
+    if m > 9:  # one number more than there are candidates has the same first bits
+        d2[11] = 1 + d2[11]
+        d2[11, :9] = 0.375 + torch.arange(9, 0, -1) * 2**-24
     values, indices = smallest(d2, 6)
     wanted = d2.sort(1).values[:, :6]
     assert torch.equal(values, wanted) and torch.equal(d2.gather(1, indices), wanted)

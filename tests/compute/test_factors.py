@@ -30,6 +30,11 @@ def test_side_by_side_is_a_scaled_stack(n):
     found.check_format(full_check=True)
 
 
+def test_columns_beyond_32_bits_are_counted_in_64():
+    one = scipy.sparse.csr_matrix(([1.0], [7], [0, 1]), (1, 2**31 - 1))
+    assert side_by_side_factors([one, one], [1, 1]).indices.tolist() == [7, 2**31 + 6]
+
+
 def test_blocks_of_rows_and_tensors_share_the_memory():
     b = factor(10, 7, 3)
     blocks, tensor = [row_block(b, slice(i, i + 5)) for i in (0, 5)], csr_tensor(b)

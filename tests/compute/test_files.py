@@ -82,23 +82,6 @@ def test_damaged_and_foreign_files_are_refused_by_name(tmp_path):
             read_tensors(path)
 
 
-@pytest.mark.parametrize("before", [False, True])
-def test_a_full_disk_is_said_and_what_was_there_stays(before, tmp_path, monkeypatch):
-    path = tmp_path / "x.safetensors"
-    if before:
-        write_tensors(path, tensors(), ABOUT)
-
-    def full(*args):
-        args[1].write_bytes(b"half of it")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files, "save_file", full)
-    with pytest.raises(OSError, match="could not be written .*No space.*free some space") as raised:
-        write_tensors(path, {"a": torch.zeros(1)}, {})
-    assert ("the one before is still there" in str(raised.value)) is before
-    assert list(tmp_path.iterdir()) == [path] * before
-
-
 def test_leftovers_of_killed_processes_go_when_they_are_old(tmp_path):
     path = tmp_path / "x.safetensors"
     old, young, other = (tmp_path / name for name in (f".{path.name}.1", f".{path.name}.2", ".y.1"))

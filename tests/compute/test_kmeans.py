@@ -11,7 +11,13 @@ from threadpoolctl import threadpool_limits
 import dmac.compute.kmeans
 from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors, sample_anchors
+from dmac.compute.kmeans import (
+    WarmAnchors,
+    kmeans,
+    kmeans_anchors,
+    representative_centers,
+    sample_anchors,
+)
 
 
 def inertia(z, centres):
@@ -34,11 +40,31 @@ def test_kmeans_anchors_are_centres_of_their_samples(generator):
         torch.testing.assert_close(u[j], z[nearest == j].mean(0))
 
 
-def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift():
+@pytest.mark.parametrize("warm", [False, True])
+def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift_and_a_unit(warm):
+    def anchors(z):
+        generator = torch.Generator().manual_seed(5)
+        return WarmAnchors(11, generator)(z) if warm else kmeans_anchors(z, 11, generator)
+
     z = torch.randn(100, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    runs = [kmeans_anchors(z + shift, 11, torch.Generator().manual_seed(5)) for shift in (0, 0, 50)]
-    assert torch.equal(runs[0], runs[1])
-    torch.testing.assert_close(runs[0] + 50, runs[2])
+    u = anchors(z)
+    assert torch.equal(anchors(z), u)
+    torch.testing.assert_close(anchors(z + 50), u + 50)
+    torch.testing.assert_close(anchors(1e-3 * z), 1e-3 * u)
+
+
+def test_seeds_are_one_of_each_far_group(generator):
+    groups = torch.arange(200) % 20
+    x = 1e3 * torch.randn(20, 3, generator=generator, dtype=torch.float64)[groups]
+    x += 1e-3 * torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    found = squared_distances(x, dmac.compute.kmeans._seed_anchors(x, 20, generator)).argmin(0)
+    assert sorted(groups[found].tolist()) == list(range(20))
+
+
+def test_of_centres_that_coincide_the_one_with_most_labels_stands_for_all():
+    centres = np.array([[0.0], [0.0], [5.0], [7.0], [7.0]])
+    found = representative_centers(centres, np.array([1, 0, 1, 1, 2]))
+    assert found.tolist() == [1, 1, 2, 3, 3]  # and the first one where none has any
 
 
 def test_kmeans_anchors_of_identical_samples_and_no_gradient(generator):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dmac.compute.krylov import largest_eigenpairs
+from dmac.compute.krylov import _corrected, largest_eigenpairs
 
 SIZE, COUNT = 700, 20
 
@@ -27,9 +27,9 @@ def operator(values, seed=0, size=SIZE):
 @pytest.mark.parametrize(
     "values, most",
     [
-        (np.linspace(1, 0.2, 30), 40),
-        (np.concatenate([np.ones(6), np.full(9, 0.5), np.linspace(0.3, 0.1, 15)]), 40),
-        (np.ones(3), 120),  # the others are within the bulk, one close to the next
+        (np.linspace(1, 0.2, 30), 20),
+        (np.concatenate([np.ones(6), np.full(9, 0.5), np.linspace(0.3, 0.1, 15)]), 20),
+        (np.ones(3), 100),  # the others are within the bulk, one close to the next
     ],
     ids=["spread", "copies", "in the bulk"],
 )
@@ -61,6 +61,7 @@ def test_small_matrices_are_solved_whole(size):
     assert set(seen) == {np.dtype(float)}
     exact = np.linalg.eigvalsh(matrix)[::-1][1 : COUNT + 1]
     np.testing.assert_allclose(found[: len(exact)], exact, atol=1e-12)
+    np.testing.assert_allclose(matrix @ vectors, vectors * found, atol=1e-12)
     assert not found[len(exact) :].any() and not vectors[:, size - 1 :].any()
     assert vectors.shape == (size, COUNT)
 
@@ -72,6 +73,16 @@ def test_fewer_eigenvalues_than_are_wanted():
     found, vectors = largest_eigenpairs(lambda x: matrix @ x, np.empty((SIZE, 0)), COUNT)
     np.testing.assert_allclose(found, [1, 0.8, 0.8, 0.5, 0.01] + 15 * [0], atol=1e-10)
     np.testing.assert_allclose(q @ (q.T @ vectors[:, :5]), vectors[:, :5], atol=1e-8)
+
+
+def test_large_corrections_are_not_trusted_to_single_precision():
+    values = np.linspace(1, 0.5, COUNT + 4)
+    matrix, _, product, seen = operator(values)
+    start = np.random.default_rng(3).standard_normal((SIZE, COUNT + 16), np.float32)
+    found, vectors = _corrected(product, np.empty((SIZE, 0)), start, COUNT, 1e-8)
+    np.testing.assert_allclose(found, values[:COUNT], atol=1e-12)
+    residual = np.linalg.norm(matrix @ vectors - vectors * found, axis=0)
+    assert (residual <= 1.1e-8 * found).all() and seen.count(np.float64) > 1
 
 
 def test_the_same_bits_again():

@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-import pytest
 import scipy.sparse
 import torch
 
-from dmac.compute.layers import SparseView, dense_layer, linear, product, view_tensor
+from dmac.compute.layers import SparseView, dense_layer, product
 
 
 def test_initial_weights_come_from_the_generator_alone():
@@ -30,23 +29,3 @@ def test_sparse_view_of_an_empty_row_and_column():
     unsorted = scipy.sparse.csr_matrix(([2.0, 1.0], [2, 0], [0, 0, 2]), shape=(2, 3))
     torch.testing.assert_close(product(SparseView(unsorted, torch.float64, "cpu"), w), expected)
     assert unsorted.indices.tolist() == [2, 0]  # the caller's matrix is left alone
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_linear_layer_on_a_sparse_view_is_the_dense_one(dtype, generator):
-    matrix = scipy.sparse.random(30, 12, 0.15, "csr", random_state=0)
-    layer = dense_layer(12, 4, generator).to(dtype)
-    results = []
-    for view in (matrix, matrix.toarray()):
-        out = linear(layer, view_tensor(view, dtype))
-        assert out.dtype == dtype
-        results.append([out, *torch.autograd.grad(out.square().sum(), list(layer.parameters()))])
-    for sparse, dense in zip(*results):
-        torch.testing.assert_close(sparse, dense)
-
-
-def test_view_tensor_keeps_the_kind_of_a_view():
-    matrix = scipy.sparse.csr_matrix(np.eye(3))
-    assert isinstance(view_tensor(matrix), SparseView)
-    dense = view_tensor(np.eye(3), torch.float64)
-    assert dense.dtype == torch.float64 and torch.equal(dense, torch.eye(3, dtype=torch.float64))

@@ -27,8 +27,9 @@ def points(seed, n, d):
 @given(st.integers(0, 10**6), st.integers(20, 300), st.integers(1, 6), st.integers(1, 12))
 def test_the_iterations_are_those_that_compare_all_with_all(seed, n, d, passes):
     x = points(seed, n, d)
-    centres, assigned = lloyd.lloyd(x, x[: n // 5 + 1], passes, -1.0)
-    by_all, indices = plain(x, x[: n // 5 + 1], passes)
+    start = x[-(n // 5 + 1) :]
+    centres, assigned = lloyd.lloyd(x, start, passes, -1.0)
+    by_all, indices = plain(x, start, passes)
     assert torch.equal(assigned, indices)
     torch.testing.assert_close(centres, by_all)
 
@@ -57,6 +58,17 @@ def test_later_passes_compare_ever_less(monkeypatch):
     assert compared[-1] < 0.2
 
 
+@pytest.mark.parametrize("threshold, passes", [(2.0, 1), (1.99, 2)])
+def test_it_ends_when_the_squared_moves_sum_to_no_more_than_the_threshold(
+    threshold, passes, monkeypatch
+):
+    seen, reassign = [], lloyd._reassign
+    monkeypatch.setattr(lloyd, "_reassign", lambda *given: seen.append(1) or reassign(*given))
+    x = torch.tensor([[0.0], [2.0], [10.0], [12.0]])  # both centres move by 1
+    centres, _ = lloyd.lloyd(x, x[::2], 9, threshold)
+    assert centres.flatten().tolist() == [1, 11] and len(seen) == passes
+
+
 def test_duplicate_samples_and_centres_lose_nothing():
     x = points(2, 10, 2).repeat(6, 1)
     centres, assigned = lloyd.lloyd(x, torch.cat([x[:10], x[:3]]), 20, 0.0)
@@ -71,3 +83,7 @@ def test_a_centre_without_samples_moves_to_the_farthest_one_if_it_shall():
     unmoved, assigned = lloyd.lloyd(x, start, 0, 0.0)  # without a pass
     assert stays[2, 0] == 100 and torch.equal(unmoved, start) and assigned is None
     torch.testing.assert_close(moves.sort(0).values[:, 0], torch.tensor([0.05, 5.05, 20.0]))
+    # No more than there are samples, and none to a sample that a centre is at.
+    start = torch.tensor([[0.0], [7.0], [8.0], [9.0]])
+    found, _ = lloyd.lloyd(torch.tensor([[0.0], [1.0]]), start, 1, 0.0, relocate=True)
+    assert found.flatten().tolist() == [0.5, 1, 8, 9]

@@ -191,16 +191,6 @@ def test_lifted_rows_are_standardised_beside_ones_at_unit_length(kind, factor):
     np.testing.assert_allclose(rows.transform(factor * x[[3]]), expected[[3]], atol=tolerance)
 
 
-def test_lifted_rows_keep_what_unit_rows_lose():
-    ray = np.outer(np.arange(1.0, 9.0), [1.0, 2.0])
-    same = normalize_rows(ray)
-    np.testing.assert_allclose(same, np.tile(same[0], (8, 1)))
-    lifted = LiftedRows().fit_blocks([ray]).transform(ray)
-    apart = np.linalg.norm(lifted[:, None] - lifted[None], axis=2)
-    assert apart[~np.eye(8, dtype=bool)].min() > 0.05
-    assert (np.diff(apart[0]) > 0).all()  # and further away is further away
-
-
 def test_zero_rows_and_constant_columns_of_a_narrow_view():
     x = narrow()
     x[:, 1] = 0.1 * 3

@@ -11,7 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss
-from dmac.compute import distances
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
@@ -65,8 +64,6 @@ def test_the_book_shows_every_system_on_every_shape_and_ever_more_samples():
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)
-    with pytest.raises(RuntimeError, match="no data set"):
-        list(bench.time_fits("no data set", ["GMC"], 1, limit=600))
     with pytest.raises(RuntimeError, match="KeyError"):
         bench.time_sharded("no recipe", 100)
 
@@ -90,14 +87,9 @@ def test_the_parts_make_up_the_epoch():
         assert getattr(where, name).__name__ == name  # nothing stays wrapped
 
 
-def test_blocks_and_both_searches_are_timed():
+def test_every_size_of_blocks_is_timed():
     seconds = bench.block_seconds(2000, powers=(15, 16), repeats=2)
     assert set(seconds) == {15, 16} and min(seconds.values()) > 0
-    d2 = torch.rand(20, 64, generator=torch.Generator().manual_seed(1))
-    for found, expected in zip(bench._smallest_by_groups(d2, 5), distances.smallest(d2, 5)):
-        assert torch.equal(found, expected)
-    seconds = bench.search_seconds(8, 3, blocks=2, repeats=1)
-    assert set(seconds) == {"as it is", "by groups"} and min(seconds.values()) > 0
 
 
 # --- whole fits
@@ -155,7 +147,7 @@ def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500, 1000)})
     path = tmp_path / "growth.json"
     for _ in range(2):
-        bench.main(["growth", "--save", str(path), "--most", "500", "--sharded", "500"])
+        bench.measure_growth(path, most=500, sharded=[500])
         stored = json.loads(path.read_text())
         (alone,), (both,) = stored["fits"], stored["sharded"]
         monkeypatch.setattr(bench, "Child", None)  # none is needed again

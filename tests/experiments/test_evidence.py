@@ -169,15 +169,6 @@ def test_readme_on_data_that_revised_was_not_developed_on():
     assert "ties with the shallow baseline" in text and "the one to use" not in text
 
 
-def test_25_of_30_accuracies_are_whole_numbers_of_samples():
-    table = evidence.whole_samples()
-    assert (len(table), table.whole.sum()) == (30, 25)
-    ours = table[table.method == "DMAC"]
-    assert [f"{row.hits}/{row.n}" for row in ours.itertuples()] == ["129/165", "294/680", "607/685"]
-    assert ours.whole.all()
-    np.testing.assert_allclose(table.chance, 0.1, atol=0.001)
-
-
 def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
     rng, n = np.random.default_rng(0), paper.DATASETS["PIE"][0]
     hits = rng.binomial(n, rng.uniform(0.3, 0.9, (1200, 1)), (1200, 10)).mean(1)

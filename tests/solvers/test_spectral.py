@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dmac
 from dmac.averaged_graph import AveragedGraph
-from dmac.completion import is_needed, with_graphs
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
@@ -116,19 +115,6 @@ def test_votes_that_are_as_stable_are_taken():
         assert solver.guard(graph, found)[0] == taken
 
 
-def test_views_on_disk_give_what_memory_gives(tmp_path):
-    views, labels = planted()
-    views = views[:2]
-    for i, x in enumerate(views):
-        np.save(tmp_path / f"{i}.npy", x)
-    stream = [np.load(tmp_path / f"{i}.npy", mmap_mode="r") for i in range(2)]
-    whole, parts = fit(views, dtype="float64"), fit(stream, dtype="float64")
-    assert whole.embedding_.dtype == np.float64
-    np.testing.assert_array_equal(parts.labels_, whole.labels_)
-    np.testing.assert_allclose(parts.embedding_, whole.embedding_, atol=1e-6)
-    np.testing.assert_array_equal(parts.predict(stream), whole.labels_)
-
-
 def test_a_view_of_noise_is_named():
     views, labels = planted()
     rng = np.random.default_rng(5)
@@ -175,28 +161,6 @@ def test_samples_that_lack_views_are_found_by_the_others(blocks, first, second, 
     # The others have edges of their own: rows of zeros tie nobody together.
     alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
     assert len(np.unique(alone.labels_[lacking[:first]])) > 1
-
-
-def test_enough_samples_for_graphs_of_a_view_and_of_all():
-    present = np.ones((30, 2), bool)
-    for count, own, needed in ((11, False, True), (12, True, True), (14, True, True)):
-        present[:, 0] = np.arange(30) < count
-        assert with_graphs(present, 5).tolist() == [own, True]  # 2 (k + 1) samples
-        assert is_needed(present) == needed  # fewer than half are whole
-    present[:15] = True
-    assert not is_needed(present)
-
-
-def test_a_sample_without_any_view_gets_a_label():
-    views, labels = planted(n=200)
-    views = [x.toarray() if scipy.sparse.issparse(x) else x.copy() for x in views]
-    for x in views:
-        x[:3] = 0
-    with pytest.warns(UserWarning, match="3 of 200 samples are zero in every view"):
-        model = fit(views)
-    assert np.isfinite(model.embedding_).all()
-    assert acc(labels[3:], model.labels_[3:]) > 0.95
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
 def test_a_new_sample_that_lacks_a_view_is_found_by_the_others(tmp_path):

@@ -94,16 +94,6 @@ def test_random_categories_that_take_over_are_named(c, k, seed):
     assert (outvoted.network_.weights[:2] > 0.8).all() and outvoted.network_.weights[2] < 0.2
 
 
-def test_categories_that_take_over_among_more_views_are_named():
-    views, labels, categories = with_categories()
-    more, _, _ = with_categories(seed=5)
-    with pytest.warns(UserWarning, match="view 1 decides alone"):
-        model = fit([np.eye(3)[categories], *views, *more], recipe=EQUAL)
-    assert abs(model.view_support_[0]) < 0.05
-    outvoted = fit([np.eye(3)[categories], *views, *more])  # and without a warning
-    assert outvoted.network_.weights.argmin() == 0
-
-
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_view_that_says_nothing_is_not_asked(value):
     views, _, _ = with_categories()
