@@ -50,6 +50,13 @@ def read_flattening(results=records.RESULTS, dataset="Yale-3view", seed=1):
     return tuple(stored.get(name, {}).get("curves", {}) for name in names)
 
 
+def read_fast(results=records.RESULTS, dataset="BBC", seed=1):
+    """Curves of DFP-GNN's pre-training at ten times its rate."""
+    stored = records.index(records.open_store(results).refresh())
+    run = studies.STUDIES["DFP-GNN, plateau"].variants["DFP-GNN, ten times the rate"]
+    return stored[records.run_name(dataset, *run, seed)]["curves"]
+
+
 def read_last_stages(results=records.RESULTS, seed=1):
     """By data set, the curve of DFP-GNN's last stage to its end, and on PIE of the plan's run."""
     stored = records.index(records.open_store(results).refresh())
