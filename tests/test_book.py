@@ -7,7 +7,7 @@ from pathlib import Path
 import chromium
 import pytest
 import yaml
-from browser import dead_links, faint, look, wide_tables
+from browser import dead_links, faint, look, small_labels, wide_tables
 from portable import MOVED
 from print_book import print_book
 from pypdf import PdfReader
@@ -98,6 +98,12 @@ def test_first_column_stays_in_sight_on_a_telephone(browser, book):
     )
     (name, value), (name_after, value_after) = places
     assert abs(name_after - name) < 2 and value_after == value - 100
+
+
+def test_labels_of_figures_can_be_read_on_a_telephone(browser, book):
+    page = browser.new_page()
+    found = {name: small_labels(page, book + name, 390) for name in PAGES}
+    assert found == {name: [] for name in PAGES}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
