@@ -186,7 +186,7 @@ def format_others_code():
     for (system, dataset), (what, theirs, ours, compared) in paper.OTHERS_CODE.items():
         published = [paper.value(dataset, metric, system) for metric in ("acc", "nmi")]
         scores = [published, theirs, ours]
-        texts = ["{:.2f} / {:.2f}".format(*pair) for pair in scores]
+        texts = ["{:.2f}\u00a0/\u00a0{:.2f}".format(*pair) for pair in scores]
         rows[f"{system}, {dataset}"] = [what, *texts, compared]
     columns = ["run", "published", "public code", "ours", "compared"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
