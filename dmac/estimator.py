@@ -200,7 +200,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             (:mod:`dmac.completion`).
         y : ignored
         present : array_like of shape (n, v), bool, optional
-            Which views each sample has. What stands in the others is not looked at.
+            Which views each sample has. The entries of the others are not looked at.
         callback : callable, optional
             Called as ``callback(record, embed)`` after every epoch with a ``PretrainRecord`` or an
             ``EpochRecord``; ``embed()`` computes the current Z, (n, d), in the order of ``views``.

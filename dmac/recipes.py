@@ -504,7 +504,7 @@ REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
 #: Clustering without a network (:mod:`dmac.solvers.spectral`), one setting for all data;
 #: chapter 17 derives it, chapter 18 measures it. It averages graphs of two levels of features, of
 #: all views and of each, and three views or more count as far as they support each other
-#: (:func:`dmac.solvers.spectral.view_weights`); a filter stands in place of the cut at c
+#: (:func:`dmac.solvers.spectral.view_weights`); a filter takes the place of the cut at c
 #: eigenvectors (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote
 #: once (:mod:`dmac.votes`), and a guard refuses the votes where they merge what the graph holds
 #: apart.

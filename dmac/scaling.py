@@ -205,7 +205,7 @@ def _usage(z: Tensor, centre: Tensor, y: Tensor, bandwidth: float | Tensor) -> T
 def _entropies(
     d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
 ) -> tuple[Tensor, Tensor | None]:
-    r"""Entropy of every row of q, and its derivative by the distances; d2 is overwritten.
+    r"""Entropy of every row of q, and its gradient with respect to d2, which is overwritten.
 
     With :math:`l_{ij} = \log(1 + d_{ij}/\tau)`, :math:`w = e^{-l}`, :math:`W_i = \sum_j w_{ij}` and
     :math:`\bar l_i = \sum_j w_{ij} l_{ij} / W_i` the entropy is :math:`\log W_i + \bar l_i`, and

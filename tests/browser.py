@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 LOOK = f"({(HERE / 'browser.js').read_text(encoding='utf-8')})()"
 FAINT = f"({(HERE / 'contrast.js').read_text(encoding='utf-8')})()"
 TABLES = f"({(HERE / 'tables.js').read_text(encoding='utf-8')})()"
+LABELS = f"({(HERE / 'labels.js').read_text(encoding='utf-8')})()"
 LOCAL = ("data:", "blob:", "about:")
 
 
@@ -53,6 +54,13 @@ def wide_tables(page, url, widths):
         resize(page, width)
         found += [f"at {width} px, {table}" for table in page.evaluate(TABLES)]
     return found
+
+
+def small_labels(page, url, width):
+    """Figures with text of less than eight pixels in a window of ``width`` pixels."""
+    resize(page, width)
+    visit(page, url)
+    return page.evaluate(LABELS)
 
 
 @contextlib.contextmanager

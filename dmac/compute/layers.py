@@ -119,7 +119,7 @@ def sparse_reconstruction(t: Tensor, view: SparseView, slope: float) -> Tensor:
 
 
 class _SparseReconstruction(torch.autograd.Function):
-    r"""The loss, and its gradient by t.
+    r"""The loss, and its gradient with respect to t.
 
     With :math:`y = \mathrm{leaky\,ReLU}(t)` and rows :math:`\hat x_i = y_i / \|y_i\|` only
     :math:`\|y_i\|` and :math:`\langle y_i, x_i \rangle` are needed, and

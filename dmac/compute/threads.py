@@ -16,7 +16,7 @@ computes with one thread (`side_by_side`), as the anchor sets of a small fit, or
 (`walk`). The result does not depend on the number of threads. A closed form of many samples is
 nothing but pieces (`in_pieces`), and so is what a network compares with its anchors.
 
-Chapter 22 of the book says what that is worth.
+Chapter 22 of the book measures what that gains.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class ViewPipeline:
                 f"{n_negative} of the {size} entries of a view with {shape[1]} features are "
                 f"negative, the lowest is {lowest:g}: the view is taken as signed, without the "
                 "square root that counts and intensities get. The root evens out small and large "
-                "counts, which is worth some points of accuracy there; logarithms, as of "
+                "counts, which gains some points of accuracy there; logarithms, as of "
                 "expression, are evened out already",
                 stacklevel=3,
             )
