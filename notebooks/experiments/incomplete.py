@@ -2,7 +2,7 @@
 
     python -m experiments.incomplete                  # fifteen sets, 0 to 70 %, three seeds
     python -m experiments.incomplete BBC --rates 0.5 --seeds 0
-    python -m experiments.incomplete --others         # small sets, one seed; dmac[libraries]
+    python -m experiments.incomplete --others         # small sets; dmac[libraries]
     python -m experiments.incomplete --cost           # seconds and memory of 100,000 samples
 
 (from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random; a
@@ -52,7 +52,7 @@ IMML = tuple(f"iMML, {name}" for name in ("NEMO", "LFIMVC", "EEIMVC", "OPIMC", "
 #: Without completion by graphs: the mean row and k-means, and a low rank and the closed form.
 BASELINES = ("mean-imputed k-means", "SVD imputation")
 OTHERS = (*BASELINES, *IMML)
-RATES, SEEDS, OTHER_SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2), (0,)
+RATES, SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2)
 FIELDS = ("recipe", "data", "rate", "seed", "acc", "nmi", "seconds")
 #: Seconds of the processor for a fit of iMML.
 LIMIT = 20
@@ -263,7 +263,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", nargs="*", help="by default all")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES)
-    parser.add_argument("--seeds", nargs="+", type=int, help="by default those of the file")
+    parser.add_argument("--seeds", nargs="+", type=int, help="by default three")
     parser.add_argument("--others", action="store_true", help="the methods that are not ours")
     parser.add_argument("--cost", action="store_true", help="seconds and memory, nothing else")
     parser.add_argument("--out", type=Path, default=FILE)
@@ -281,7 +281,7 @@ def main(arguments=None):
         data = dmac.load(name)
         for rate in given.rates:
             for method in methods_at(rate, given.others):
-                for seed in given.seeds or (OTHER_SEEDS if given.others else SEEDS):
+                for seed in given.seeds or SEEDS:
                     key = (method, name, rate, seed)
                     if key in done:
                         continue
