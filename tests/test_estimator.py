@@ -332,6 +332,7 @@ def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
 
 
+@pytest.mark.filterwarnings("ignore:view 2 has 3 rows of zeros in its 5 column")
 @pytest.mark.parametrize("kind", ["dense", "sparse", "npy"])
 def test_samples_that_are_zero_in_every_view_are_counted(kind, small_views, on_disk):
     views = [x.copy() for x in small_views[0]]
