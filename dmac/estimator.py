@@ -400,10 +400,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             If the views are not usable, or too few for c clusters and their anchors.
         """
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
-        views, c = (
-            self._checked(views, solver, present, self.n_features_),
-            len(self.cluster_centers_),
-        )
+        views = self._checked(views, solver, present, self.n_features_)
+        c = len(self.cluster_centers_)
         m = solver.check(len(labels), c)
         with threads_for(solver.work(len(labels), self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
