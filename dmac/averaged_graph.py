@@ -373,7 +373,7 @@ def _large_sets(
     u = [draw() for draw in draws] if apart else side_by_side(draws)
     n, t, m = len(x), len(u), len(u[0])
     data, indices = _entries(n, n_neighbors, t, m)
-    cuts = np.linspace(0, n, 1 if x.is_cuda else max(1, n // _PART) + 1).astype(int)
+    cuts = np.linspace(0, n, 1 + (1 if x.is_cuda else max(1, n // _PART))).astype(int)
     parts = [slice(first, last) for first, last in zip(cuts, cuts[1:])]
 
     def compare(i: int, rows: slice) -> Tensor:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import dmac
@@ -197,6 +198,7 @@ def test_compiled_form_gives_the_numbers_of_the_plain_one(device, dtype):
         compiled = scaling._compile()
         assert compiled is not scaling._entropies
     else:  # traced as for a GPU, but not turned into kernels
+        torch._dynamo.reset()  # a function has a limited number of traced forms in a process
         options = dict(dynamic=True, fullgraph=True, backend="eager")
         compiled = torch.compile(scaling._entropies_functional, **options)
     generator = torch.Generator().manual_seed(0)
@@ -269,7 +271,7 @@ def test_a_group_of_one_process_gives_the_fit_without_a_group(backend, monkeypat
     np.testing.assert_array_equal(shared.labels_, alone.labels_)
 
 
-# --- a second device that every machine has: shapes without numbers
+# --- devices that every machine has: one of shapes without numbers, one that is only pretended
 
 
 class OneDevice(TorchDispatchMode):
@@ -307,3 +309,74 @@ def test_nothing_of_an_epoch_leaves_the_device(recipe):
     tensors = [z, graph.weights, loss, weight, *(p.grad for p in model.encoders.parameters())]
     assert {x.device.type for x in tensors} == {"meta"}
     assert fusion_factor(z).shape == (d, d)
+
+
+class OnCard(torch.Tensor):
+    """A tensor that says it is on a GPU, and refuses what one there would refuse."""
+
+    device, is_cuda = property(lambda self: torch.device("cuda", 0)), True
+
+    def numpy(self, **kwargs):
+        raise TypeError("a tensor on a GPU gives no array")
+
+    __array__ = numpy
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            given, _ = torch.utils._pytree.tree_flatten((args, kwargs or {}))
+            places = {type(x) for x in given if isinstance(x, torch.Tensor) and x.dim()}
+        moves = (torch.Tensor.copy_, torch.Tensor.__getitem__, torch.Tensor.__setitem__)
+        if len(places) > 1 and function not in moves:
+            raise AssertionError(f"{function} of tensors on two devices")
+        return super().__torch_function__(function, types, args, kwargs)
+
+
+def placed(x, device):
+    """A tensor on the processor, or one that says it is on a GPU."""
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = x.as_subclass(torch.Tensor)
+        return plain.as_subclass(OnCard) if torch.device(device).type == "cuda" else plain
+
+
+class PretendedCard(TorchFunctionMode):
+    """Within it "cuda" is the processor under another name."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if function is torch.Tensor.cpu:
+            return placed(args[0], "cpu")
+        if function is torch.Tensor.to:
+            x, *given = args
+            wanted = [kwargs.pop("device", None), *given]
+            wanted = [a.device if isinstance(a, torch.Tensor) else a for a in wanted]
+            device = [a for a in wanted if isinstance(a, (str, torch.device))] or [x.device]
+            types = [a.dtype if isinstance(a, torch.Tensor) else a for a in given]
+            types = [a for a in types if isinstance(a, torch.dtype)]
+            return placed(function(placed(x, "cpu"), *types, **kwargs), device[0])
+        device = kwargs.get("device")
+        if device is None:
+            return function(*args, **kwargs)
+        args = [placed(x, "cpu") if isinstance(x, torch.Tensor) else x for x in args]
+        return placed(function(*args, **kwargs | {"device": "cpu"}), device)
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["whole", "missing"])
+def test_closed_form_on_a_pretended_card_is_that_of_the_processor(missing, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    data, classes = views()
+    if missing:
+        present = np.random.default_rng(0).random((len(classes), len(DIMS))) > 0.6
+        present[np.arange(len(classes)), classes % len(DIMS)] = True
+        data = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(data)]
+    exact = dmac.DMAC(N_CLUSTERS, small(CLOSED_FORM, anchor_sets=4), 0, "cpu").fit(data)
+    with PretendedCard():
+        model = dmac.DMAC(N_CLUSTERS, exact.recipe, 0, "cuda").fit(data)
+        assert model.network_.device.type == "cuda"
+        np.testing.assert_array_equal(model.predict(data), exact.predict(data))
+        model.save(tmp_path)
+        again = dmac.DMAC.load(tmp_path)
+        assert again.network_.device.type == "cuda"
+        np.testing.assert_array_equal(again.predict(data), exact.predict(data))
+    np.testing.assert_array_equal(model.labels_, exact.labels_)
+    np.testing.assert_allclose(abs(model.embedding_), abs(exact.embedding_), atol=1e-4)

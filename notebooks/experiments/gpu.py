@@ -3,7 +3,8 @@
     python scripts/gpu.py
 
 is what ``make gpu`` runs. It takes less than nine minutes, and needs no installation and no
-network: neither pandas nor matplotlib.
+network: neither pandas nor matplotlib. Run again with the same folder on the same card, it makes
+only the measurements that the file lacks, and the tests.
 The measurements are made one after the other in a process of their own, so that one that fails or
 takes too long leaves the others and the file as they are. Seconds are those of the clock on the
 wall: every epoch ends with numbers that are read from the device, so nothing is left in its queue.
@@ -15,6 +16,7 @@ import argparse
 import dataclasses
 import datetime
 import functools
+import json
 import os
 import signal
 import statistics
@@ -70,6 +72,8 @@ SHAPES = {
     },
     **{name: bench.SHAPES[name] for name in ("NUS", "half ALOI", "ALOI", "CCV")},
 }
+# Of many samples.
+_FEW = {"n_anchors": 512}
 #: Epochs that are not counted: a GPU compiles in the first ones, k-means is seeded in the first.
 _WARM = {"cuda": 3, "cpu": 1}
 
@@ -136,17 +140,18 @@ def epoch_times(system, shape, *, device, n_anchors=None, epochs=12, seconds=6.0
     }
 
 
-def fit_times(recipe, shape, *, device, target_s=None, changes=None):
+def fit_times(recipe, shape, *, device, n_anchors=None, changes=None):
     """The seconds of a whole fit, from arrays to labels, on random views of a shape.
 
-    ``target_s`` is what it should take, ``changes`` are fields that are not the recipe's. The parts
-    of ``fit_s`` are ``prepare_s`` to the first epoch, ``pretrain_s``, ``train_s``, and ``last_s``
-    of the last k-means with all that follows.
+    ``changes`` are fields that are not the recipe's. The parts of ``fit_s`` are ``prepare_s`` to
+    the first epoch, ``pretrain_s``, ``train_s``, and ``last_s`` of the last k-means with all that
+    follows. A closed form has no epochs.
     """
     n, dims, c = shape_of(shape)
     views = _views(shape)
     provenance.reset_peak_gb(device)
-    made = dataclasses.replace(get_recipe(recipe), **(changes or {}))
+    changes = (changes or {}) | ({"n_anchors": n_anchors} if n_anchors else {})
+    made = dataclasses.replace(get_recipe(recipe), **changes)
     clock = _Phases()
     model = DMAC(c, made, random_state=0, device=device).fit(views, callback=clock)
     return {
@@ -154,8 +159,7 @@ def fit_times(recipe, shape, *, device, target_s=None, changes=None):
         "dims": list(dims),
         "c": c,
         "m": model.n_anchors_,
-        "changes": changes or {},
-        "target_s": target_s,
+        "changes": changes,
         **clock.facts(),
         **clock.phases(),
         "peak_gb": provenance.peak_gb(device),
@@ -185,12 +189,14 @@ class _Phases:
 
     def phases(self):
         now = time.perf_counter()
+        if self.first is None:
+            return {"fit_s": now - self.start}
         return {
             "fit_s": now - self.start,
-            "prepare_s": (self.first or now) - self.start,
+            "prepare_s": self.first - self.start,
             "pretrain_s": self.seconds[0],
             "train_s": self.seconds[1],
-            "last_s": now - (self.end or now),
+            "last_s": now - self.end,
         }
 
 
@@ -266,7 +272,8 @@ def jobs_of(profile):
         shapes, sizes, few = ["PIE"], [1000], dict(epochs=3, seconds=3)
         fits = [
             ("RELEASED", 1000, dict(changes=dict(pretrain_epochs=20, epochs=5))),
-            ("REVISED", 2000, dict(changes=dict(n_anchors=64, epochs=10))),
+            ("REVISED", 2000, dict(n_anchors=64, changes=dict(epochs=10))),
+            ("CLOSED_FORM", 1000, {}),
         ]
         data, options = ["mfeat"], dict(every=4)
     else:
@@ -274,18 +281,19 @@ def jobs_of(profile):
         shapes, few = [name for name in SHAPES if name != "CCV"], {}
         sizes = [1000, 10_000, 100_000, 1_000_000, "CCV", 3000, 30_000, 300_000]
         fits = [
-            ("RELEASED", "ALOI", dict(target_s=30)),
-            ("REVISED", 1_000_000, dict(target_s=60, changes=dict(n_anchors=512))),
-            ("REVISED", 1_000_000, dict(target_s=60)),
+            ("CLOSED_FORM", 100_000, _FEW),
+            ("CLOSED_FORM", 1_000_000, _FEW),
+            ("RELEASED", "ALOI", {}),
+            ("REVISED", 1_000_000, _FEW),
         ]
         data, options = datasets_at_hand(), {}
-    grown = [(n, few | ({"n_anchors": 512} if isinstance(n, int) else {})) for n in sizes]
+    grown = [(n, few | (_FEW if isinstance(n, int) else {})) for n in sizes]
     named = [(name, few) for name in shapes]
     recipes = ("CLOSED_FORM", "REVISED")
     return {
         "epochs": [(s, on, o) for on, o in named + grown for s in SYSTEMS],
         "fits": fits,
-        "scores": [(recipe, name, options) for name in data for recipe in recipes],
+        "scores": [(recipe, name, options) for recipe in recipes for name in data],
     }
 
 
@@ -322,11 +330,30 @@ def _line(facts):
     return "; ".join(numbers + ([facts["missing"]] if "missing" in facts else []))
 
 
+def _measured(path, about):
+    """The numbers that a file has of the same machine: by part, system and data."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = {}
+    if any(found.get(k) != v for k, v in round_floats(about).items() if k != "commit"):
+        found = {}
+    return {
+        part: {
+            (one.get("system"), one.get("on")): one
+            for one in found.get(part, [])
+            if "missing" not in one
+        }
+        for part in BUDGETS["full"]
+    }
+
+
 def measure(out, *, device="auto", profile=None, total=None, parts=None, files=None):
     """Run all parts within their time, and write gpu.json into a folder after every measurement.
 
     By default a GPU where there is one with the full profile, else the processor with the quick
     one; ``total`` are seconds for everything, ``parts`` some of the parts, ``files`` the tests.
+    What an earlier run measured on this machine stays.
     """
     start, path = time.monotonic(), Path(out) / "gpu.json"
     if device == "auto":
@@ -334,15 +361,17 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
     profile = profile or ("full" if device.startswith("cuda") else "quick")
     budgets = {k: v for k, v in BUDGETS[profile].items() if parts is None or k in parts}
     ends = deadlines(budgets, total or sum(budgets.values()))
+    about = provenance.about(device)
+    there = _measured(path, {"profile": profile, **about})
     content = {
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "profile": profile,
-        **provenance.about(device),
+        **about,
         "units": UNITS,
         "parts": list(ends),
         "budget_s": max(ends.values()),
         "took_s": None,  # of everything; it stays None if this process is killed
-        **{part: [] for part in BUDGETS[profile]},
+        **{part: [] if part in ends else list(there[part].values()) for part in there},
     }
 
     def keep(part, found, name=""):
@@ -371,6 +400,9 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
                 keep(part, found | {"tests_s": time.monotonic() - began})
                 continue
             for system, on, options in jobs[part]:
+                if (system, on) in there[part]:
+                    content[part].append(there[part][system, on])
+                    continue
                 given = (measures[part], system, on)
                 found = attempt(child, end - time.monotonic(), *given, device=device, **options)
                 if "memory" in found.get("missing", ""):

@@ -352,10 +352,8 @@ def _digits(value):
 
 
 def read_gpu(path):
-    """The stored file of a full run on a GPU, or None where there is none."""
+    """The stored file of a full run on a GPU."""
     path = Path(path)
-    if not path.exists():
-        return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         card, profile = found["card"], found["profile"]
@@ -375,7 +373,7 @@ def gpu_table(found, stored):
     One row per shape; where there is no number, – stands, or the reason if it is the memory.
     """
     on_gpu, peak = {}, {}
-    for one in found["epochs"] if found else []:
+    for one in found["epochs"]:
         key = one["system"], _called(one["on"])
         on_gpu[key] = _digits(one.get("epoch_s"))
         if "memory" in one.get("missing", ""):
@@ -401,25 +399,22 @@ def gpu_table(found, stored):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def gpu_facts(found):
-    """What the page's sentences say about the stored run, or that there is none."""
-    if found is None:
-        nothing = dict.fromkeys(("driver", "torch", "made", "tests", "missing"), NOTHING)
-        never = dict.fromkeys(("released", "revised"), "not run")
-        return {"card": "none, since no GPU was at hand"} | nothing | never
-    tests = found["tests"][0] if found["tests"] else {"passed": 0, "failed": 0}
-    seconds = {}
-    for one in found["fits"]:
-        if one.get("target_s") is not None and not one["changes"]:
-            seconds[one["system"].lower()] = f"{one['fit_s']:.0f} s"
-    measured = [one for part in ("epochs", "fits", "scores") for one in found[part]]
-    return {
-        "card": found["card"],
-        "driver": found["driver"] or NOTHING,
-        "torch": found["versions"]["torch"],
-        "made": found["made"][:10],
-        "tests": f"{tests['passed']} of {tests['passed'] + tests['failed']}",
-        "released": seconds.get("released", "not reached"),
-        "revised": seconds.get("revised", "not reached"),
-        "missing": str(sum("missing" in one for one in measured)),
-    }
+def gpu_scores(found, stored):
+    """ACC in % of fits on the GPU beside that of stored runs, by system and data set.
+
+    Of three seeds there; of the frame ``stored`` here, the mean and the standard deviation.
+    """
+    rows = {}
+    for one in found["scores"]:
+        if "missing" in one:
+            continue
+        name = "HandWritten" if one["on"] == "mfeat" else one["on"]
+        here = stored.query("dataset == @name and variant == @one['system']").acc
+        rows[one["system"], name] = {
+            "GPU": 100 * one["acc"],
+            "processor": here.mean(),
+            "sd": here.std(),
+            "seconds of a fit, GPU": one["fit_s"],
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "data set"])
+    return table.assign(difference=table.GPU - table.processor)

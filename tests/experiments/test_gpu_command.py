@@ -43,7 +43,7 @@ def test_shapes_are_those_of_the_data():
 
 def test_a_whole_fit_is_timed_in_parts():
     changes = {"pretrain_epochs": 3, "epochs": 2}
-    found = gpu.fit_times("RELEASED", 200, device="cpu", target_s=30, changes=changes)
+    found = gpu.fit_times("RELEASED", 200, device="cpu", changes=changes)
     assert (found["pretrain_epochs"], found["epochs"], found["m"]) == (3, 2, int(2000**0.5))
     parts = sum(found[name] for name in ("prepare_s", "pretrain_s", "train_s", "last_s"))
     assert 0 < parts <= 1.001 * found["fit_s"]
@@ -106,6 +106,24 @@ def test_the_full_plan_has_every_system_on_every_shape(monkeypatch, tmp_path):
     assert sum(gpu.BUDGETS["full"].values()) == 520 and sum(gpu.BUDGETS["quick"].values()) < 180
     ends = gpu.deadlines({"tests": 100, "epochs": 200, "fits": 100}, 40)
     assert ends == pytest.approx({"tests": 10, "epochs": 30, "fits": 40})
+
+
+def test_a_second_run_makes_what_the_first_lacks(tmp_path, monkeypatch):
+    jobs = {"epochs": [], "scores": [], "fits": [("REVISED", 200, {}), ("CLOSED_FORM", 200, {})]}
+    monkeypatch.setattr(gpu, "jobs_of", lambda profile: jobs)
+    options = dict(device="cpu", profile="quick", parts=["fits"], total=100)
+    path, lost = tmp_path / "gpu.json", {"system": "REVISED", "on": 200, "missing": "no time"}
+
+    def run_after(**changes):
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        return gpu.measure(tmp_path, **options)["fits"]
+
+    revised, closed = gpu.measure(tmp_path, **options)["fits"]
+    epoch = {"system": "RELEASED", "on": "PIE", "epoch_s": 3}
+    made, kept = run_after(fits=[lost, closed | {"fit_s": 99}], epochs=[epoch])
+    assert kept["fit_s"] == 99 and made["fit_s"] > 0 and made["m"] == revised["m"]
+    assert json.loads(path.read_text())["epochs"] == [epoch]  # of a part that was not asked for
+    assert run_after(processor="another")[1]["fit_s"] != 99  # of another machine
 
 
 def test_tests_are_counted_and_their_failures_told(tmp_path):
