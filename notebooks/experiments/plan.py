@@ -14,7 +14,7 @@ _KEPT = ("comparison", "ablation")
 def is_short(spec):
     """Whether a run is that of a system that trains a network, with a tenth of its epochs."""
     tenths = [peers.get(spec.method) for peers in (studies.SHORT_PEERS, studies.CAPPED_PEERS)]
-    tenths += studies.PEER_DEFAULTS["CMGEC, cosine, a tenth"].variants.values()
+    tenths += studies.PEER_DEFAULTS["CMGEC, Euclidean, a tenth"].variants.values()
     return (spec.method, spec.settings) in tenths
 
 
