@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
-# How much larger a block may be that is only searched.
-SEARCHED = 2
+# How much larger a block may be that is only searched: fewer operations, for which threads wait.
+SEARCHED = 4
 # Numbers that NumPy sorts at once, and candidates for the smallest beyond those asked for.
 _SORTED = 128
 _SPARE = 2
