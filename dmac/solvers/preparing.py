@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from dmac.compute import parallel
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import StreamedView
+from dmac.compute.threads import side_by_side
 from dmac.data.disk import StreamedArray
 from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
@@ -66,13 +68,25 @@ def prepare(
         not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
     )
     take = _in_blocks if streams and not whole else _whole
-    prepared = []
-    for a, pipeline in enumerate(pipelines):
+
+    def take_view(a: int) -> PreparedView:
         announce(f"view {a + 1}")
-        prepared.append(take(pipeline, views[a], order, device, dtype))
+        found = take(pipelines[a], views[a], order, device, dtype)
         if release and isinstance(views, list):
             views[a] = None
+        return found
+
+    jobs = [functools.partial(take_view, a) for a in range(len(pipelines))]
+    # Views of many samples are prepared in blocks, so that two take little more memory than one.
+    narrow = all(_is_narrow(x, p) for x, p in zip(views, pipelines)) and not parallel.shards()
+    prepared = side_by_side(jobs) if narrow else [job() for job in jobs]
     return Prepared(views, pipelines, prepared, order, device, dtype)
+
+
+def _is_narrow(x: Matrix, pipeline: Any) -> bool:
+    """Whether a view in memory has many samples and so few columns that it is read in blocks."""
+    narrow = isinstance(x, np.ndarray) and x.shape[1] <= _NARROW
+    return isinstance(pipeline, LevelPipeline) and narrow and parallel.many(len(x))
 
 
 def _whole(
@@ -83,8 +97,7 @@ def _whole(
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
     """
     rows = parallel.my_rows(x.shape[0])
-    narrow = isinstance(x, np.ndarray) and x.shape[1] <= _NARROW
-    if isinstance(pipeline, LevelPipeline) and narrow and parallel.many(len(x)):
+    if _is_narrow(x, pipeline):
         x = StreamedArray(x)  # in blocks: copies of all of it would be larger than what comes out
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
