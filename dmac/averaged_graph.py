@@ -95,10 +95,9 @@ class Block:
             torch.div(x, math.sqrt(scale), out=columns)
         return out
 
-    def beside(self, rows: Array) -> Block:
+    def beside(self, rows: Tensor) -> Block:
         """The block with the rows of a ballot (n, q) beside it."""
-        more = torch.as_tensor(rows).to(self.parts[0])
-        return dataclasses.replace(self, parts=(*self.parts, more), scales=(*self.scales, 1.0))
+        return dataclasses.replace(self, parts=(*self.parts, rows), scales=(*self.scales, 1.0))
 
 
 def level_names(recipe: SpectralRecipe) -> tuple[str, ...]:

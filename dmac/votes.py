@@ -80,14 +80,17 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
     return weights / weights.max()
 
 
-def unit_rows(u: Array) -> Array:
-    """Rows of unit length; a row of zeros stays one."""
-    return RowNormalizer.with_floor(1e-9).transform(u)
+def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
+    """Rows of unit length, their columns weighed before; a row of zeros stays one."""
+    scale, out = RowNormalizer.with_floor(1e-9), np.empty_like(u)
+    for rows in _row_blocks(len(u)):
+        out[rows] = scale.transform(u[rows] * weights)
+    return out
 
 
 def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:
     """Unit rows of weighed eigenvectors: (n, K) -> (n, K)."""
-    return unit_rows(u * (np.sqrt(u.shape[0]) * column_weights(values, c, recipe)))
+    return unit_rows(u, np.sqrt(u.shape[0]) * column_weights(values, c, recipe))
 
 
 def voters(recipe: SpectralRecipe) -> tuple[str, ...]:
@@ -127,12 +130,14 @@ def ballot(
         q is K for "filtered" and c otherwise.
     """
     if voter == "filtered":
-        return recipe.vote_weight * filtered(u, values, c, recipe)
-    if voter == "learned" and weight is not None:
+        out = filtered(u, values, c, recipe)
+    elif voter == "learned" and weight is not None:
         parts = (features[rows] for rows in _row_blocks(len(features)))
-        found = [f @ weight[:-1] + weight[-1] for f in parts]
-        return recipe.vote_weight * unit_rows(np.concatenate(found))
-    return recipe.vote_weight * unit_rows(u[:, :c] * np.sqrt(len(u)))
+        out = unit_rows(np.concatenate([f @ weight[:-1] + weight[-1] for f in parts]))
+    else:
+        out = unit_rows(u[:, :c], np.sqrt(len(u)))
+    out *= recipe.vote_weight
+    return out
 
 
 def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> Array:

@@ -104,7 +104,7 @@ def test_distances_beside_a_ballot_add_up(generator):
     x = torch.randn(9, 3, generator=generator)
     rows = np.random.default_rng(1).normal(size=(9, 2))
     block = Block("plain 0", (x,), (1.0,), 1.0, False, (3,))
-    both = block.beside(rows).x
+    both = block.beside(torch.as_tensor(rows).to(x)).x
     assert both.dtype == x.dtype
     added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)

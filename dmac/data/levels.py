@@ -16,6 +16,7 @@ from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Self
 
     from dmac._types import Array, Blocks, Floats, Matrix
@@ -26,6 +27,8 @@ _GRAM = 2000
 # Passes of the subspace iteration, and columns beyond those that are asked for.
 _PASSES = 5
 _MORE = 10
+# Rows that are scaled at a time.
+_ROWS = 2**16
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1
 #: Directions whose singular value is below this share of the largest are left out.
@@ -68,7 +71,7 @@ class Projection:
         if d <= self.n_components:
             return self.fit_gram(None)
         if d <= min(n, _GRAM):
-            return self.fit_gram(_gram(blocks))
+            return self.fit_gram(_moments(blocks, products=True)[2])
         if n <= _GRAM:
             whole = list(blocks())
             whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
@@ -118,8 +121,27 @@ def _leading(gram: Array, count: int) -> tuple[Array, Array]:
     return np.sqrt(values[::-1].clip(0)), vectors[:, ::-1]
 
 
-def _gram(blocks: Blocks) -> Array:
-    return sum((_dense(x.T @ x) for x in blocks()), start=np.zeros(()))
+def _moments(blocks: Blocks, products: bool) -> tuple[int, Array, Array]:
+    """Rows that are not zero, the sum of the rows, and X^T X if it is asked for, in one pass."""
+    n, total, gram = 0, np.zeros(()), np.zeros(())
+    for x in blocks():
+        n += int(filled(x).sum())
+        total = total + np.asarray(x.sum(0)).ravel()
+        gram = gram + _dense(x.T @ x) if products else gram
+    return n, total, gram
+
+
+def _stacked(blocks: Iterable[Iterable[Array]], n: int, dtype: Any = np.float64) -> list[Array]:
+    """Blocks of rows of several arrays, one below the other: a list of arrays of n rows each."""
+    found: list[Array] = []
+    start = 0
+    for block in blocks:
+        for i, rows in enumerate(block):
+            if len(found) == i:
+                found.append(np.empty((n, rows.shape[1]), dtype))
+            found[i][start : start + len(rows)] = rows
+        start += len(rows)
+    return found
 
 
 def _dense(x: Matrix) -> Array:
@@ -186,34 +208,36 @@ class LevelPipeline:
             rows = scipy.sparse.csr_matrix(rows)
         return self._fit(lambda: [rows], rows.shape)
 
-    def fit_streamed(self, array: StreamedArray) -> Floats:
+    def fit_streamed(self, array: StreamedArray, dtype: Any = np.float64) -> Floats:
         """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
 
         Returns
         -------
         numpy.ndarray of shape (n, sum of ``widths_``)
+            Of the type ``dtype``.
         """
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
         shape = (array.shape[0], self.base_.n_features_out_)
-        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape)
+        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape, dtype)
 
-    def _fit(self, everything: Blocks, shape: tuple[int, int]) -> Floats:
-        n, d = sum(int(filled(x).sum()) for x in everything()), shape[1]
-        blocks = everything
-        if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
-        else:
-            n = shape[0]
-        sums = (np.asarray(x.sum(0)).ravel() for x in blocks())
-        mean = sum(sums, start=np.zeros(())) / n
-        self.spread_ = max(0.0, float(1 - mean @ mean))
-        self.heads_, self.rows_, parts = {}, {}, []
+    def _fit(self, everything: Blocks, shape: tuple[int, int], dtype: Any = np.float64) -> Floats:
+        d, blocks = shape[1], everything
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
-        gram = _gram(blocks) if d <= min(n, _GRAM) and self.ridge > 0 else None
-        for name, head in self._heads().items():
-            if gram is not None:
+        products = d <= min(shape[0], _GRAM) and self.ridge > 0
+        n, total, gram = _moments(everything, products)
+        if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
+            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
+            products = products and d <= n
+            _, total, gram = _moments(blocks, products)
+        else:
+            n = shape[0]
+        mean = total / n
+        self.spread_ = max(0.0, float(1 - mean @ mean))
+        self.heads_, self.rows_, parts = self._heads(), {}, []
+        for name, head in self.heads_.items():
+            if products:
                 if isinstance(head, Whitening):
                     head.fit_gram(gram, mean, n)
                 else:
@@ -221,12 +245,14 @@ class LevelPipeline:
             elif isinstance(head, Whitening):
                 whole = list(blocks())
                 head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, (n, d))
+                self.heads_[name] = head
             else:
                 head.fit_blocks(blocks, (n, d))
-            part = _pad(np.concatenate([_transform(head, x) for x in everything()]))
-            self.heads_[name] = head
-            self.rows_[name] = row_normalizer([part], part.shape[1])
-            parts.append(self.rows_[name].transform(part))
+        rows = ((_pad(_transform(head, x)) for head in self.heads_.values()) for x in everything())
+        for name, part in zip(self.heads_, _stacked(rows, shape[0])):
+            self.rows_[name] = normalizer = row_normalizer([part], part.shape[1])
+            slices = (part[i : i + _ROWS] for i in range(0, len(part), _ROWS))
+            parts += _stacked(([normalizer.transform(x)] for x in slices), len(part), dtype)
         self.widths_ = tuple(part.shape[1] for part in parts)
         self.n_features_out_ = sum(self.widths_)
         return np.hstack(parts)

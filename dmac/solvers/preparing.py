@@ -101,7 +101,10 @@ def _whole(
         x = StreamedArray(x)  # in blocks: copies of all of it would be larger than what comes out
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
-    whitened = pipeline.fit_streamed(x)
+    if isinstance(pipeline, LevelPipeline):
+        whitened = pipeline.fit_streamed(x, torch.empty(0, dtype=dtype).numpy().dtype)
+    else:
+        whitened = pipeline.fit_streamed(x)
     if whitened is not None:
         return view_tensor(whitened[order[rows]], dtype, device)
     out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)

@@ -156,6 +156,8 @@ class SpectralSolver:
         values, lift = graph.eigenpairs(count)
         u = graph.to_samples(lift)
         stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
+        if recipe.vote_rounds:
+            found[0] = np.empty(0), found[0][1]  # of the rows, which are rarely wanted again
         agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
         for i in range(recipe.vote_rounds):
             announce(f"votes {i + 1}")
@@ -164,12 +166,12 @@ class SpectralSolver:
                 learned = None
                 if voter == "learned":
                     learned = learned_map(Features(views), graph, c, recipe.vote_ridge)
-                rows = ballot(voter, u, values, Features(views), learned, c, recipe)
-                beside = with_ballot(blocks, rows)
+                about = u, values, Features(views), learned, c, recipe
+                beside = with_ballot(blocks, ballot(voter, *about))
                 sets, votes = draw_graphs(beside, v, recipe, n_anchors, generator, voting=True)
                 ballots.append((sets, learned))
                 voted.append(average(votes, weights))
-                del votes  # a graph takes some kilobytes a sample
+                del votes, beside  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
             del voted
             values, lift = graph.eigenpairs(count)
@@ -178,6 +180,9 @@ class SpectralSolver:
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
+        if recipe.vote_rounds and not taken:
+            lift, values = stages[0].lift, stages[0].values
+            found[0] = self.filtered_rows(first.to_samples(lift), values, c), found[0][1]
         support = own_support(found[taken][1].labels_, factors, blocks, v)
         warn_of_one_view(support)
         everyone = parallel.gather(torch.as_tensor(present)).numpy()
@@ -256,10 +261,14 @@ class SpectralSolver:
         self, u: Array, values: Array, n_clusters: int, generator: torch.Generator
     ) -> tuple[Array, KMeans]:
         """Filtered rows (n, K) of all processes, and their k-means."""
-        z = filtered(u, values, n_clusters, self.recipe)
-        z = parallel.gather(torch.as_tensor(z)).numpy()
+        z = self.filtered_rows(u, values, n_clusters)
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
         return z, kmeans(z, n_clusters, seed, n_init=self.recipe.final_n_init)
+
+    def filtered_rows(self, u: Array, values: Array, n_clusters: int) -> Array:
+        """Filtered rows (n, K) of all processes."""
+        z = filtered(u, values, n_clusters, self.recipe)
+        return parallel.gather(torch.as_tensor(z)).numpy()
 
     def guard(
         self, graph: AveragedGraph, found: Sequence[tuple[Array, KMeans]]
@@ -268,7 +277,7 @@ class SpectralSolver:
 
         ``graph`` is the one without votes.
         """
-        mine = parallel.my_rows(len(found[0][0]))
+        mine = parallel.my_rows(len(found[0][1].labels_))
         time = self.recipe.guard_time
         stable = [markov_stability(graph, last.labels_[mine], time) for _, last in found]
         return int(len(found) > 1 and stable[-1] >= self.recipe.guard * stable[0]), stable

@@ -243,7 +243,8 @@ class Features:
 
 def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:
     """The blocks with the rows (n, q) of a ballot beside each, one after the other."""
-    return (block.beside(rows) for block in blocks)
+    more = torch.as_tensor(rows).to(blocks[0].parts[0])
+    return (block.beside(more) for block in blocks)
 
 
 def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralRecipe) -> Matrix:
