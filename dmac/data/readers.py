@@ -57,6 +57,13 @@ ENDINGS = {
 }
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _IN_FOLDERS = (*_TEXT, ".npy")
+# Other endings of tables and archives, which a folder may hold and which are not read there.
+_ELSEWHERE = (
+    *(".txt", ".dat", ".tab", ".xls", ".xlsx", ".ods", ".parquet", ".feather", ".rds", ".arff"),
+    *(".bz2", ".xz", ".zip", ".zst", ".pkl"),
+)
+#: What the command line writes above samples and clusters: no view, where a folder holds it.
+OUTPUT = ("sample", "cluster")
 
 
 def read_views(
@@ -99,9 +106,16 @@ def read_views(
     ImportError
         If a single-cell file needs a package that is not installed.
     """
-    files = [file for path in paths for file in _files(Path(path).expanduser())]
+    files: list[Path] = []
+    unread: dict[str, str] = {}
+    for path in paths:
+        some, others = _files(Path(path).expanduser())
+        files += some
+        unread |= others
     if not files:
         raise ValueError("no files: name at least one")
+    if twice := names_twice([file.resolve() for file in files]):
+        warnings.warn(f"{twice[0].name} is there twice, as two views or more", stacklevel=3)
     single = all(_ending(file) in _IN_FOLDERS for file in files)  # one view each
     chosen = _chosen(files, views_key) if single and views_key else []
     key = labels_key if single or labels_key is False else None
@@ -111,7 +125,7 @@ def read_views(
     known = choose(
         {told[file]: one for file, one in suspects.items()}, key, [told[file] for file in others]
     )
-    left_out = dict(known.left_out)
+    left_out = unread | dict(known.left_out)
     if chosen:
         left_out |= {told[f]: "it is not named as a view" for f in others if f not in chosen}
         others = chosen
@@ -243,18 +257,41 @@ def _known_classes(known: Known, samples: list[str] | None) -> Integers | None:
         raise ValueError(f"{known.source}: {error}; labels_key=False reads none") from error
 
 
-def _files(path: Path) -> list[Path]:
-    """The path itself, or the files of a folder."""
+def is_data(file: Path) -> bool:
+    """Whether a file is read with its folder: not if the command line has written it.
+
+    Parameters
+    ----------
+    file : path
+    """
+    if _ending(file) not in _IN_FOLDERS or file.name.startswith("."):
+        return False
+    first = ",".join(OUTPUT).encode() + b"\n"
+    with open(file, "rb") as opened:
+        return opened.read(len(first)) != first
+
+
+def _files(path: Path) -> tuple[list[Path], dict[str, str]]:
+    """The path itself, or the files of a folder, and why others of it are not read."""
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}")
     if not path.is_dir():
         if _ending(path) not in (*ENDINGS, *_TEXT):
             raise ValueError(f"{path} has none of the known endings: {', '.join(ENDINGS)}")
-        return [path]
-    found = [file for file in path.iterdir() if _ending(file) in _IN_FOLDERS]
+        return [path], {}
+    found, left_out = [], {}
+    for file in path.iterdir():
+        if file.name.startswith(".") or file.is_dir():
+            continue  # hidden, as those that macOS puts beside every file
+        if is_data(file):
+            found.append(file)
+        elif _ending(file) in _IN_FOLDERS:
+            left_out[file.name] = "fit or predict has written it"
+        elif _ending(file) in ENDINGS or file.suffix.lower() in _ELSEWHERE:
+            left_out[file.name] = f"of a folder only {', '.join(_IN_FOLDERS)} are read"
     if not found:
         raise ValueError(f"the folder {path} has no file that ends in {', '.join(_IN_FOLDERS)}")
-    return sorted(found, key=lambda file: natural(file.name))
+    return sorted(found, key=lambda file: natural(file.name)), dict(sorted(left_out.items()))
 
 
 def _read(

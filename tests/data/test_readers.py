@@ -84,6 +84,24 @@ def test_views_are_called_as_their_file_calls_them(tmp_path):
     assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
 
 
+def test_a_folder_has_more_than_its_tables(tmp_path):
+    write_csv(tmp_path)
+    for name in (".hidden.csv", "._view9.csv"):  # macOS puts the second beside a file
+        (tmp_path / name).write_bytes(b"\0\5\x16\7")
+    (tmp_path / "deeper.csv").mkdir()
+    for name in ("more.xlsx", "all.npz", "notes.md"):
+        (tmp_path / name).write_text("")
+    found = read_views([tmp_path])
+    assert found.names == ["view9", "view10"] and list(found.left_out) == ["all.npz", "more.xlsx"]
+    assert "of a folder only .csv, .tsv," in found.left_out["more.xlsx"]
+
+
+def test_a_file_that_is_named_twice_is_told(tmp_path):
+    write_csv(tmp_path)
+    with pytest.warns(UserWarning, match="view9.csv is there twice"):
+        assert len(read_views([tmp_path, tmp_path / "view9.csv"]).views) == 3
+
+
 def test_several_files_are_read_in_the_order_given(tmp_path):
     write_csv(tmp_path)
     found = read_views([tmp_path / "view10.csv", tmp_path / "view9.csv"])
