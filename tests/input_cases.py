@@ -259,6 +259,11 @@ BAD = {
             "sample patient 3 lacks all views: drop it",
         ),
         (
+            "a name that is missing, beside another frame",
+            lambda: [named(X), named(SECOND, names=[*NAMES[:39], None])],
+            "view 2 is a data frame in which row 39 has no name",
+        ),
+        (
             "a sample twice, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
             "view 2 is a data frame of 40 samples with 39 names",

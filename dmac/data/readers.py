@@ -29,7 +29,7 @@ from dmac.data.known_classes import (
 from dmac.data.matfiles import read_variables
 from dmac.data.named_views import NamedViews, natural
 from dmac.data.safe_files import open_hdf5
-from dmac.data.sample_names import names_twice, union, unreached
+from dmac.data.sample_names import names_twice, union, unreached, warn_of_alike
 from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
@@ -374,6 +374,8 @@ def _line_up(
         )
     _check_shared(named, parts, transposed)
     every = union(samples for _, samples in named)
+    if len(every) > len(named[0][1]):
+        warn_of_alike(every, 4)
     place, n = {name: i for i, name in enumerate(every)}, len(every)
     lined = []
     for part, (_, samples) in zip(parts, named):

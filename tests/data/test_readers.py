@@ -96,6 +96,13 @@ def test_a_folder_has_more_than_its_tables(tmp_path):
     assert "of a folder only .csv, .tsv," in found.left_out["more.xlsx"]
 
 
+def test_one_sample_by_two_names_is_doubted(tmp_path):
+    for name, first in (("a", "s1"), ("b", "S1")):
+        (tmp_path / f"{name}.csv").write_text(f"id,x\n{first},1\ns2,2\n")
+    with pytest.warns(UserWarning, match="'s1' and 'S1' are taken for two samples"):
+        assert read_views([tmp_path]).samples == ["s1", "s2", "S1"]
+
+
 def test_a_file_that_is_named_twice_is_told(tmp_path):
     write_csv(tmp_path)
     with pytest.warns(UserWarning, match="view9.csv is there twice"):
