@@ -142,6 +142,40 @@ def test_headers_and_names_of_samples(text, samples, tmp_path):
     assert x.tolist() == [[1, 2], [3, 4]] and found == samples
 
 
+COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
+
+
+@pytest.mark.parametrize(
+    "text, warns, shape, samples",
+    [
+        ("0,1,2\n4,5,7\n", "x.csv: the first line counts 0, 1, 2, ...", (1, 3), None),
+        ("1,2,3\n4,5,7\n", "x.csv: the first line counts 1, 2, 3, ...", (1, 3), None),
+        ("0,1,2\n3,4,5\n", None, (2, 3), None),  # these are numbers that go on counting
+        ("0,1\n4,5\n", None, (2, 2), None),
+        ("a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "TRUE, .* words that repeat", (4, 1), ["TRUE"]),
+        ("a,b\n5 %,1\n7 %,2\n", "x.csv: the first column .5 %, 7 %, .* numbers", (2, 1), ["5 %"]),
+        ("a,b\n−5,1\n−7,2\n", "the first column .* may be numbers", (2, 1), ["−5"]),
+        ("a;b\n1 000;1\n2 000;2\n", "the first column .* may be numbers", (2, 1), ["1 000"]),
+        ("a,b\n2026-01-02,1\n2026-01-03,2\n", None, (2, 1), ["2026-01-02"]),
+        ("id,b\n5 %,1\n5 %,2\n", None, (2, 1), ["5 %"]),
+        (f"key,b\n{COUNTED}", "the first column .0, 9, .* numbers the samples", (10, 2), None),
+        (COUNTED, "counts as a feature: call it id if it is none", (10, 2), None),
+        (f"id,b\n{COUNTED}", None, (10, 1), ["0"]),
+        ("id;b\n1.001;0,5\n1.002;1,5\n", None, (2, 1), ["1.001"]),
+    ],
+)
+def test_a_first_line_or_column_that_may_be_something_else_is_told(
+    text, warns, shape, samples, tmp_path
+):
+    (tmp_path / "x.csv").write_text(text, encoding="utf-8")
+    if warns is None:
+        x, found = read_csv(tmp_path / "x.csv")
+    else:
+        with pytest.warns(UserWarning, match=warns):
+            x, found = read_csv(tmp_path / "x.csv")
+    assert x.shape == shape and (found and found[:1]) == samples
+
+
 @pytest.mark.parametrize(
     "text, samples",
     [
@@ -167,6 +201,14 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
     [
         ("x.csv", b"", "x.csv is empty"),
         ("x.csv", b"a,b\n", "a header and no samples"),
+        ("x.csv", "a,b\nü,1\n".encode("latin-1"), "not a table of text in UTF-8 .'utf-8' codec"),
+        (
+            "x.csv",
+            b"a;b\n1;0,5\n2;1.234,5\n",
+            "line 3, column 2 holds '1.234,5' among",
+        ),
+        ("x.csv", b"a;b\n1.234;0,5\n", "line 2, column 1 holds '1.234' among numbers with a dec"),
+        ("x.csv", b"a b\nx 1\n", "no column of numbers .commas, semicolons or tabs separate"),
         ("x.csv", b"1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
