@@ -27,7 +27,7 @@ from dmac.data.known_classes import (
     no_view,
 )
 from dmac.data.matfiles import read_variables
-from dmac.data.named_views import NamedViews, natural
+from dmac.data.named_views import NamedViews, natural, unread
 from dmac.data.safe_files import open_hdf5
 from dmac.data.sample_names import names_twice, union, unreached, warn_of_alike
 from dmac.data.tables import read_table
@@ -470,12 +470,20 @@ def _read_hdf5(
         listed = ", ".join(f"{n} {x.shape}" for n, x in tables.items()) or "nothing"
         file.close()
         raise ValueError(f"{path}: {error}. The file has {listed}") from error
+    left_out = {name: why for name, why in known.left_out.items() if name in views}
+    n = views[names[0]].shape[1 if transposed else 0]
+    for name, x in () if views_key else tables.items():
+        group, _, last = name.rpartition("/")
+        if last == "indptr" and f"{group}/indices" in tables:  # as AnnData and SciPy store it
+            left_out[group or name] = "it is a sparse matrix, which is not read from HDF5"
+        elif n in x.shape and name not in {*views, *suspects}:
+            left_out[name] = unread(False)
     return NamedViews(
         names,
         [views[name][()].T if transposed else views[name] for name in names],
         labels,
         known=known.source,
-        left_out={name: why for name, why in known.left_out.items() if name in views},
+        left_out=left_out,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
+import dmac
 from dmac.data.named_views import natural
 from dmac.data.readers import ENDINGS, read_views
 from dmac.data.tables import read_csv
@@ -458,7 +459,7 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
     (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
     for options, message in (
         ({"labels_key": "batch"}, "which of its columns .without names. has the classes"),
-        ({"labels_key": "lost"}, "no such table or column. There are .*b.csv"),
+        ({"labels_key": "lost"}, "no such table or column beside the views. There are .*b.csv"),
         ({"labels_key": "clinical"}, "age, s"),
         ({"views_key": ["lost"]}, "views_key='lost': there is no such file. There are b"),
     ):
@@ -620,3 +621,34 @@ def test_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "cells.h5ad").touch()
     with pytest.raises(ImportError, match=r"pip install 'dmac\[cells\]'"):
         read_views([tmp_path / "cells.h5ad"])
+
+
+def test_what_has_an_entry_for_each_sample_and_is_no_view_is_told(tmp_path):
+    ages, flags = np.arange(12.0), VIEWS[0] + 1j
+    scipy.io.savemat(
+        tmp_path / "x.mat", {"X1": VIEWS[0], "X2": VIEWS[1], "Y": LABELS, "Z": VIEWS[0]}
+    )
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], ages=ages, names=ages.astype(str), k=3)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a"], file["b"], file["ages"], file["flags"], file["k"] = *VIEWS, ages, flags, [1, 2]
+        for part in ("data", "indices", "indptr"):
+            file[f"counts/{part}"] = np.arange(5)
+    for name, left_out in (
+        ("x.mat", {"Z": "the names of other tables"}),
+        ("x.npz", {"ages": "an entry for each sample", "names": "an entry for each sample"}),
+        ("x.h5", {"ages": "a view is a table", "counts": "sparse", "flags": "an entry for each"}),
+    ):
+        found = read_views([tmp_path / name])
+        assert found.left_out.keys() == left_out.keys()
+        assert all(why in found.left_out[key] for key, why in left_out.items())
+        assert read_views([tmp_path / name], views_key=found.names).left_out == {}
+    with pytest.warns(UserWarning, match="Z was left out, since the names .* views_key= names"):
+        assert dmac.load(tmp_path / "x.mat").n_views == 2
+
+
+@pytest.mark.parametrize("classes", [LABELS[:, None], np.eye(3)[LABELS]], ids=["column", "one-hot"])
+def test_the_known_classes_of_an_archive_are_not_left_out(classes, tmp_path):
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], label=classes)
+    found = read_views([tmp_path / "x.npz"])
+    assert found.known == "label" and found.left_out == {}
+    np.testing.assert_array_equal(found.labels, LABELS)
