@@ -16,6 +16,7 @@ from dmac.compute.parallel import count, largest, total
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import blas_alone
 from dmac.data.checks import check_labels, check_views
+from dmac.data.sample_names import as_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -230,6 +231,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     views : list of v array_likes of shape (n, d_a)
         Sparse ones stay sparse, and those on disk are read in blocks.
     labels : array_like of shape (n,)
+        A series with the names of the samples of data frames is lined up by them.
 
     Returns
     -------
@@ -243,6 +245,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
+    labels = as_views(labels, views)
     views = check_views(views, streamed=True, incomplete=True)
     codes = check_labels(labels, views[0].shape[0])
     first = np.unique(codes, return_index=True)[1]

@@ -19,7 +19,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dmac.compute.device import resolve_device, resolve_dtype
@@ -30,7 +29,7 @@ from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_views, n_distinct, warn_of_zero_samples
+from dmac.data.checks import check_seed, check_views, n_distinct, warn_of_zero_samples
 from dmac.data.feature_names import check_feature_names, column_names, feature_names
 from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
@@ -252,7 +251,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "or it could not be repeated"
             )
         warn_of_zero_samples(views)
-        seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
         stages = len(views) + solver.stages
         with (

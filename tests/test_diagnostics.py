@@ -164,3 +164,18 @@ def test_what_cannot_be_compared(labels, more, says):
     pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=says):
         dmac.features_that_separate([table(), table()], labels, **more)
+
+
+def test_labels_with_names_are_lined_up_with_the_frames():
+    pandas = pytest.importorskip("pandas")
+    rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    frame = pandas.DataFrame(rng.normal(size=(30, 4)) + labels[:, None])
+
+    def gaps(view, labels):
+        return diagnostics.standardized_differences([view], labels)[1][0]
+
+    expected, series = gaps(frame, labels), pandas.Series(labels, frame.index)
+    shuffled = series.iloc[rng.permutation(30)]
+    for one in (shuffled, series, pandas.Series(labels, range(5, 35))):
+        np.testing.assert_array_equal(gaps(frame, one), expected)
+    assert not np.array_equal(gaps(frame.to_numpy(), shuffled), expected)

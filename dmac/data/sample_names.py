@@ -54,6 +54,20 @@ def index_of(views: Views) -> Any:
     return index
 
 
+def as_views(x: Any, views: Views) -> Any:
+    """A series of pandas in the order of the samples of some data frames; all else as it is.
+
+    So it is where its index has not their names, each once: it is taken by position.
+    """
+    index = index_of(views)
+    if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
+        return x
+    names, places = index.tolist(), {name: i for i, name in enumerate(x.index)}
+    if len(places) < len(x.index) or len(names) != len(places) or names == [*places]:
+        return x
+    return x.iloc[[places[name] for name in names]] if set(names) == places.keys() else x
+
+
 def union(named: Iterable[Sequence[Any]]) -> list[Any]:
     """All names of several lists, each once, in the order in which they come."""
     return list(dict.fromkeys(name for names in named for name in names))
