@@ -296,12 +296,7 @@ BAD = {
     ],
     "settings": [
         ("a negative seed", lambda: X, "random_state is -1: it must be", {"random_state": -1}),
-        (
-            "a generator",
-            lambda: X,
-            "a numpy.random.RandomState, or None",
-            {"random_state": np.random.default_rng(0)},
-        ),
+        ("text for a seed", lambda: X, "a numpy.random.RandomState, or", {"random_state": "0"}),
         ("a device of no use", lambda: X, "device 'meta' is not usable here", {"device": "meta"}),
     ],
 }
