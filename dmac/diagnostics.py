@@ -255,11 +255,15 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
 
 
-def _differences(x: Matrix, codes: Array, c: int) -> Floats:
-    """Standardised differences of the features of a checked view: (c, d)."""
+@np.errstate(over="ignore", invalid="ignore")
+def _differences(x: Matrix, codes: Array, c: int, peaks: Array | None = None) -> Floats:
+    """Standardised differences of the features of a checked view: (c, d).
+
+    Where squares leave the range of float64 features are divided by their largest magnitudes.
+    """
     sizes: Any = np.zeros(c)
     sums: Any = np.zeros((c, x.shape[1]))
-    for rows, part, has in _known_rows(x):
+    for rows, part, has in _known_rows(x, peaks):
         n = len(codes[rows])
         indicator = scipy.sparse.csr_matrix((np.ones(n), codes[rows], np.arange(n + 1)), (n, c))
         sizes += has @ indicator
@@ -267,7 +271,7 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
         sums += added.toarray() if scipy.sparse.issparse(added) else added
     n, whole = max(sizes.sum(), 1), sums.sum(0)
     mean, squares = whole / n, np.zeros(x.shape[1])
-    for _, part, has in _known_rows(x):  # once more, since x² less mean² loses digits
+    for _, part, has in _known_rows(x, peaks):  # once more, since x² less mean² loses digits
         if scipy.sparse.issparse(part):
             stored = part.data != 0
             columns, d = part.indices[stored], len(mean)
@@ -275,6 +279,10 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
             squares += (has.sum() - np.bincount(columns, minlength=d)) * mean**2
         else:
             squares += has @ (part - mean) ** 2
+    if peaks is None and not np.isfinite(squares).all():
+        found = [abs(part).max(0) for _, part, _ in _known_rows(x, None)]
+        found = [row.toarray()[0] if scipy.sparse.issparse(row) else row for row in found]
+        return _differences(x, codes, c, np.maximum(np.max(found, axis=0), 1))
     variance, eps = squares / n, np.finfo(float).eps
     constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -317,8 +325,12 @@ def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
     return drawn
 
 
-def _known_rows(x: Matrix) -> Iterator[tuple[slice, Matrix, Flags]]:
-    """Blocks of rows of a checked view, and which of their samples have it."""
+def _known_rows(x: Matrix, peaks: Array | None) -> Iterator[tuple[slice, Matrix, Flags]]:
+    """Blocks of rows of a checked view by ``peaks``, and which of their samples have it."""
     for rows in block_slices([x]):
         part = take(x, rows)
-        yield rows, part, np.asarray(abs(part).sum(1)).ravel() > 0
+        has = np.asarray(abs(part).sum(1)).ravel() > 0
+        if peaks is not None:
+            sparse = scipy.sparse.issparse(part)
+            part = part.multiply(1 / peaks).tocsr() if sparse else part / peaks
+        yield rows, part, has

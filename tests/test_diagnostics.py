@@ -179,3 +179,12 @@ def test_labels_with_names_are_lined_up_with_the_frames():
     for one in (shuffled, series, pandas.Series(labels, range(5, 35))):
         np.testing.assert_array_equal(gaps(frame, one), expected)
     assert not np.array_equal(gaps(frame.to_numpy(), shuffled), expected)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_differences_of_values_whose_squares_overflow(kind):
+    rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    x = np.abs(rng.normal(size=(30, 4)) + labels[:, None])
+    expected = diagnostics.standardized_differences([kind(x)], labels)[1][0]
+    found = diagnostics.standardized_differences([kind(x * [1, 1e300, 1e307, 1e5])], labels)[1][0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
