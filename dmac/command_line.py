@@ -28,7 +28,7 @@ import click
 
 import dmac
 from dmac.data.named_views import name_views
-from dmac.data.readers import ENDINGS, read_views
+from dmac.data.readers import ENDINGS, OUTPUT, is_data, read_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,11 @@ _recipe = click.option(
     help="closed_form takes seconds; revised, released and published train a network.",
 )
 _seed = click.option(
-    "--seed", default=0, show_default=True, help="The same seed gives the same groups."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same groups.",
 )
 _device = click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
 _quiet = click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -161,7 +165,7 @@ def fit(
     """
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
-    _check_places(out, model)
+    _check_places(out, model, data)
     found = _read(data, reading)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     with _naming(found.names):
@@ -170,7 +174,7 @@ def fit(
     _say_what_separates(estimator.labels_, found)
     if model:
         estimator.save(model)
-        _write_names(model, found.names)
+        _write_names(model, found)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     from dmac.solvers.contract import solver_of
 
@@ -196,9 +200,9 @@ def predict(
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
-    _check_places(out, None)
+    _check_places(out, None, data)
     estimator = dmac.DMAC.load(model, device=device)
-    found = _read(data, reading, _read_names(model))
+    found = _read(data, reading, model)
     with _naming(found.names):
         labels = estimator.predict(found.views, present=_present(found))
     _keep(labels, found, out)
@@ -267,10 +271,10 @@ def report(
     named = [x for x in ("clusters", "recipe", "seed") if given.get_parameter_source(x) == typed]
     if model is not None and named:
         raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
-    _check_places(out, None)
+    _check_places(out, None, data)
     if model is not None:
         estimator = dmac.DMAC.load(model, device=device)
-        found = _read(data, reading, _read_names(model))
+        found = _read(data, reading, model)
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         found = _read(data, reading)
@@ -332,7 +336,7 @@ def _is_model(path: str) -> bool:
 def _describe_model(path: str) -> None:
     model = dmac.DMAC.load(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
-    names = _read_names(path)
+    names = _read_names(path)[0]
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
     agreement, support = model.view_agreement_, model.view_support_
@@ -353,23 +357,26 @@ def _digest(model: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write_names(model: str, names: list[str]) -> None:
-    """Keep what the views are called beside a model, whose own file has only numbers."""
+def _write_names(model: str, found: NamedViews) -> None:
+    """Keep what views and columns are called beside a model, whose own file has only numbers."""
     from dmac.compute.files import replacing
 
-    text = json.dumps({"model": _digest(model), "views": names})
+    kept = {"model": _digest(model), "views": found.names, "columns": found.columns}
+    text = json.dumps(kept)
     with replacing(Path(model).expanduser() / _NAMES) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _read_names(model: str) -> list[str]:
-    """What the views of a model are called; none if it was saved elsewhere, or anew."""
+def _read_names(model: str) -> tuple[list[str], list[list[str] | None]]:
+    """What views and columns of a model are called; none if it was saved elsewhere, or anew."""
     path = Path(model).expanduser() / _NAMES
     if not path.is_file():
-        return []
+        return [], []
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return [str(name) for name in kept["views"]] if kept["model"] == _digest(model) else []
+        if kept["model"] != _digest(model):
+            return [], []
+        return [str(name) for name in kept["views"]], list(kept.get("columns", []))
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} is damaged ({error!r}); remove it") from error
 
@@ -389,9 +396,26 @@ def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
     return dataclasses.replace(found, **lined)
 
 
-def _read(
-    paths: tuple[str, ...], reading: dict[str, Any], names: list[str] | None = None
-) -> NamedViews:
+def _check_columns(found: NamedViews, columns: list[list[str] | None]) -> None:
+    """Refuse the columns of a model's views in another order, and doubt other names."""
+    for a, (new, old) in enumerate(zip(found.columns, columns), 1):
+        if new is None or old is None or new == old or len(new) != len(old):
+            continue
+        where = next(j for j in range(len(old)) if new[j] != old[j])
+        there = f"column {where + 1} is {new[where]:.40}, and was {old[where]:.40} in the fit"
+        if sorted(new) == sorted(old):
+            raise ValueError(
+                f"view {a} has the columns of the fit in another order ({there}): write them in "
+                "the order of the fit"
+            )
+        warnings.warn(
+            f"view {a} has columns of other names ({there}): they are taken in the order of the "
+            "fit",
+            stacklevel=4,
+        )
+
+
+def _read(paths: tuple[str, ...], reading: dict[str, Any], model: str | None = None) -> NamedViews:
     """Read and check the data, in the order of a model's names, and say what there is."""
     from dmac.data.checks import check_views
 
@@ -403,8 +427,10 @@ def _read(
         labels_key=False if reading["no_labels"] else reading["labels_key"],
         transposed=reading["transposed"],
     )
-    found = _in_order(found, names or [])
+    names, columns = _read_names(model) if model is not None else ([], [])
+    found = _in_order(found, names)
     with _naming(found.names):
+        _check_columns(found, columns)
         n = check_views(found.views, streamed=True, incomplete=True)[0].shape[0]
     if found.labels is not None and len(found.labels) != n:
         raise ValueError(
@@ -436,8 +462,15 @@ def _present(found: NamedViews) -> Flags | None:
     return ~lacking if lacking.any() else None
 
 
-def _check_places(out: str | None, model: str | None) -> None:
-    """Refuse before a long fit what could not be written after it."""
+def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
+    """Refuse before a long fit what could not be written after it, or would replace the data."""
+    target = Path(out or ".").expanduser()
+    for own in (Path(path).expanduser() for path in data):
+        there = target.resolve() if own.is_file() else target.resolve().parent
+        if there == own.resolve() and target.is_file() and (own.is_file() or is_data(target)):
+            raise ValueError(
+                f"{out} is a file of the data, which --out would replace: name another"
+            )
     for place in (out, model):
         folder = Path(place or ".").expanduser().absolute().parent
         if not folder.is_dir():
@@ -457,7 +490,7 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
         with replacing(Path(out).expanduser()) as temporary:
             with open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(["sample", "cluster"])
+                writer.writerow(OUTPUT)
                 writer.writerows(zip(names, labels.tolist()))
         click.echo(f"{out}: {len(labels)} samples")
     else:

@@ -16,6 +16,7 @@ from dmac.compute.parallel import count, largest, total
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import blas_alone
 from dmac.data.checks import check_labels, check_views
+from dmac.data.sample_names import as_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -230,6 +231,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     views : list of v array_likes of shape (n, d_a)
         Sparse ones stay sparse, and those on disk are read in blocks.
     labels : array_like of shape (n,)
+        A series with the names of the samples of data frames is lined up by them.
 
     Returns
     -------
@@ -243,6 +245,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
+    labels = as_views(labels, views)
     views = check_views(views, streamed=True, incomplete=True)
     codes = check_labels(labels, views[0].shape[0])
     first = np.unique(codes, return_index=True)[1]
@@ -252,11 +255,15 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
 
 
-def _differences(x: Matrix, codes: Array, c: int) -> Floats:
-    """Standardised differences of the features of a checked view: (c, d)."""
+@np.errstate(over="ignore", invalid="ignore")
+def _differences(x: Matrix, codes: Array, c: int, peaks: Array | None = None) -> Floats:
+    """Standardised differences of the features of a checked view: (c, d).
+
+    Where squares leave the range of float64 features are divided by their largest magnitudes.
+    """
     sizes: Any = np.zeros(c)
     sums: Any = np.zeros((c, x.shape[1]))
-    for rows, part, has in _known_rows(x):
+    for rows, part, has in _known_rows(x, peaks):
         n = len(codes[rows])
         indicator = scipy.sparse.csr_matrix((np.ones(n), codes[rows], np.arange(n + 1)), (n, c))
         sizes += has @ indicator
@@ -264,7 +271,7 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
         sums += added.toarray() if scipy.sparse.issparse(added) else added
     n, whole = max(sizes.sum(), 1), sums.sum(0)
     mean, squares = whole / n, np.zeros(x.shape[1])
-    for _, part, has in _known_rows(x):  # once more, since x² less mean² loses digits
+    for _, part, has in _known_rows(x, peaks):  # once more, since x² less mean² loses digits
         if scipy.sparse.issparse(part):
             stored = part.data != 0
             columns, d = part.indices[stored], len(mean)
@@ -272,6 +279,10 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
             squares += (has.sum() - np.bincount(columns, minlength=d)) * mean**2
         else:
             squares += has @ (part - mean) ** 2
+    if peaks is None and not np.isfinite(squares).all():
+        found = [abs(part).max(0) for _, part, _ in _known_rows(x, None)]
+        found = [row.toarray()[0] if scipy.sparse.issparse(row) else row for row in found]
+        return _differences(x, codes, c, np.maximum(np.max(found, axis=0), 1))
     variance, eps = squares / n, np.finfo(float).eps
     constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -314,8 +325,12 @@ def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
     return drawn
 
 
-def _known_rows(x: Matrix) -> Iterator[tuple[slice, Matrix, Flags]]:
-    """Blocks of rows of a checked view, and which of their samples have it."""
+def _known_rows(x: Matrix, peaks: Array | None) -> Iterator[tuple[slice, Matrix, Flags]]:
+    """Blocks of rows of a checked view by ``peaks``, and which of their samples have it."""
     for rows in block_slices([x]):
         part = take(x, rows)
-        yield rows, part, np.asarray(abs(part).sum(1)).ravel() > 0
+        has = np.asarray(abs(part).sum(1)).ravel() > 0
+        if peaks is not None:
+            sparse = scipy.sparse.issparse(part)
+            part = part.multiply(1 / peaks).tocsr() if sparse else part / peaks
+        yield rows, part, has

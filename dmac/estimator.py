@@ -19,7 +19,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dmac.compute.device import resolve_device, resolve_dtype
@@ -30,8 +29,8 @@ from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_views, n_distinct, warn_of_zero_samples
-from dmac.data.feature_names import check_feature_names, feature_names
+from dmac.data.checks import check_seed, check_views, n_distinct, warn_of_zero_samples
+from dmac.data.feature_names import check_feature_names, column_names, feature_names
 from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
@@ -104,7 +103,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Their sum.
     feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
         Names of the columns of all views, where every view was a data frame whose columns have
-        strings as names. New data frames must then have the same ones.
+        strings as names. New data frames must then have the same ones, and so must one that was a
+        frame beside others; of columns that are called by numbers only the order is compared.
     network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
@@ -240,7 +240,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
-        names = feature_names(views)
+        names, given = feature_names(views), views
         views = self._checked(views, solver, present)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         m = solver.check(n, c)
@@ -251,7 +251,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "or it could not be repeated"
             )
         warn_of_zero_samples(views)
-        seed = broadcast_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
         stages = len(views) + solver.stages
         with (
@@ -269,6 +269,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
+        self._column_names = column_names(given, widths)
         self.pipelines_, self.network_ = prepared.pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
@@ -345,7 +346,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _embed(self, views: Views, present: npt.ArrayLike | None = None) -> Array:
         """`transform`, as an array whatever `set_output` says."""
         check_is_fitted(self, "network_")
-        check_feature_names(views, getattr(self, "feature_names_in_", None), self.n_features_)
+        check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
         solver, like = solver_of(self.recipe_), self.network_
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)

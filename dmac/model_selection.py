@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import check_random_state
 
 from dmac.anchors import n_anchors_for
 from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs, own_blocks
 from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_views
+from dmac.data.checks import check_seed, check_views
 from dmac.recipes import CLOSED_FORM_2026_11
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
@@ -202,7 +201,7 @@ def suggest_n_clusters(
     views = check_views(views, incomplete=True)
     n = views[0].shape[0]
     candidates = _checked(candidates, n)
-    rng = check_random_state(random_state)
+    rng = check_seed(random_state)
     if n > _MOST:
         rows = rng.permutation(n)[:_MOST]
         views, n = [x[rows] for x in views], _MOST
@@ -236,6 +235,10 @@ def _checked(candidates: Iterable[int] | None, n: int) -> tuple[int, ...]:
     """The candidates in rising order, each once."""
     if n < 12:
         raise ValueError(f"{n} samples are too few to compare numbers of clusters: pass 12 or more")
+    if candidates is not None and not hasattr(candidates, "__iter__"):
+        raise ValueError(
+            f"candidates is {candidates!r}: pass the numbers to choose from, as a range"
+        )
     found = list(range(2, min(20, n // 4) + 1) if candidates is None else candidates)
     for c in found:
         if not isinstance(c, numbers.Integral) or isinstance(c, bool) or not 2 <= c <= n // 4:

@@ -28,6 +28,7 @@ from dmac._version import VERSION
 from dmac.data.checks import check_views
 from dmac.data.disk import StreamedArray
 from dmac.data.named_views import NamedViews, name_views
+from dmac.data.sample_names import as_views
 from dmac.diagnostics import gaussian_like, standardized_differences
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
@@ -147,7 +148,7 @@ def page(
         "number": _number(found, c),
         "map": _map(model),
         "drawn": f" ({_DOTS} of {n}, drawn at random)" if n > _DOTS else "",
-        "known": _known(classes, model.labels_),
+        "known": _known(as_views(classes, views), model.labels_),
         "methods": _methods(model, names, aris, found, seeds, first),
     }
     return _say("page", **filled)

@@ -199,7 +199,7 @@ def load(
         labels_key=labels_key,
         transposed=transposed,
     )
-    for one, reason in found.left_out.items() if views_key is None else ():
+    for one, reason in found.left_out.items() if views_key is None and name is None else ():
         if labels_key is not False or not first_choice(one.split(".")[0]):
             warnings.warn(
                 f"{one} was left out, since {reason}; views_key= names the views", stacklevel=2

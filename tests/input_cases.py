@@ -205,6 +205,9 @@ BAD = {
         ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),
         ("1 dimension", lambda: [X, X[:, 0]], "view 2 has 1 dimension(s)"),
         ("3 dimensions", lambda: [X, X[None]], "view 2 has 3 dimension(s)"),
+        ("a nested list by itself", X.tolist, "A nested list is a list of views: pass [x]"),
+        ("a dictionary in a list", lambda: [{"a": X}], "view 1 is a dict: pass a 2-D array"),
+        ("a generator in a list", lambda: [iter(X)], "view 1 is a"),
         ("a pandas series", lambda: [frame()["a"]], "view 1 has 1 dimension(s)"),
         ("a sparse vector", lambda: [scipy.sparse.coo_array(X[0])], "view 1 has 1 dimension(s)"),
         ("rows of two lengths", lambda: [[[1, 2], [3]]], "rows of different lengths"),
@@ -229,6 +232,7 @@ BAD = {
         ("None", lambda: with_entry(None, object), "holds None at row 3, column 1"),
         ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
         ("records", lambda: X.view([("a", float), ("b", float)]), "not numbers"),
+        ("a table of records", lambda: [frame().to_records()], "view 1 holds records, not numbers"),
         (
             "an integer beyond float64",
             lambda: with_entry(10**400, object),
@@ -259,6 +263,11 @@ BAD = {
             "sample patient 3 lacks all views: drop it",
         ),
         (
+            "a name that is missing, beside another frame",
+            lambda: [named(X), named(SECOND, names=[*NAMES[:39], None])],
+            "view 2 is a data frame in which row 39 has no name",
+        ),
+        (
             "a sample twice, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
             "view 2 is a data frame of 40 samples with 39 names",
@@ -284,6 +293,11 @@ BAD = {
         ),
         ("one cluster", lambda: X, "at least 2", {"n_clusters": 1}),
         ("a fraction of clusters", lambda: X, "it must be an integer", {"n_clusters": 2.5}),
+    ],
+    "settings": [
+        ("a negative seed", lambda: X, "random_state is -1: it must be", {"random_state": -1}),
+        ("text for a seed", lambda: X, "a numpy.random.RandomState, or", {"random_state": "0"}),
+        ("a device of no use", lambda: X, "device 'meta' is not usable here", {"device": "meta"}),
     ],
 }
 REFUSED = [

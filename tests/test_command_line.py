@@ -138,6 +138,8 @@ SPOKEN_PYTHON = r"(views|labels)_key|=\s*(True|False)|a list of|n_clusters|rando
         ("fit data.npz --clusters 3", 2, "nothing would be kept: give --out, --model or both"),
         ("fit data.npz --out x.csv", 2, "Missing option '--clusters'"),
         ("fit data.npz --clusters 1 --out x.csv", 2, "--clusters"),
+        ("fit data.npz --clusters 3 --out x.csv --seed -1", 2, "Invalid value for '--seed'"),
+        ("fit data.npz --clusters 3 --out x.csv --device meta", 1, "'meta' is not usable here"),
         ("fit --clusters 3 --out x.csv", 2, "Missing argument 'DATA...'"),
         ("cluster data.npz", 2, "No such command 'cluster'"),
     ],
@@ -214,6 +216,49 @@ def test_a_model_knows_its_views_by_name(call):
     dmac.DMAC(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
     code, out, _ = call("info", "kept")
     assert code == 0 and "view 1: 6 columns, supports" in out
+
+
+def write_tables(folder, views, prefix="g"):
+    Path(folder).mkdir(exist_ok=True)
+    for name, x in zip("ab", views):
+        rows = [[f"s{i}", *row] for i, row in enumerate(x.tolist())]
+        rows.insert(0, ["id", *(f"{prefix}{j}" for j in range(x.shape[1]))])
+        Path(folder, f"{name}.csv").write_text("\n".join(",".join(map(str, r)) for r in rows))
+
+
+def test_the_output_never_replaces_the_data_nor_becomes_a_view(call):
+    write_tables("two", VIEWS)
+    before = Path("two/a.csv").read_text()
+    for arguments in (["two/a.csv", "two/b.csv"], ["two"]):
+        for command in (["fit", "--clusters", 3], ["report", "--clusters", 3]):
+            code, _, err = call(*command, *arguments, "--out", "two/a.csv")
+            assert code == 1 and "two/a.csv is a file of the data, which --out would replace" in err
+    assert Path("two/a.csv").read_text() == before
+    for _ in range(2):  # the second run does not read what the first has written
+        code, out, _ = call("fit", "two", "--clusters", 3, "--out", "two/labels.csv")
+        assert code == 0 and "60 samples, 2 views" in out and "known classes" not in out
+    assert "left out: labels.csv, since fit or predict has written it" in out
+    Path("two/page.html").write_text("an older page")
+    arguments = ["two", "--clusters", 3, "--seeds", 2, "--quiet", "--out", "two/page.html"]
+    assert call("report", *arguments)[0] == 0
+
+
+@pytest.mark.filterwarnings("default:view . has columns of other names")
+def test_a_model_knows_its_columns_by_name(call):
+    write_tables("two", VIEWS)
+    places = ["--model", "kept", "--out", "labels.csv"]
+    assert call("fit", "two", "--clusters", 3, *places)[0] == 0
+    write_tables("two", [VIEWS[0][:, ::-1], VIEWS[1]])
+    assert call("predict", "kept", "two")[0] == 0  # nothing says that these are other columns
+    text = Path("two/a.csv").read_text()
+    Path("two/a.csv").write_text(text.replace("g0,g1,g2,g3,g4,g5", "g5,g4,g3,g2,g1,g0"))
+    code, _, err = call("predict", "kept", "two")
+    says = "view 1 (a) has the columns of the fit in another order (column 1 is g5, and was g0 in"
+    assert code == 1 and says in err
+    write_tables("two", VIEWS, "h")
+    code, _, err = call("predict", "kept", "two", "--out", "more.csv")
+    assert code == 0 and table("more.csv") == table("labels.csv")
+    assert "Warning: view 1 (a) has columns of other names (column 1 is h0, and was g0 in" in err
 
 
 def test_known_classes_in_a_folder_are_told_and_not_clustered(call):

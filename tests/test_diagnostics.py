@@ -164,3 +164,27 @@ def test_what_cannot_be_compared(labels, more, says):
     pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=says):
         dmac.features_that_separate([table(), table()], labels, **more)
+
+
+def test_labels_with_names_are_lined_up_with_the_frames():
+    pandas = pytest.importorskip("pandas")
+    rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    frame = pandas.DataFrame(rng.normal(size=(30, 4)) + labels[:, None])
+
+    def gaps(view, labels):
+        return diagnostics.standardized_differences([view], labels)[1][0]
+
+    expected, series = gaps(frame, labels), pandas.Series(labels, frame.index)
+    shuffled = series.iloc[rng.permutation(30)]
+    for one in (shuffled, series, pandas.Series(labels, range(5, 35))):
+        np.testing.assert_array_equal(gaps(frame, one), expected)
+    assert not np.array_equal(gaps(frame.to_numpy(), shuffled), expected)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_differences_of_values_whose_squares_overflow(kind):
+    rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    x = np.abs(rng.normal(size=(30, 4)) + labels[:, None])
+    expected = diagnostics.standardized_differences([kind(x)], labels)[1][0]
+    found = diagnostics.standardized_differences([kind(x * [1, 1e300, 1e307, 1e5])], labels)[1][0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

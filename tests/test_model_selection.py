@@ -82,3 +82,8 @@ def test_few_samples_have_few_candidates():
 def test_bad_questions_are_refused(small_views, candidates, settings, message):
     with pytest.raises(ValueError, match=message):
         dmac.suggest_n_clusters(small_views[0], candidates, **settings)
+
+
+def test_one_number_is_nothing_to_choose_from():
+    with pytest.raises(ValueError, match="candidates is 10: pass the numbers to choose from"):
+        dmac.suggest_n_clusters([np.random.default_rng(0).normal(size=(60, 4))], 10)

@@ -11,9 +11,10 @@ def resolve_device(device: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         resolved = torch.device(device)
-        torch.empty(0, device=resolved)
+        torch.empty(0, device=resolved).cpu()  # from the device meta there is no way back
     except (RuntimeError, TypeError, AssertionError) as error:
-        raise ValueError(f"device {device!r} is not usable here: {error}") from error
+        why = str(error).partition("\n")[0]  # a list of all kernels may follow
+        raise ValueError(f"device {device!r} is not usable here: {why:.200}") from error
     return resolved
 
 

@@ -64,7 +64,8 @@ def _not_a_number(x: Array, where: str) -> ValueError | None:
         for position, value in np.ndenumerate(x):
             if not isinstance(value, (numbers.Real, np.bool_)):
                 at = f"row {position[0]}, column {position[1]}"
-                return ValueError(f"{where} holds {value!r} at {at}, not a real number {_NOTE}")
+                told = f"{value!r:.60}"  # it may be a table
+                return ValueError(f"{where} holds {told} at {at}, not a real number {_NOTE}")
         return None
     return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
 
@@ -92,14 +93,22 @@ def _as_matrix(x: Any, where: str) -> Matrix:
             x = x.numpy()
     elif hasattr(x, "to_numpy"):  # pandas, likewise
         x = _numbers_of(x)
+    given = x
     if not scipy.sparse.issparse(x):
         try:
             x = np.asanyarray(x)
         except ValueError as error:
             raise ValueError(f"{where} has rows of different lengths ({error})") from error
+    if x.ndim == 0 and x.dtype == object:
+        kind = type(given).__name__
+        raise ValueError(f"{where} is a {kind}: pass a 2-D array (samples x features)")
+    if x.ndim == 1 and x.dtype.names:
+        raise ValueError(f"{where} holds records, not numbers: pass pandas.DataFrame(x)")
     if x.ndim != 2:
+        nested = isinstance(given, (list, tuple)) and x.ndim == 1
         raise ValueError(
             f"{where} has {x.ndim} dimension(s), shape {x.shape}; a view has two: samples, features"
+            + ". A nested list is a list of views: pass [x] for one view" * nested
         )
     if 0 in x.shape:
         what = "samples" if x.shape[0] == 0 else "features"
@@ -174,7 +183,12 @@ def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
         return np.ones(shape, bool)
     if hasattr(present, "detach"):
         present = present.detach().cpu()
-    found = np.asarray(present)
+    try:
+        found = np.asarray(present)
+    except ValueError as error:
+        raise ValueError(f"present has rows of different lengths: it must be {shape}") from error
+    if found.dtype == object and all(isinstance(x, (bool, np.bool_)) for x in found.ravel()):
+        found = found.astype(bool)  # as nullable columns come
     if found.dtype != bool and not (found.dtype.kind in "iuf" and np.isin(found, (0, 1)).all()):
         raise ValueError("present must hold True where a sample has a view, and False elsewhere")
     if found.shape != shape:
@@ -309,7 +323,7 @@ def check_views(
         there &= True if found.present is None else found.present
         if tells:
             _warn_of_narrow_zeros(checked, there)
-        checked = _complete_with_zeros(checked, there, found.names)
+        checked = _complete_with_zeros(checked, there, found.names, tells)
     elif not there.all():
         raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
     for a, x in enumerate(checked, 1):
@@ -384,7 +398,7 @@ def _row_bytes(x: Any) -> Iterator[bytes]:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None, tells: bool = False
 ) -> list[Matrix]:
     """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 
@@ -396,6 +410,12 @@ def _complete_with_zeros(
             declared[:, a] |= rows_of_nan(x)
     if not declared.any():
         return views
+    for a in np.flatnonzero(declared.all(0)) if tells and len(views) > 1 else ():
+        warnings.warn(
+            f"view {a + 1} has no values: all samples lack it, and it counts for nothing. Leave it "
+            "out",
+            stacklevel=5,
+        )
     out, nothing = [], declared.any(1)  # of a sample without values nothing was declared
     for a, x in enumerate(views):
         if isinstance(x, StreamedArray):
@@ -418,7 +438,26 @@ def _is_no_whole_number(value: object) -> bool:
     """Whether a label is a fraction, NaN, infinite, complex or missing."""
     if isinstance(value, numbers.Number) and not isinstance(value, numbers.Integral):
         return not (isinstance(value, numbers.Real) and float(value).is_integer())
-    return value is None or value != value
+    return value is None or (not isinstance(value, str) and str(value) in ("NaT", "<NA>"))
+
+
+def check_seed(random_state: Any) -> np.random.RandomState:
+    """The source of random numbers that a parameter ``random_state`` stands for.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.RandomState or None
+        Anything else is a ``ValueError``.
+    """
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state is {random_state!r}: it must be an integer from 0 to 2**32 - 1, a "
+            "numpy.random.RandomState, or None"
+        ) from error
 
 
 def check_labels(

@@ -5,6 +5,7 @@ Chapter 19 of the book uses the estimator on a reader's own data frames.
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from dmac._types import Array, Views
 
@@ -32,28 +34,44 @@ def feature_names(views: Views) -> Array | None:
     return np.array(names, dtype=object) if names else None
 
 
+def column_names(views: Views, n_features: Sequence[int]) -> Array:
+    """The same with None for the columns of views that have no names, and with whole numbers.
+
+    ``n_features`` are the widths of the views.
+    """
+    views = views if isinstance(views, (list, tuple)) else [views]
+    found = [_names(x) or [None] * d for x, d in zip(views, n_features)]
+    return np.array([name for names in found for name in names], dtype=object)
+
+
+def _names(x: object) -> list[Any] | None:
+    """What the columns of a view are called, if that is all text or all whole numbers."""
+    columns = list(getattr(x, "columns", ()))
+    if all(isinstance(name, str) for name in columns):
+        return columns or None
+    whole = all(isinstance(name, numbers.Integral) for name in columns)
+    return [int(name) for name in columns] if whole else None
+
+
 def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence[int]) -> None:
     """Compare the columns of new data frames with those that a model was ``fitted`` on.
 
-    ``ValueError`` if a view has other columns than the fitted one, or the same in another order.
-    Views without names pass where the model has some, with a ``UserWarning``.
+    ``ValueError`` if a view has other columns than the fitted one, or the same in another order; of
+    columns that are called by numbers only the order counts. Views without names pass where the
+    model has some, with a ``UserWarning``.
     """
-    if fitted is None:
-        return
-    if feature_names(views) is None:
-        warnings.warn(
-            "the model was fitted with feature names, and the views have none: their columns are "
-            "taken in the order of the fit",
-            stacklevel=3,
-        )
-        return
     views = views if isinstance(views, (list, tuple)) else [views]
-    if len(views) != len(n_features):
-        return  # check_views says that
+    if fitted is None or len(views) != len(n_features):
+        return  # check_views counts the views
     stops = np.cumsum(n_features)
+    unnamed = False
     for a, (x, names) in enumerate(zip(views, np.split(fitted, stops[:-1])), 1):
-        new, old = list(x.columns), list(names)
-        if new == old:
+        new, old = _names(x), list(names)
+        text = isinstance(old[0], str)
+        unnamed |= text and (new is None or not isinstance(new[0], str))
+        if new is None or new == old or type(new[0]) is not type(old[0]):
+            continue
+        if not text and sorted(new) != sorted(old):
             continue
         where = f"view {a}: " if len(views) > 1 else ""
         unseen, missing = sorted(set(new) - set(old)), sorted(set(old) - set(new))
@@ -66,3 +84,9 @@ def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence
             if some
         ] or ["Feature names must be in the same order as they were in fit.\n"]
         raise ValueError(f"{where}{_MISMATCH}\n{''.join(reasons)}")
+    if unnamed:
+        warnings.warn(
+            "the model was fitted with feature names, and the views have none: their columns are "
+            "taken in the order of the fit",
+            stacklevel=3,
+        )

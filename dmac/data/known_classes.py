@@ -246,7 +246,8 @@ def _by_key(
     if len(found) != 1:
         listed = ", ".join([*suspects, *views])
         what = "several tables have such a column" if found else "there is no such table or column"
-        raise ValueError(f"labels_key={key!r}: {what}. There are {listed}")
+        beside = "" if found else " beside the views"  # a column of a view is a feature
+        raise ValueError(f"labels_key={key!r}: {what}{beside}. There are {listed}")
     return _known(suspects, *found[0], reasons)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.known_classes import LABEL_NAMES, Suspect, choose, named_like_classes, no_view
-from dmac.data.named_views import NamedViews, natural
+from dmac.data.named_views import NamedViews, natural, unread
 from dmac.data.safe_files import loadmat, open_hdf5
 
 if TYPE_CHECKING:
@@ -227,6 +227,10 @@ def _codes(key: str, vector: Array) -> Integers:
     return np.unique(vector, return_inverse=True)[1].astype(np.int64)
 
 
+def _of_classes(variables: dict[str, Any]) -> list[str]:
+    return [key for key in variables if key.lower() in LABEL_NAMES]
+
+
 def _suspects(variables: dict[str, Any], views: Sequence[str]) -> dict[str, Suspect]:
     """Arrays that may hold known classes by name and values, beside those named as views."""
     found = {}
@@ -339,7 +343,7 @@ def read_variables(
         one = choose(suspects, labels_key if known is None else False)
         if one.source is not None and one.values is not None:
             known, labels = one.source, _codes(one.source, one.values)
-        no_views = {*suspects, known or "", *(k for k in variables if k.lower() in LABEL_NAMES)}
+        no_views = {*suspects, known or "", *_of_classes(variables)}
         found = _find_views(variables, views_key, no_views, numpy_file)
         names, views = [name for name, _ in found], [x for _, x in found]
         if transposed is None:
@@ -356,9 +360,15 @@ def read_variables(
     except ValueError as error:
         raise ValueError(f"{path}: {error}. The file has {_contents(variables)}") from error
     views = [scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else x for x in views]
-    # Only where every table would be a view.
-    by_name = views_key is not None or _family(names[0]) in VIEW_NAMES
-    left_out = (
-        {} if by_name else {k: w for k, w in one.left_out.items() if _is_matrix(variables[k])}
-    )
+    if views_key is not None:
+        return NamedViews(names, views, labels, known=known)
+    n, used = views[0].shape[0], {*names, known, *_of_classes(variables)}
+    left_out = {
+        key: unread(getattr(x, "ndim", 2) == 2 and 1 not in x.shape and _is_matrix(x))
+        for key, x in variables.items()
+        if key not in used and hasattr(x, "shape") and n in x.shape
+    }
+    if _family(names[0]) not in VIEW_NAMES:  # every table would be a view
+        told = {k: why for k, why in one.left_out.items() if k != known}
+        left_out |= {k: why for k, why in told.items() if _is_matrix(variables[k])}
     return NamedViews(names, views, labels, known=known, left_out=left_out)

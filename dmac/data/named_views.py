@@ -71,6 +71,19 @@ def name_views(message: str, names: Sequence[str]) -> str:
     return re.sub(r"\bview (\d+)\b(?! \()", named, message)
 
 
+def unread(is_table: bool) -> str:
+    """Why something with as many entries as there are samples is not read as a view.
+
+    Parameters
+    ----------
+    is_table : bool
+        Whether it is one of numbers.
+    """
+    if is_table:
+        return "the names of other tables say that these are the views"
+    return "it has an entry for each sample, and a view is a table of numbers, samples x features"
+
+
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts names with numbers in them: view2 before view10.
 

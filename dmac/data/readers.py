@@ -27,9 +27,9 @@ from dmac.data.known_classes import (
     no_view,
 )
 from dmac.data.matfiles import read_variables
-from dmac.data.named_views import NamedViews, natural
+from dmac.data.named_views import NamedViews, natural, unread
 from dmac.data.safe_files import open_hdf5
-from dmac.data.sample_names import names_twice, union, unreached
+from dmac.data.sample_names import names_twice, union, unreached, warn_of_alike
 from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ ENDINGS = {
 }
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _IN_FOLDERS = (*_TEXT, ".npy")
+# Other endings of tables and archives, which a folder may hold and which are not read there.
+_ELSEWHERE = (
+    *(".txt", ".dat", ".tab", ".xls", ".xlsx", ".ods", ".parquet", ".feather", ".rds", ".arff"),
+    *(".bz2", ".xz", ".zip", ".zst", ".pkl"),
+)
+#: What the command line writes above samples and clusters: no view, where a folder holds it.
+OUTPUT = ("sample", "cluster")
 
 
 def read_views(
@@ -99,9 +106,16 @@ def read_views(
     ImportError
         If a single-cell file needs a package that is not installed.
     """
-    files = [file for path in paths for file in _files(Path(path).expanduser())]
+    files: list[Path] = []
+    unread: dict[str, str] = {}
+    for path in paths:
+        some, others = _files(Path(path).expanduser())
+        files += some
+        unread |= others
     if not files:
         raise ValueError("no files: name at least one")
+    if twice := names_twice([file.resolve() for file in files]):
+        warnings.warn(f"{twice[0].name} is there twice, as two views or more", stacklevel=3)
     single = all(_ending(file) in _IN_FOLDERS for file in files)  # one view each
     chosen = _chosen(files, views_key) if single and views_key else []
     key = labels_key if single or labels_key is False else None
@@ -111,7 +125,7 @@ def read_views(
     known = choose(
         {told[file]: one for file, one in suspects.items()}, key, [told[file] for file in others]
     )
-    left_out = dict(known.left_out)
+    left_out = unread | dict(known.left_out)
     if chosen:
         left_out |= {told[f]: "it is not named as a view" for f in others if f not in chosen}
         others = chosen
@@ -243,18 +257,41 @@ def _known_classes(known: Known, samples: list[str] | None) -> Integers | None:
         raise ValueError(f"{known.source}: {error}; labels_key=False reads none") from error
 
 
-def _files(path: Path) -> list[Path]:
-    """The path itself, or the files of a folder."""
+def is_data(file: Path) -> bool:
+    """Whether a file is read with its folder: not if the command line has written it.
+
+    Parameters
+    ----------
+    file : path
+    """
+    if _ending(file) not in _IN_FOLDERS or file.name.startswith("."):
+        return False
+    first = ",".join(OUTPUT).encode() + b"\n"
+    with open(file, "rb") as opened:
+        return opened.read(len(first)) != first
+
+
+def _files(path: Path) -> tuple[list[Path], dict[str, str]]:
+    """The path itself, or the files of a folder, and why others of it are not read."""
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}")
     if not path.is_dir():
         if _ending(path) not in (*ENDINGS, *_TEXT):
             raise ValueError(f"{path} has none of the known endings: {', '.join(ENDINGS)}")
-        return [path]
-    found = [file for file in path.iterdir() if _ending(file) in _IN_FOLDERS]
+        return [path], {}
+    found, left_out = [], {}
+    for file in path.iterdir():
+        if file.name.startswith(".") or file.is_dir():
+            continue  # hidden, as those that macOS puts beside every file
+        if is_data(file):
+            found.append(file)
+        elif _ending(file) in _IN_FOLDERS:
+            left_out[file.name] = "fit or predict has written it"
+        elif _ending(file) in ENDINGS or file.suffix.lower() in _ELSEWHERE:
+            left_out[file.name] = f"of a folder only {', '.join(_IN_FOLDERS)} are read"
     if not found:
         raise ValueError(f"the folder {path} has no file that ends in {', '.join(_IN_FOLDERS)}")
-    return sorted(found, key=lambda file: natural(file.name))
+    return sorted(found, key=lambda file: natural(file.name)), dict(sorted(left_out.items()))
 
 
 def _read(
@@ -337,6 +374,8 @@ def _line_up(
         )
     _check_shared(named, parts, transposed)
     every = union(samples for _, samples in named)
+    if len(every) > len(named[0][1]):
+        warn_of_alike(every, 4)
     place, n = {name: i for i, name in enumerate(every)}, len(every)
     lined = []
     for part, (_, samples) in zip(parts, named):
@@ -431,12 +470,20 @@ def _read_hdf5(
         listed = ", ".join(f"{n} {x.shape}" for n, x in tables.items()) or "nothing"
         file.close()
         raise ValueError(f"{path}: {error}. The file has {listed}") from error
+    left_out = {name: why for name, why in known.left_out.items() if name in views}
+    n = views[names[0]].shape[1 if transposed else 0]
+    for name, x in () if views_key else tables.items():
+        group, _, last = name.rpartition("/")
+        if last == "indptr" and f"{group}/indices" in tables:  # as AnnData and SciPy store it
+            left_out[group or name] = "it is a sparse matrix, which is not read from HDF5"
+        elif n in x.shape and name not in {*views, *suspects}:
+            left_out[name] = unread(False)
     return NamedViews(
         names,
         [views[name][()].T if transposed else views[name] for name in names],
         labels,
         known=known.source,
-        left_out={name: why for name, why in known.left_out.items() if name in views},
+        left_out=left_out,
     )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # So many names stand in a message.
 _EXAMPLES = 3
+# What missing values of pandas are called; a nan is not even itself.
+_NO_NAMES = ("nan", "NaT", "<NA>")
 _BY_POSITION = "pass frame.to_numpy() to take rows by position"
 
 
@@ -52,6 +54,20 @@ def index_of(views: Views) -> Any:
     return index
 
 
+def as_views(x: Any, views: Views) -> Any:
+    """A series of pandas in the order of the samples of some data frames; all else as it is.
+
+    So it is where its index has not their names, each once: it is taken by position.
+    """
+    index = index_of(views)
+    if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
+        return x
+    names, places = index.tolist(), {name: i for i, name in enumerate(x.index)}
+    if len(places) < len(x.index) or len(names) != len(places) or names == [*places]:
+        return x
+    return x.iloc[[places[name] for name in names]] if set(names) == places.keys() else x
+
+
 def union(named: Iterable[Sequence[Any]]) -> list[Any]:
     """All names of several lists, each once, in the order in which they come."""
     return list(dict.fromkeys(name for names in named for name in names))
@@ -70,6 +86,27 @@ def unreached(named: Sequence[Sequence[Any]]) -> int | None:
         reached.update(name for a in near for name in named[a])
         rest = [a for a in rest if a not in near]
     return None
+
+
+def alike(names: Iterable[Any]) -> tuple[Any, Any] | None:
+    """Two names that differ in case, spaces or type alone, as "s1" and "S1 "; None without them."""
+    known: dict[str, Any] = {}
+    for name in names:
+        other = known.setdefault(str(name).strip().casefold(), name)
+        if other != name:
+            return other, name
+    return None
+
+
+def warn_of_alike(names: Iterable[Any], stacklevel: int) -> None:
+    """Say so where names of one sample may be taken for two."""
+    if (two := alike(names)) is not None:
+        warnings.warn(
+            f"{two[0]!r:.40} and {two[1]!r:.40} are taken for two samples, each without views that "
+            "the other has, and differ in case, spaces or type alone: if they are one, call it by "
+            "one name",
+            stacklevel=stacklevel,
+        )
 
 
 def names_twice(names: Sequence[Any]) -> list[Any]:
@@ -136,6 +173,7 @@ def lined_up(views: Sequence[Any], incomplete: bool = False) -> LinedUp:
         if others:
             _check_union(names, others, named, without, incomplete)
             every = union(names.values())
+            warn_of_alike(every, 5)
             present = np.ones((len(every), len(views)), bool)
         for a in frames:
             if names[a] != every and names[a]:
@@ -175,6 +213,13 @@ def of_samples(x: Any, names: Sequence[Any] | None, what: str) -> Any:
 def _places(names: list[Any], a: int) -> dict[Any, int]:
     """Rows by the names of a view; they have to be different."""
     places = {name: i for i, name in enumerate(names)}
+    missing = [i for i, name in enumerate(names) if name is None or str(name) in _NO_NAMES]
+    if missing:
+        raise ValueError(
+            f"view {a + 1} is a data frame in which row {missing[0]} has no name (it is "
+            f"{names[missing[0]]}), and frames are lined up by name: give each sample its own, or "
+            f"{_BY_POSITION}"
+        )
     if len(places) < len(names):
         raise ValueError(
             f"view {a + 1} is a data frame of {len(names)} samples with {len(places)} names (more "

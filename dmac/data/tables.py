@@ -9,6 +9,7 @@ import contextlib
 import csv
 import gzip
 import re
+import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass
@@ -35,8 +36,16 @@ _FEATURES = re.compile(
     re.IGNORECASE,
 )
 
-# As most of Europe writes numbers, in tables whose cells semicolons separate.
+# As most of Europe writes numbers, in tables whose cells semicolons separate, and thousands there.
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:e[+-]?\d+)?\s*", re.IGNORECASE)
+
+# Signs that people write with numbers and a computer does not read.
+_ODD = re.compile(r"[\s%'’,]|\.(?=\d{3}\b)")
+# So many lines that count are no chance.
+_MANY = 10
+# A warning is about the line that called `read_views`.
+_LEVEL = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +169,14 @@ def read_table(file: PathLike, *, transposed: bool = False, classes: bool = Fals
     if transposed:
         rows, places = [list(column) for column in zip(*rows)], places[::-1]
     first = rows[0]
+    if not classes and _counts(first) and not (len(rows) > 1 and _counts(first + rows[1])):
+        warnings.warn(
+            f"{file}: the first {'column' if transposed else 'line'} counts "
+            f"{', '.join(first[:3])}, ..., as tables without names of columns are written, and is "
+            "no sample; if it is one, write a line of names above it",
+            stacklevel=_LEVEL,
+        )
+        first = rows[0] = [f"column {cell}" for cell in first]
     named = (_FEATURES if transposed else _SAMPLES).fullmatch(first[0]) is not None
     header = (_has_header_of_classes if classes else _has_header)(rows, named)
     headers = first if header else None
@@ -172,12 +189,22 @@ def read_table(file: PathLike, *, transposed: bool = False, classes: bool = Fals
     if classes:  # words may be classes as well, but not if they are all there is
         named = width > 1 and ((header and named) or (words and len(set(names)) == len(names)))
     else:
+        doubted = "" if named or width == 1 else _doubt(names, words)
+        if doubted:
+            warnings.warn(
+                f"{file}: the first {'line' if transposed else 'column'} ({names[0]:.40}, "
+                f"{names[-1]:.40}, ...) {doubted}",
+                stacklevel=_LEVEL,
+            )
         named |= words
     if named:  # a row without any cell is no sample
         body = [(place, row) for place, row in body if any(row)]
     left = int(named)
     if width == left:
-        raise ValueError(f"{file} has no {'row' if transposed else 'column'} of numbers")
+        raise ValueError(
+            f"{file} has no {'row' if transposed else 'column'} of numbers (commas, semicolons or "
+            "tabs separate the cells)"
+        )
     return Table(
         file,
         [row[left:] for _, row in body],
@@ -186,6 +213,23 @@ def read_table(file: PathLike, *, transposed: bool = False, classes: bool = Fals
         ([place for place, _ in body], places[1][left:]),
         transposed,
     )
+
+
+def _counts(cells: list[str]) -> bool:
+    """Whether cells count from 0 or 1, three or more of them."""
+    start = 1 if cells[0] == "1" else 0
+    return len(cells) > 2 and cells == [str(start + j) for j in range(len(cells))]
+
+
+def _doubt(names: list[str], words: bool) -> str:
+    """What speaks against a first column as names of samples, or against it as a feature."""
+    if words and len(names) > 1 and 2 * len(set(names)) <= len(names):
+        return "has words that repeat, taken for names of samples: if it is a feature, code it"
+    if words and all(_number(_ODD.sub("", name).replace("−", "-")) is not None for name in names):
+        return "may be numbers, taken for names of samples: write them with digits and a point"
+    if len(names) >= _MANY and _counts(names):
+        return "numbers the samples, and counts as a feature: call it id if it is none"
+    return ""
 
 
 def _has_header(rows: list[list[str]], named: bool) -> bool:
@@ -220,8 +264,13 @@ def _rows(file: Path) -> tuple[list[int], list[list[str]]]:
             reader = csv.reader(lines, delimiter=delimiter)
             found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
         if delimiter == ";":
+            _check_points(file, found)
             found = [(line, [_with_point(cell) for cell in row]) for line, row in found]
-    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{file} is not a table of text in UTF-8 ({error}): save it as CSV in UTF-8"
+        ) from error
+    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} is not a table of text: {error}") from error
     while found and not any(found[-1][1]):  # spreadsheets end with lines of commas alone
         found.pop()
@@ -244,6 +293,20 @@ def _column(cells: list[str]) -> Array:
     """Cells as floats where all are numbers, or as strings."""
     numbers = [_number(cell) for cell in cells]
     return np.array(cells if None in numbers else numbers)
+
+
+def _check_points(file: Path, rows: list[tuple[int, list[str]]]) -> None:
+    """Refuse points between thousands, beside decimal commas: 1.234 is not 1,234."""
+    if not any(_DECIMAL_COMMA.fullmatch(cell) for _, row in rows for cell in row):
+        return
+    named = _SAMPLES.fullmatch(rows[0][1][0]) is not None
+    for line, row in rows:
+        for j, cell in enumerate(row, 1):
+            if j > named and _THOUSANDS.fullmatch(cell):
+                raise ValueError(
+                    f"{file}, line {line}, column {j} holds {cell!r} among numbers with a decimal "
+                    "comma: write thousands without a point"
+                )
 
 
 def _with_point(cell: str) -> str:

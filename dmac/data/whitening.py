@@ -78,7 +78,8 @@ class RowNormalizer:
             rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
             above, norms = above[rows], norms[rows]
             out = x.copy()
-            unit = scaled / norms
+            with np.errstate(invalid="ignore"):  # rows of stored zeros, which come next
+                unit = scaled / norms
             out.data = np.divide(x.data, self.floor_, out=unit, where=~above)
             return out
         below = ~above

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_views
+from dmac.data.checks import check_seed, check_views
 from dmac.data.feature_names import feature_names
 
 #: Bytes that a method may plan for unless told otherwise.
@@ -168,7 +167,7 @@ class Peer(ClusterMixin, BaseEstimator):
                 f"more than memory_budget = {self.memory_budget / 2**30:.1f} GiB: take fewer "
                 "samples, a method that is linear in them, or a larger memory_budget"
             )
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = check_seed(self.random_state).randint(2**31 - 1)
         generator = np.random.default_rng(seed)
         order = generator.permutation(n)
         back = np.argsort(order)

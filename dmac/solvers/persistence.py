@@ -68,14 +68,15 @@ def save(estimator: Any, path: PathLike) -> None:
     params["dtype"] = str(estimator.network_.dtype).removeprefix("torch.")
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
-    params = {k: int(v) if isinstance(v, np.integer) else v for k, v in params.items()}
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
+    params["device"] = str(params["device"])  # it may be a torch.device
     model = {
         "format": FORMAT,
         "version": VERSION,
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
-        "feature_names": list(getattr(estimator, "feature_names_in_", [])),
+        "feature_names": list(getattr(estimator, "_column_names", [])),
         "views": pipelines,
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
@@ -107,7 +108,8 @@ def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _E
     """
     path = Path(path).expanduser() / NAME
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: not a saved DMAC model")
+        hint = f" (pass the folder, without {NAME})" * path.parent.is_file()
+        raise FileNotFoundError(f"{path} is missing: not a saved DMAC model{hint}")
     tensors, model = read_tensors(path)
     _check_format(path, model)
     try:
@@ -176,7 +178,9 @@ def _restore(
     estimator.recipe_, estimator.n_anchors_ = recipe, model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
     if names := model.get("feature_names"):
-        estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator._column_names = np.array(names, dtype=object)
+        if all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = estimator._column_names
     estimator.pipelines_ = []
     empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
     for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):

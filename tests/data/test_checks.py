@@ -119,3 +119,35 @@ def test_distinct_samples_are_counted_over_all_views(kind):
     assert n_distinct(views[:1], 10) == 2
     assert n_distinct(views, 10) == 3 and n_distinct(views, 2) == 2
     assert getattr(views[0], "nnz", 900) == 900
+
+
+def test_a_view_that_all_samples_lack_is_told():
+    x = np.arange(12.0).reshape(6, 2) + 1
+    with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
+        check_views([x, x * np.nan], incomplete=True, tells=True)
+
+
+def test_a_mask_of_nullable_columns_is_one_and_a_ragged_one_is_refused():
+    x = np.ones((4, 2))
+    x[0] = 7
+    has = np.array([[True, False], [True, True], [False, True], [True, True]])
+    found = check_views([x, x], incomplete=True, present=has.astype(object))
+    np.testing.assert_array_equal(found[1][0], [0, 0])
+    with pytest.raises(ValueError, match=r"present has rows of different lengths: .* \(4, 2\)"):
+        check_views([x, x], incomplete=True, present=[[True, True]] * 3 + [[True]])
+
+
+def test_an_array_among_objects_is_told_in_short():
+    inner = np.empty((1, 2), object)
+    inner[0, 0] = inner[0, 1] = np.ones((40, 9))
+    with pytest.raises(ValueError, match="view 1 holds array") as caught:
+        check_views([inner])
+    assert len(str(caught.value)) < 200
+
+
+def test_missing_classes_of_every_kind_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for missing in (pandas.NA, pandas.NaT, None, np.nan):
+        with pytest.raises(ValueError, match="entry 1 .* is not a class"):
+            check_labels(["a", missing, "b"])
+    np.testing.assert_array_equal(check_labels(["NaT", "<NA>", "a"]), [1, 0, 2])

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from dmac.data.feature_names import check_feature_names, feature_names
+from dmac.data.feature_names import check_feature_names, column_names, feature_names
 
 pandas = pytest.importorskip("pandas")
 
@@ -36,6 +36,22 @@ def test_the_fitted_names_pass_silently():
         check_feature_names([np.ones((3, 2))], None, (2,))
         check_feature_names(frame("a"), feature_names(frame("a")), (1,))
         check_feature_names([frame("a", "b")], FITTED, (2, 1))  # check_views counts the views
+
+
+def test_each_view_is_compared_with_its_own_names():
+    array = np.ones((3, 2))
+    fitted = column_names([frame("a", "b"), array, frame(0, 1), frame("a", 1)], (2, 2, 2, 2))
+    assert fitted.tolist() == ["a", "b", None, None, 0, 1, None, None]
+    others = array, frame(1, 2), frame(1, "a")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_feature_names([frame("a", "b"), frame("b", "a"), *others[1:]], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 1: .*\n.*same order"):
+        check_feature_names([frame("b", "a"), *others], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 3: .*\n.*same order"):
+        check_feature_names([frame("a", "b"), array, frame(1, 0), array], fitted, (2,) * 4)
+    with pytest.warns(UserWarning, match="the views have none"):
+        check_feature_names([frame(0, 1), *others], fitted, (2,) * 4)
 
 
 def test_views_without_names_are_taken_with_a_warning():

@@ -12,7 +12,7 @@ import dmac
 from dmac.data.checks import check_views
 from dmac.data.disk import StreamedArray
 
-WHERE = "view|n_clusters|anchors"
+WHERE = "view|n_clusters|anchors|random_state|device"
 
 
 def model(case):

@@ -9,6 +9,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
+import dmac
 from dmac.data.named_views import natural
 from dmac.data.readers import ENDINGS, read_views
 from dmac.data.tables import read_csv
@@ -84,6 +85,31 @@ def test_views_are_called_as_their_file_calls_them(tmp_path):
     assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
 
 
+def test_a_folder_has_more_than_its_tables(tmp_path):
+    write_csv(tmp_path)
+    for name in (".hidden.csv", "._view9.csv"):  # macOS puts the second beside a file
+        (tmp_path / name).write_bytes(b"\0\5\x16\7")
+    (tmp_path / "deeper.csv").mkdir()
+    for name in ("more.xlsx", "all.npz", "notes.md"):
+        (tmp_path / name).write_text("")
+    found = read_views([tmp_path])
+    assert found.names == ["view9", "view10"] and list(found.left_out) == ["all.npz", "more.xlsx"]
+    assert "of a folder only .csv, .tsv," in found.left_out["more.xlsx"]
+
+
+def test_one_sample_by_two_names_is_doubted(tmp_path):
+    for name, first in (("a", "s1"), ("b", "S1")):
+        (tmp_path / f"{name}.csv").write_text(f"id,x\n{first},1\ns2,2\n")
+    with pytest.warns(UserWarning, match="'s1' and 'S1' are taken for two samples"):
+        assert read_views([tmp_path]).samples == ["s1", "s2", "S1"]
+
+
+def test_a_file_that_is_named_twice_is_told(tmp_path):
+    write_csv(tmp_path)
+    with pytest.warns(UserWarning, match="view9.csv is there twice"):
+        assert len(read_views([tmp_path, tmp_path / "view9.csv"]).views) == 3
+
+
 def test_several_files_are_read_in_the_order_given(tmp_path):
     write_csv(tmp_path)
     found = read_views([tmp_path / "view10.csv", tmp_path / "view9.csv"])
@@ -117,6 +143,40 @@ def test_headers_and_names_of_samples(text, samples, tmp_path):
     assert x.tolist() == [[1, 2], [3, 4]] and found == samples
 
 
+COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
+
+
+@pytest.mark.parametrize(
+    "text, warns, shape, samples",
+    [
+        ("0,1,2\n4,5,7\n", "x.csv: the first line counts 0, 1, 2, ...", (1, 3), None),
+        ("1,2,3\n4,5,7\n", "x.csv: the first line counts 1, 2, 3, ...", (1, 3), None),
+        ("0,1,2\n3,4,5\n", None, (2, 3), None),  # these are numbers that go on counting
+        ("0,1\n4,5\n", None, (2, 2), None),
+        ("a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "TRUE, .* words that repeat", (4, 1), ["TRUE"]),
+        ("a,b\n5 %,1\n7 %,2\n", "x.csv: the first column .5 %, 7 %, .* numbers", (2, 1), ["5 %"]),
+        ("a,b\n−5,1\n−7,2\n", "the first column .* may be numbers", (2, 1), ["−5"]),
+        ("a;b\n1 000;1\n2 000;2\n", "the first column .* may be numbers", (2, 1), ["1 000"]),
+        ("a,b\n2026-01-02,1\n2026-01-03,2\n", None, (2, 1), ["2026-01-02"]),
+        ("id,b\n5 %,1\n5 %,2\n", None, (2, 1), ["5 %"]),
+        (f"key,b\n{COUNTED}", "the first column .0, 9, .* numbers the samples", (10, 2), None),
+        (COUNTED, "counts as a feature: call it id if it is none", (10, 2), None),
+        (f"id,b\n{COUNTED}", None, (10, 1), ["0"]),
+        ("id;b\n1.001;0,5\n1.002;1,5\n", None, (2, 1), ["1.001"]),
+    ],
+)
+def test_a_first_line_or_column_that_may_be_something_else_is_told(
+    text, warns, shape, samples, tmp_path
+):
+    (tmp_path / "x.csv").write_text(text, encoding="utf-8")
+    if warns is None:
+        x, found = read_csv(tmp_path / "x.csv")
+    else:
+        with pytest.warns(UserWarning, match=warns):
+            x, found = read_csv(tmp_path / "x.csv")
+    assert x.shape == shape and (found and found[:1]) == samples
+
+
 @pytest.mark.parametrize(
     "text, samples",
     [
@@ -142,6 +202,14 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
     [
         ("x.csv", b"", "x.csv is empty"),
         ("x.csv", b"a,b\n", "a header and no samples"),
+        ("x.csv", "a,b\nü,1\n".encode("latin-1"), "not a table of text in UTF-8 .'utf-8' codec"),
+        (
+            "x.csv",
+            b"a;b\n1;0,5\n2;1.234,5\n",
+            "line 3, column 2 holds '1.234,5' among",
+        ),
+        ("x.csv", b"a;b\n1.234;0,5\n", "line 2, column 1 holds '1.234' among numbers with a dec"),
+        ("x.csv", b"a b\nx 1\n", "no column of numbers .commas, semicolons or tabs separate"),
         ("x.csv", b"1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
@@ -391,7 +459,7 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
     (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
     for options, message in (
         ({"labels_key": "batch"}, "which of its columns .without names. has the classes"),
-        ({"labels_key": "lost"}, "no such table or column. There are .*b.csv"),
+        ({"labels_key": "lost"}, "no such table or column beside the views. There are .*b.csv"),
         ({"labels_key": "clinical"}, "age, s"),
         ({"views_key": ["lost"]}, "views_key='lost': there is no such file. There are b"),
     ):
@@ -553,3 +621,34 @@ def test_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "cells.h5ad").touch()
     with pytest.raises(ImportError, match=r"pip install 'dmac\[cells\]'"):
         read_views([tmp_path / "cells.h5ad"])
+
+
+def test_what_has_an_entry_for_each_sample_and_is_no_view_is_told(tmp_path):
+    ages, flags = np.arange(12.0), VIEWS[0] + 1j
+    scipy.io.savemat(
+        tmp_path / "x.mat", {"X1": VIEWS[0], "X2": VIEWS[1], "Y": LABELS, "Z": VIEWS[0]}
+    )
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], ages=ages, names=ages.astype(str), k=3)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a"], file["b"], file["ages"], file["flags"], file["k"] = *VIEWS, ages, flags, [1, 2]
+        for part in ("data", "indices", "indptr"):
+            file[f"counts/{part}"] = np.arange(5)
+    for name, left_out in (
+        ("x.mat", {"Z": "the names of other tables"}),
+        ("x.npz", {"ages": "an entry for each sample", "names": "an entry for each sample"}),
+        ("x.h5", {"ages": "a view is a table", "counts": "sparse", "flags": "an entry for each"}),
+    ):
+        found = read_views([tmp_path / name])
+        assert found.left_out.keys() == left_out.keys()
+        assert all(why in found.left_out[key] for key, why in left_out.items())
+        assert read_views([tmp_path / name], views_key=found.names).left_out == {}
+    with pytest.warns(UserWarning, match="Z was left out, since the names .* views_key= names"):
+        assert dmac.load(tmp_path / "x.mat").n_views == 2
+
+
+@pytest.mark.parametrize("classes", [LABELS[:, None], np.eye(3)[LABELS]], ids=["column", "one-hot"])
+def test_the_known_classes_of_an_archive_are_not_left_out(classes, tmp_path):
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], label=classes)
+    found = read_views([tmp_path / "x.npz"])
+    assert found.known == "label" and found.left_out == {}
+    np.testing.assert_array_equal(found.labels, LABELS)

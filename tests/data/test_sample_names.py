@@ -123,6 +123,23 @@ def test_the_union_of_frames_of_other_samples():
         check_views([frames[0], frames[0].iloc[:0]], incomplete=True)
 
 
+def test_one_sample_by_two_names_is_doubted():
+    for names in (["u ", *NAMES[1:]], ["U", *NAMES[1:]]):
+        with pytest.warns(UserWarning, match="'u' and 'U ?' are taken for two|'u' and 'u ' are"):
+            check_views([frame(NAMES), frame(names)], incomplete=True)
+    with pytest.warns(UserWarning, match="5 and '5' are taken for two samples"):
+        check_views([frame([1, 2, 3, 4, 5, 6]), frame([1, 2, 3, 4, "5", 6])], incomplete=True)
+    both = frame(["u", "U", *NAMES[2:]])
+    check_views([both, both.iloc[::-1]])  # every frame has both: these are two
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT])
+def test_a_name_that_is_missing_is_refused(missing):
+    first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
+    with pytest.raises(ValueError, match="view 1 is .* row 0 has no name .it is"):
+        check_views([first, second], incomplete=True)
+
+
 def test_default_names_among_others_are_doubted():
     kept = frame([0, 2, 3, 5], X[:4])
     assert check_views([frame(), kept], incomplete=True)[1].any(1).tolist() == [1, 0, 1, 1, 0, 1]

@@ -206,3 +206,10 @@ def test_zero_rows_and_constant_columns_of_a_narrow_view():
     assert np.isfinite(rows.transform(1e308 * np.ones((2, 3)))).all()
     nothing = LiftedRows().fit_blocks([np.zeros((4, 2))])
     np.testing.assert_array_equal(nothing.transform(np.zeros((4, 2))), np.zeros((4, 3)))
+
+
+def test_rows_of_stored_zeros_are_scaled_without_a_warning():
+    x = scipy.sparse.csr_matrix(np.arange(1.0, 13).reshape(3, 4))
+    x.data[:4] = 0
+    out = RowNormalizer().fit_transform(x)
+    assert not out.toarray()[0].any() and np.allclose(np.square(out.toarray()[1:]).sum(1), 1)
