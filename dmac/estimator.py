@@ -243,6 +243,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         names, given = feature_names(views), views
         views = self._checked(views, solver, present)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
+        columns = column_names(given, widths)
+        del given  # what was copied need not stay
         m = solver.check(n, c)
         recipe = solver.recipe  # of few samples another
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
@@ -269,7 +271,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        self._column_names = column_names(given, widths)
+        self._column_names = columns
         self.pipelines_, self.network_ = prepared.pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers

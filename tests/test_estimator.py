@@ -13,6 +13,8 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import dmac
+import dmac.compute.kmeans
+import dmac.solvers.network_solver
 from dmac.embedding import PretrainRecord
 from dmac.training import EpochRecord
 
