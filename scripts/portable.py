@@ -37,7 +37,12 @@ _FOLDER = f"{_NOTEBOOKS}/results"  # where chapters read stored runs
 _MOVING = "_static/moving"  # and the figures that their readers move
 _UNPACKED = "stored"  # what their downloads have in place of the first and of the last
 #: Chapters whose downloads carry `experiments`, and the groups of stored runs that they read by it.
-CARRIES = {"22_scaling": ("comparison", "peers", "CMGEC, cosine", "released, new sets")}
+CARRIES = {
+    "22_scaling": (
+        *("comparison", "peers", "CMGEC, cosine", "released, new sets"),
+        *("closed form", "revised", "revised, new sets"),  # beside the fits on a GPU
+    )
+}
 #: What such a record keeps: what it is found by, and what the chapter reads of it.
 _READ = ("key", "dataset", "data", "method", "settings", "seed", "scores", "seconds", "error")
 

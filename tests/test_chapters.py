@@ -56,9 +56,14 @@ def test_a_chapter_has_a_line_to_change_and_says_what_one_sees(chapter):
 
 #: What the chapter on costs reads of the stored runs.
 READ = """
-runs = records.read_runs(
-    {"RELEASED": studies.COMPARISON["RELEASED"]} | studies.DEEP_PEERS, studies.PEER_DATASETS
-)[["variant", "dataset", "seed", "acc", "fit_seconds"]].astype({"variant": str, "dataset": str})
+import pandas as pd
+
+peers = {"RELEASED": studies.COMPARISON["RELEASED"]} | studies.DEEP_PEERS
+ours = {name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED")}
+read = (peers, studies.PEER_DATASETS), (ours, studies.SIXTEEN)
+runs = pd.concat([records.read_runs(*one) for one in read], ignore_index=True)
+runs = runs[["variant", "dataset", "seed", "acc", "fit_seconds"]]
+runs = runs.astype({"variant": str, "dataset": str})
 """
 
 
