@@ -361,6 +361,7 @@ class PretendedCard(TorchFunctionMode):
         return placed(function(*args, **kwargs | {"device": "cpu"}), device)
 
 
+@pytest.mark.filterwarnings("ignore:the clusters go with what is missing")
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "missing"])
 def test_closed_form_on_a_pretended_card_is_that_of_the_processor(missing, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
