@@ -361,14 +361,14 @@ class PretendedCard(TorchFunctionMode):
         return placed(function(*args, **kwargs | {"device": "cpu"}), device)
 
 
-@pytest.mark.filterwarnings("ignore:the clusters go with what is missing")
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "missing"])
 def test_closed_form_on_a_pretended_card_is_that_of_the_processor(missing, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     data, classes = views()
     if missing:
-        present = np.random.default_rng(0).random((len(classes), len(DIMS))) > 0.6
-        present[np.arange(len(classes)), classes % len(DIMS)] = True
+        rng, n = np.random.default_rng(0), len(classes)
+        present = rng.random((n, len(DIMS))) > 0.5
+        present[np.arange(n), rng.integers(len(DIMS), size=n)] = True
         data = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(data)]
     exact = dmac.DMAC(N_CLUSTERS, small(CLOSED_FORM, anchor_sets=4), 0, "cpu").fit(data)
     with PretendedCard():
