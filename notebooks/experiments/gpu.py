@@ -3,8 +3,8 @@
     python scripts/gpu.py
 
 is what ``make gpu`` runs. It takes less than nine minutes, and needs no installation and no
-network: neither pandas nor matplotlib. Run again with the same folder on the same card, it makes
-only the measurements that the file lacks, and the tests.
+network: neither pandas nor matplotlib. Run again with the same folder, card and commit, it
+makes only the measurements that the file lacks, and the tests.
 The measurements are made one after the other in a process of their own, so that one that fails or
 takes too long leaves the others and the file as they are. Seconds are those of the clock on the
 wall: every epoch ends with numbers that are read from the device, so nothing is left in its queue.
@@ -331,12 +331,12 @@ def _line(facts):
 
 
 def _measured(path, about):
-    """The numbers that a file has of the same machine: by part, system and data."""
+    """The numbers that a file has of the same machine and code: by part, system and data."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         found = {}
-    if any(found.get(k) != v for k, v in round_floats(about).items() if k != "commit"):
+    if any(found.get(k) != v for k, v in round_floats(about).items()):
         found = {}
     return {
         part: {
@@ -353,7 +353,7 @@ def measure(out, *, device="auto", profile=None, total=None, parts=None, files=N
 
     By default a GPU where there is one with the full profile, else the processor with the quick
     one; ``total`` are seconds for everything, ``parts`` some of the parts, ``files`` the tests.
-    What an earlier run measured on this machine stays.
+    What an earlier run of this commit measured on this machine stays.
     """
     start, path = time.monotonic(), Path(out) / "gpu.json"
     if device == "auto":

@@ -414,7 +414,7 @@ def gpu_scores(found, stored):
             "GPU": 100 * one["acc"],
             "processor": here.mean(),
             "sd": here.std(),
-            "seconds of a fit, GPU": one["fit_s"],
+            "s, GPU": one["fit_s"],
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "data set"])
     return table.assign(difference=table.GPU - table.processor)

@@ -123,7 +123,9 @@ def test_a_second_run_makes_what_the_first_lacks(tmp_path, monkeypatch):
     made, kept = run_after(fits=[lost, closed | {"fit_s": 99}], epochs=[epoch])
     assert kept["fit_s"] == 99 and made["fit_s"] > 0 and made["m"] == revised["m"]
     assert json.loads(path.read_text())["epochs"] == [epoch]  # of a part that was not asked for
-    assert run_after(processor="another")[1]["fit_s"] != 99  # of another machine
+    for changed in ("processor", "commit"):  # of another machine, or other code
+        fits = [revised, closed | {"fit_s": 99}]
+        assert run_after(fits=fits, **{changed: "another"})[1]["fit_s"] != 99
 
 
 def test_tests_are_counted_and_their_failures_told(tmp_path):
