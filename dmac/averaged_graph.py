@@ -51,8 +51,8 @@ _ROWS = 2**14
 SMALLEST = 1e-8
 #: Entries of a block up to which an anchor set is a piece of work; those of a larger one are parts.
 SIDE_BY_SIDE = 2**24
-# Samples of such a part, at least.
-_PART = 2**15
+# Samples of such a part, at least; from so many parts on all sets of a block are compared in one.
+_PART, _EVEN = 2**15, 8
 # The degree of an anchor without samples.
 _EMPTY = 1e-12
 
@@ -86,12 +86,20 @@ class Block:
 
     @property
     def x(self) -> torch.Tensor:
-        """The features, (n, r): several parts are put side by side whenever they are asked for."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        widths = [part.shape[1] for part in self.parts]
-        out = self.parts[0].new_empty(len(self.parts[0]), sum(widths))
-        for x, scale, columns in zip(self.parts, self.scales, out.split(widths, 1)):
+        """The features of all samples, (n, r)."""
+        return self[:]
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, rows: slice | Tensor) -> torch.Tensor:
+        """Features of some samples: several parts are put side by side whenever asked for."""
+        parts = [part[rows] for part in self.parts]
+        if len(parts) == 1:
+            return parts[0]
+        widths = [part.shape[1] for part in parts]
+        out = parts[0].new_empty(len(parts[0]), sum(widths))
+        for x, scale, columns in zip(parts, self.scales, out.split(widths, 1)):
             torch.div(x, math.sqrt(scale), out=columns)
         return out
 
@@ -240,7 +248,7 @@ def draw_sets(
 
 
 def set_draws(
-    x: Tensor,
+    x: Tensor | Block,
     n_sets: int,
     n_anchors: int,
     iterations: int,
@@ -258,12 +266,20 @@ def set_draws(
     whole, widths = whole_samples(x, widths, n_neighbors)
     if whole is not None:
         n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
-    orders = [drawn_order(x, n_anchors, generator, whole) for _ in range(n_sets)]
+    orders = [drawn_order(len(x), n_anchors, generator, whole) for _ in range(n_sets)]
     draws: list[Callable[[], Tensor]] = [
-        functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
+        functools.partial(_improved_of_part, x, order, n_anchors, iterations)
+        if isinstance(x, Block)
+        else functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
         for order in orders
     ]
     return draws, () if whole is None else widths, widths
+
+
+def _improved_of_part(block: Block, order: Tensor, n_anchors: int, iterations: int) -> Tensor:
+    """`improved_anchors` of a block whose features are not put side by side for all samples."""
+    numbers, place = (order if iterations else order[:n_anchors]).sort()
+    return improved_anchors(block[numbers], place.argsort(), n_anchors, iterations)
 
 
 def _drawn(
@@ -274,13 +290,13 @@ def _drawn(
 
 
 def whole_samples(
-    x: Tensor, widths: tuple[int, ...], n_neighbors: int
+    x: Tensor | Block, widths: tuple[int, ...], n_neighbors: int
 ) -> tuple[Tensor | None, tuple[int, ...]]:
     """The mask (n,) of the samples that have all views, None where all do; the widths that count.
 
     With fewer than 2 (k + 1) such samples none count.
     """
-    whole = known(x, widths).all(1)
+    whole = torch.cat([known(x[rows], widths).all(1) for rows in _slices(len(x), _PART)])
     n_whole = parallel.count(int(whole.sum()))
     if n_whole < 2 * (n_neighbors + 1):
         widths = ()
@@ -311,6 +327,10 @@ def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
         return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
     parts = x[:, : sum(widths)].split(list(widths), 1)
     return torch.stack([(part != 0).any(1) for part in parts], 1)
+
+
+def _slices(n: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
 def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
@@ -357,7 +377,7 @@ def _matrix(data: Array, indices: Array, m: int) -> Matrix:
 
 
 def _large_sets(
-    x: Tensor,
+    x: Tensor | Block,
     draws: Sequence[Callable[[], Tensor]],
     n_neighbors: int,
     compared: tuple[int, ...],
@@ -368,23 +388,33 @@ def _large_sets(
     No thread waits for another one within an operation, and nothing of a graph is there but its
     entries in the factor.
     """
-    apart = x.is_cuda or parallel.shards() is not None  # the anchors of shards wait for each other
+    # The anchors of shards wait for each other.
+    cuda = not isinstance(x, Block) and x.is_cuda
+    apart = cuda or parallel.shards() is not None
     u = [draw() for draw in draws] if apart else side_by_side(draws)
     n, t, m = len(x), len(u), len(u[0])
     data, indices = _entries(n, n_neighbors, t, m)
-    cuts = np.linspace(0, n, 1 + (1 if x.is_cuda else max(1, n // _PART))).astype(int)
+    cuts = np.linspace(0, n, 1 + (1 if cuda else max(1, n // _PART))).astype(int)
     parts = [slice(first, last) for first, last in zip(cuts, cuts[1:])]
 
-    def compare(i: int, rows: slice) -> Tensor:
-        graph = graph_on(x[rows], u[i], n_neighbors, compared)
-        columns, order = graph.indices.sort(1)
-        weights = graph.weights.gather(1, order)
-        data[rows, i], indices[rows, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
-        return torch.bincount(columns.flatten(), weights.flatten().double(), minlength=m)
+    def compare(sets: range, rows: slice) -> Tensor:
+        features, degrees = x[rows], []
+        for i in sets:
+            graph = graph_on(features, u[i], n_neighbors, compared)
+            columns, order = graph.indices.sort(1)
+            weights = graph.weights.gather(1, order)
+            data[rows, i], indices[rows, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
+            entries = columns.flatten(), weights.flatten().double()
+            degrees.append(torch.bincount(*entries, minlength=m))
+        return torch.stack(degrees)
 
-    jobs = [functools.partial(compare, i, rows) for i in range(t) for rows in parts]
-    found = [job() for job in jobs] if x.is_cuda else side_by_side(jobs)
-    degrees = parallel.total(torch.stack(found).view(t, len(parts), m).sum(1))
+    # Of few parts each set is a piece of work, or threads would be left without one.
+    together = t if len(parts) >= _EVEN else 1
+    pieces = [range(i, min(i + together, t)) for i in range(0, t, together)]
+    jobs = [functools.partial(compare, sets, rows) for sets in pieces for rows in parts]
+    found = [job() for job in jobs] if cuda else side_by_side(jobs)
+    by_part = torch.stack(found).view(len(pieces), len(parts), -1, m).transpose(1, 2)
+    degrees = parallel.total(by_part.reshape(t, len(parts), m).sum(1))
     scale = degrees.rsqrt().where(degrees > _EMPTY, 0.0)
     by_column = (scale / t**0.5).flatten().cpu().numpy()
 
@@ -392,7 +422,7 @@ def _large_sets(
         data[rows] *= by_column[indices[rows]]
 
     side_by_side([functools.partial(weigh, rows) for rows in parts])
-    sets = AnchorSets(torch.stack(u), scale.to(x.dtype), widths)
+    sets = AnchorSets(torch.stack(u), scale.to(u[0].dtype), widths)
     return sets, _matrix(data, indices, m)
 
 
@@ -445,10 +475,13 @@ def draw_graphs(
     later: list[tuple[int, list[Callable[[], DrawnSet]], tuple[int, ...]]] = []
     k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
     for b, block in enumerate(blocks):
-        x, t = block.x, n_sets(block, n_views, recipe, voting)
+        t = n_sets(block, n_views, recipe, voting)
+        apart = block.parts[0].is_cuda or parallel.shards() is not None
+        # Of many samples, parts stand side by side for those alone that are compared.
+        x: Tensor | Block = block if parallel.many(len(block)) and not apart else block.x
         draws, compared, widths = set_draws(x, t, n_anchors, iterations, k, generator, block.widths)
         pairs.append(None)
-        if x.numel() > SIDE_BY_SIDE or x.is_cuda or parallel.shards() or parallel.many(len(x)):
+        if isinstance(x, Block) or apart or x.numel() > SIDE_BY_SIDE:
             pairs[b] = _large_sets(x, draws, k, compared, widths)
         else:
             jobs: list[Callable[[], DrawnSet]] = [
@@ -534,7 +567,7 @@ class AveragedGraph:
             (part.indices.reshape(n, -1), part.data.reshape(n, -1), columns)
             for (part, _), columns in zip(parts_of(self.rows), columns_of(self.rows))
         ]
-        slices = [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+        slices = _slices(n, _ROWS)
         whole = not parallel.many(n)  # where a few connect all anchors, no others are looked at
         while True:  # the smallest number of an anchor that can be reached
             lowest = anchors.copy()

@@ -69,31 +69,54 @@ def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
     No entry may be negative. On a processor, NumPy sorts a few whole numbers in its registers, in
     a fraction of the time that PyTorch takes to find small numbers and their places. So the last
     bits of each number give way to its column; a row in which they could have decided is searched
-    once more.
+    once more. Of many columns, those are sorted whose groups have the smallest minima.
     """
-    (b, m), candidates = d2.shape, k + _SPARE
+    m, candidates = d2.shape[1], k + _SPARE
     if d2.device.type != "cpu" or d2.dtype != torch.float32 or candidates >= m:
         found = torch.topk(d2, k, dim=1, largest=False, sorted=True)
         return found.values, found.indices
-    place = 2 ** (m - 1).bit_length() - 1  # the bits that hold a column
-    groups = -(-m // _SORTED)
-    width = max(-(-m // groups), candidates)
-    keys = torch.full((b, groups * width), torch.iinfo(torch.int32).max, dtype=torch.int32)
-    torch.bitwise_and(d2.view(torch.int32), ~place, out=keys[:, :m])
-    keys[:, :m] |= torch.arange(m, dtype=torch.int32)
-    keys.numpy().reshape(-1, width).sort(axis=1)
-    if groups > 1:
-        keys = keys.view(b, groups, width)[..., :candidates].reshape(b, -1)
-        keys.numpy().sort(axis=1)
-    columns, last = (keys[:, :candidates] & place).long(), keys[:, candidates - 1] & ~place
+    bits, place = d2.view(torch.int32), _places(m)
+    groups = max(_SORTED // 2 if m <= 8 * _SORTED else _SORTED, 2 ** (4 * candidates).bit_length())
+    if m <= max(_SORTED, 2 * groups):
+        keys, last = (bits & ~place) | torch.arange(m, dtype=torch.int32), None
+    else:
+        keys, last = _of_groups(bits, groups, candidates)
+    keys.numpy().sort(axis=1)
+    columns, least = (keys[:, :candidates] & place).long(), keys[:, candidates - 1] & ~place
     values, order = d2.gather(1, columns).sort(dim=1, stable=True)
     values, indices = values[:, :k], columns.gather(1, order[:, :k])
     # What is no candidate is at least as large as the last one is without those bits.
+    last = least if last is None else torch.minimum(last, least)
     unsure = values[:, -1].contiguous().view(torch.int32) >= last
     if unsure.any():
         again = torch.topk(d2[unsure], k, dim=1, largest=False, sorted=True)
         values[unsure], indices[unsure] = again.values, again.indices
     return values, indices
+
+
+def _places(m: int) -> int:
+    """The bits that hold one of m numbers."""
+    return 2 ** (m - 1).bit_length() - 1
+
+
+def _of_groups(bits: Tensor, groups: int, candidates: int) -> tuple[Tensor, Tensor]:
+    """Keys of the columns of some groups (b, q), and a bound (b,) of what is in the others.
+
+    The ``candidates`` smallest numbers are in as many groups, those with the smallest minima.
+    """
+    b, m = bits.shape
+    rows, place, of_group = -(-m // groups), _places(m), _places(groups)
+    whole = (rows - 1) * groups
+    lowest = bits[:, :whole].unflatten(1, (rows - 1, groups)).amin(1)
+    lowest[:, : m - whole] = torch.minimum(lowest[:, : m - whole], bits[:, whole:])
+    lowest.bitwise_and_(~of_group).bitwise_or_(torch.arange(groups, dtype=torch.int32))
+    lowest.numpy().sort(axis=1)
+    chosen = (lowest[:, :candidates] & of_group).flatten()
+    columns = (torch.arange(rows) * groups + torch.arange(groups)[:, None]).contiguous()
+    marks = columns.int().masked_fill(columns >= m, torch.iinfo(torch.int32).max)
+    keys = bits.gather(1, columns.clamp(max=m - 1).index_select(0, chosen).view(b, -1))
+    keys.bitwise_and_(~place).bitwise_or_(marks.index_select(0, chosen).view(b, -1))
+    return keys, lowest[:, candidates - 1] & ~of_group
 
 
 def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

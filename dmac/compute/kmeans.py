@@ -196,15 +196,15 @@ def sample_anchors(
     :data:`dmac.compute.parallel.MANY` samples the iterations see a random part of them, 32 for each
     anchor. (n, d) -> (m, d), no gradient.
     """
-    order = drawn_order(x, n_anchors, generator, among)
+    order = drawn_order(len(x), n_anchors, generator, among)
     return improved_anchors(x, order, n_anchors, iterations, among)
 
 
 def drawn_order(
-    x: Tensor, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
+    n: int, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
 ) -> Tensor:
     """Numbers of random samples for `improved_anchors`, no more than it takes: int64."""
-    order = torch.randperm(parallel.count(len(x)), generator=generator)
+    order = torch.randperm(parallel.count(n), generator=generator)
     if among is not None:
         order = order[parallel.gather(among.long()).bool().cpu()[order]]
     return order[: _SEED_SAMPLES * n_anchors].clone()

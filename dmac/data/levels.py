@@ -12,11 +12,11 @@ import scipy.sparse
 from scipy.linalg import eigh
 
 from dmac.data.checks import filled
-from dmac.data.pipeline import ViewPipeline, row_normalizer
+from dmac.data.linalg import scale_rows
+from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, Self
 
     from dmac._types import Array, Blocks, Floats, Matrix
@@ -27,8 +27,6 @@ _GRAM = 2000
 # Passes of the subspace iteration, and columns beyond those that are asked for.
 _PASSES = 5
 _MORE = 10
-# Rows that are scaled at a time.
-_ROWS = 2**16
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1
 #: Directions whose singular value is below this share of the largest are left out.
@@ -131,19 +129,6 @@ def _moments(blocks: Blocks, products: bool) -> tuple[int, Array, Array]:
     return n, total, gram
 
 
-def _stacked(blocks: Iterable[Iterable[Array]], n: int, dtype: Any = np.float64) -> list[Array]:
-    """Blocks of rows of several arrays, one below the other: a list of arrays of n rows each."""
-    found: list[Array] = []
-    start = 0
-    for block in blocks:
-        for i, rows in enumerate(block):
-            if len(found) == i:
-                found.append(np.empty((n, rows.shape[1]), dtype))
-            found[i][start : start + len(rows)] = rows
-        start += len(rows)
-    return found
-
-
 def _dense(x: Matrix) -> Array:
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
 
@@ -235,7 +220,7 @@ class LevelPipeline:
             n = shape[0]
         mean = total / n
         self.spread_ = max(0.0, float(1 - mean @ mean))
-        self.heads_, self.rows_, parts = self._heads(), {}, []
+        self.heads_ = self._heads()
         for name, head in self.heads_.items():
             if products:
                 if isinstance(head, Whitening):
@@ -248,14 +233,45 @@ class LevelPipeline:
                 self.heads_[name] = head
             else:
                 head.fit_blocks(blocks, (n, d))
-        rows = ((_pad(_transform(head, x)) for head in self.heads_.values()) for x in everything())
-        for name, part in zip(self.heads_, _stacked(rows, shape[0])):
-            self.rows_[name] = normalizer = row_normalizer([part], part.shape[1])
-            slices = (part[i : i + _ROWS] for i in range(0, len(part), _ROWS))
-            parts += _stacked(([normalizer.transform(x)] for x in slices), len(part), dtype)
-        self.widths_ = tuple(part.shape[1] for part in parts)
-        self.n_features_out_ = sum(self.widths_)
-        return np.hstack(parts)
+        return self._unit_rows(everything, shape[0], dtype)
+
+    def _unit_rows(self, everything: Blocks, n: int, dtype: Any) -> Floats:
+        """The levels side by side, with rows of unit length, and the floors of the lengths.
+
+        A row above the floor needs nothing but its own length, so no level is there in float64. The
+        few below it are made again once the floor is known.
+        """
+        out, start = np.empty((n, 0), dtype), 0
+        lengths: list[Array] = []
+        for x in everything():
+            parts = [_pad(_transform(head, x)) for head in self.heads_.values()]
+            if not lengths:
+                self.widths_ = tuple(part.shape[1] for part in parts)
+                out, lengths = np.empty((n, sum(self.widths_)), dtype), [np.empty(n) for _ in parts]
+            stop = start + len(parts[0])
+            for part, columns, of_level in zip(parts, self._columns(), lengths):
+                scaled, exponent, norms = scale_rows(part)
+                of_level[start:stop] = np.ldexp(norms, exponent)
+                out[start:stop, columns] = scaled / np.where(norms > 0, norms, 1)[:, None]
+            start = stop
+        self.n_features_out_, self.rows_ = sum(self.widths_), {}
+        for head, of_level, width in zip(self.heads_, lengths, self.widths_):
+            self.rows_[head] = RowNormalizer.of_lengths(of_level, width)
+        levels = zip(self.heads_.items(), self._columns(), lengths)
+        for (name, head), columns, of_level in levels:
+            floor = self.rows_[name].floor_
+            below, start = (of_level > 0) & (of_level <= floor), 0
+            for x in everything() if below.any() else ():
+                rows = np.flatnonzero(below[start : start + x.shape[0]])
+                if len(rows):
+                    out[start + rows, columns] = _pad(_transform(head, x[rows])) / floor
+                start += x.shape[0]
+        return out
+
+    def _columns(self) -> list[slice]:
+        """The columns of each level."""
+        ends = np.cumsum(self.widths_)
+        return [slice(int(end) - width, int(end)) for end, width in zip(ends, self.widths_)]
 
     def transform(self, x: Matrix) -> Floats:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""

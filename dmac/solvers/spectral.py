@@ -166,17 +166,18 @@ class SpectralSolver:
                 learned = None
                 if voter == "learned":
                     learned = learned_map(Features(views), graph, c, recipe.vote_ridge)
-                about = u, values, Features(views), learned, c, recipe
-                beside = with_ballot(blocks, ballot(voter, *about))
+                about = Features(views), learned, c, recipe
+                beside = with_ballot(blocks, ballot(voter, u, values, *about))
                 sets, votes = draw_graphs(beside, v, recipe, n_anchors, generator, voting=True)
                 ballots.append((sets, learned))
                 voted.append(average(votes, weights))
                 del votes, beside  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
-            del voted
+            del voted, u
             values, lift = graph.eigenpairs(count)
             u = graph.to_samples(lift)
             stages.append(Stage(None, ballots, values, lift))
+        del graph  # what follows is about the first
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)

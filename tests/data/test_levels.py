@@ -102,6 +102,33 @@ def test_stream_gives_what_memory_gives(tmp_path, monkeypatch):
     assert parts.spread_ == pytest.approx(whole.spread_)
 
 
+def test_a_row_that_the_directions_hardly_see_stays_short(monkeypatch):
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 400)
+    rng = np.random.default_rng(0)
+    x = np.pad(rng.normal(size=(80, 3)), ((0, 0), (0, 27)))
+    x[[7, 50]] = 0
+    x[[7, 50], [0, 1]], x[[7, 50], 9] = 1e-9, 1
+    made = pipeline("plain", plain_components=3)
+    found = made.fit_transform(x)
+    lengths, floor = np.linalg.norm(found, axis=1), made.rows_["plain"].floor_
+    assert 0.5e-6 < floor < 2e-6
+    np.testing.assert_allclose(lengths[[7, 50]], 1e-9 / floor, rtol=0.1)
+    np.testing.assert_allclose(np.delete(lengths, [7, 50]), 1)
+    np.testing.assert_array_equal(made.transform(x), found)
+    streamed = pipeline("plain", plain_components=3).fit_streamed(StreamedArray(x))
+    np.testing.assert_allclose(streamed, found, atol=1e-9)
+
+
+def test_of_one_direction_lengths_are_kept():
+    made = pipeline(n_components=1, plain_components=1)
+    x = view()
+    found = made.fit_transform(x)
+    assert made.widths_ == (1, 1)
+    np.testing.assert_allclose(abs(found).max(0), 1)
+    assert len(np.unique(found[:, 1])) > 50
+    np.testing.assert_array_equal(made.transform(x), found)
+
+
 @pytest.mark.parametrize("x", [np.zeros((12, 5)), np.ones((12, 9)), np.eye(12)[:, :3]])
 def test_degenerate_views_stay_finite(x):
     made = pipeline(n_components=2, plain_components=2)
