@@ -562,38 +562,35 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        anchors, samples = np.arange(m), np.empty(n, int)
+        lowest, samples = np.arange(m), np.empty(n, int)
         entries = [
             (part.indices.reshape(n, -1), part.data.reshape(n, -1), columns)
             for (part, _), columns in zip(parts_of(self.rows), columns_of(self.rows))
         ]
-        slices = _slices(n, _ROWS)
-        whole = not parallel.many(n)  # where a few connect all anchors, no others are looked at
+        many = parallel.many(n)  # where some samples connect all anchors, no others are looked at
         while True:  # the smallest number of an anchor that can be reached
-            lowest = anchors.copy()
-            for rows in slices if whole else slices[:1]:
+            before = lowest.copy()
+            for rows in _slices(n, _ROWS):
                 found = np.full(rows.stop - rows.start, m)
                 for indices, data, columns in entries:
-                    reached = np.where(data[rows] > 0, anchors[columns][indices[rows]], m)
+                    reached = np.where(data[rows] > 0, lowest[columns][indices[rows]], m)
                     np.minimum(found, reached.min(1), out=found)
                 samples[rows] = found
-                if not found.any():  # of all of them the first anchor, as in most graphs
-                    for indices, data, columns in entries:
-                        lowest[columns][indices[rows][data[rows] > 0]] = 0
-                    continue
                 for indices, data, columns in entries:
                     used = data[rows] > 0
+                    if not found.any():  # of all of them the first anchor, as in most graphs
+                        lowest[columns][indices[rows][used]] = 0
+                        continue
                     of_entries = np.broadcast_to(found[:, None], used.shape)
                     np.minimum.at(lowest[columns], indices[rows][used], of_entries[used])
+                if many and not lowest.any():
+                    break
             lowest = -parallel.largest(-torch.as_tensor(lowest)).numpy()
-            if not whole and not lowest.any():
+            if many and not lowest.any():
                 samples = np.where(self.shares > 0, 0, m)
                 break
-            if (lowest == anchors).all():
-                if whole:
-                    break
-                whole = True
-            anchors = lowest
+            if (lowest == before).all():
+                break
         samples = _gather(samples)
         names, sizes = np.unique(samples[samples < m], return_counts=True)
         names = names[np.argsort(-sizes, kind="stable")][:most]

@@ -29,8 +29,8 @@ _TIMES, _BLOCKS = 3, 24
 # Residual, in units of the eigenvalue (or of a hundredth of the largest), at which single precision
 # has done its part, and most blocks in which it tries.
 _ROUGH, _FLOOR, _MOST = 1e-5, 1e-2, 300
-# Blocks of a correction, and corrections, of which one or two are needed.
-_STEPS, _CORRECTIONS = 3, 30
+# Blocks of a correction, twice as many where no more than so many pairs are open; and corrections.
+_STEPS, _FEW, _CORRECTIONS = 4, 8, 30
 # Share of a correction up to which the digits of single precision are enough for it.
 _SMALL = 1e-2
 # A residual that no correction makes smaller.
@@ -128,7 +128,7 @@ def _corrected(
         if not len(open_):
             break
         basis, images, w = v, image, guards
-        for step in range(1 + _STEPS):
+        for step in range(1 + (_STEPS if len(open_) > _FEW else 2 * _STEPS)):
             w, _ = _orthogonal(w.astype(float), known, basis)
             basis = np.hstack([basis, w])
             w = product(w.astype(np.float32))
