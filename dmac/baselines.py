@@ -140,7 +140,8 @@ def spectral_embedding(graph: AnchorGraph, n_components: int) -> Tensor:
     >>> from dmac.anchor_graph import AnchorGraph
     >>> from dmac.baselines import spectral_embedding
     >>> weights = torch.full((4, 2), 0.5, dtype=torch.float64)
-    >>> graph = AnchorGraph(torch.tensor([[0, 1], [0, 1], [2, 3], [2, 3]]), weights, 4)
+    >>> indices = torch.tensor([[0, 1], [0, 1], [2, 3], [2, 3]])
+    >>> graph = AnchorGraph(indices, weights, 4)
     >>> z = spectral_embedding(graph, 2)
     >>> (z.T @ z).round(decimals=6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]

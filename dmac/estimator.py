@@ -154,7 +154,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     >>> import dataclasses
     >>> short = dataclasses.replace(dmac.recipes.REVISED, epochs=3)
-    >>> trained = dmac.DMAC(10, short, random_state=0).fit([x[::8] for x in data.views])
+    >>> some = [x[::8] for x in data.views]
+    >>> trained = dmac.DMAC(10, short, random_state=0).fit(some)
     >>> [record.epoch for record in trained.history_]
     [1, 2, 3]
     """

@@ -1,7 +1,7 @@
 """Choosing without labels: a graph on which labels can be judged, and the number of clusters.
 
-Chapter 17 of the book derives the graph and the Markov stability, chapter 19 uses this; a page at
-the end says how often the suggested number is right.
+Chapter 17 of the book derives the graph and the Markov stability, chapter 19 uses this, and
+chapter 20 says how often the suggested number is right.
 """
 
 from __future__ import annotations
@@ -178,10 +178,11 @@ def suggest_n_clusters(
         Of more than 1000 samples so many are drawn. A row of NaN is a view that a sample lacks.
     candidates : iterable of int, optional
         Numbers to choose from, at least two; by default from 2 to 20, or to a quarter of fewer than
-        80 samples.
+        80 samples. The graph is made for the geometric mean of the smallest and the largest, so
+        other candidates can change the answer.
     criterion : str
-        One of :data:`dmac.model_selection.CRITERIA`. The default is the one that is right on most
-        of sixteen data sets: six, whose classes were looked at for that choice.
+        One of :data:`dmac.model_selection.CRITERIA`. The default is right on six of sixteen data
+        sets, more than any other; their classes were looked at for that choice.
     random_state : int, numpy.random.RandomState or None
         Draws the samples, the anchors and the starts of k-means.
 

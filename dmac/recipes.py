@@ -53,7 +53,7 @@ _SHARE = _Range("a number from 0 to 1", lambda value: _is_number(value) and 0 <=
 
 
 def choice(default: object, allowed: _Range, doc: str) -> Any:
-    """A field of a recipe: its default, its range, and what stands of it in the docstring."""
+    """A field of a recipe: its default, its range, and what the docstring says of it."""
     return dataclasses.field(default=default, metadata={"range": allowed, "doc": doc})
 
 
@@ -449,10 +449,10 @@ PUBLISHED = Recipe(
 #:   (``anchor_start="kmeans"`` does that).
 #: - The weights of the anchor graph sum to 1 in every row. Theirs have 1e-10 added to the border
 #:   distance and 1e-7 to the divisor, so that rows sum to a little less than 1, and their structure
-#:   loss is that much above 0 where every sample agrees with its neighbours (chapter 4 shows how
-#:   much).
+#:   loss is that much above 0 where every sample agrees with its neighbours (the book's page on
+#:   the authors' code shows how much).
 #: - Distances and the trace are taken about the mean of the samples, which changes nothing but
-#:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 8).
+#:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 7).
 RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 
 #: What the book made of the network, one setting for all data; chapter 16 derives it. Its

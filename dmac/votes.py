@@ -53,9 +53,9 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 
     With :math:`\lambda_1 \ge \lambda_2 \ge \dots`,
 
-    .. math:: w_j = \big(1 - \lambda_j + \rho\,(1 - \lambda_{c+1})\big)^{-p},
+    .. math:: w_j = \big(1 - \lambda_j + \nu\,(1 - \lambda_{c+1})\big)^{-p},
 
-    a resolvent of the Laplacian :math:`I - G` to the power p. The offset :math:`\rho` is in units
+    a resolvent of the Laplacian :math:`I - G` to the power p. The offset :math:`\nu` is in units
     of the gap after which the cut would cut, so that small disconnected components, whose
     eigenvalue is 1, do not outweigh everything. The first eigenvector is constant and gets the
     weight of the c-th. With ``filter="cut"`` the first c weights are 1 and the others 0.

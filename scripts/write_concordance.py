@@ -176,7 +176,7 @@ def write():
 TEXT = """(concordance)=
 # Concordance
 
-Where this book takes up each equation, table and figure of the paper, and its theorem.
+This page finds each equation, table and figure of the paper, and its theorem, in the book.
 It also names what computes each of them, and which {{doc}}`erratum <errata>` is about it.
 The functions are those whose text cites the equation.
 

@@ -19,6 +19,8 @@ from experiments.studies import K_EARLY
 def format_spread(values, of=0, digits=1, failed=0):
     """Mean ± sd as text, and the number of values behind it where it is less than ``of``."""
     (mean, sd), known = mean_and_sd(values), int(pd.notna(values).sum())
+    # As pandas rounds: 87.25, which a sum of floats may have as 87.250...1, is 87.2 on every page.
+    mean = np.round(np.round(mean, 9), digits)
     text = f"{mean:.{digits}f}" if known else NOTHING
     if known > 1:
         text += f" ± {sd:.{digits}f}"
