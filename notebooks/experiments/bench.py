@@ -587,7 +587,7 @@ def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT)
 #: Samples of each fit, by recipe and by whether the number of anchors is fixed.
 SIZES = {
     ("CLOSED_FORM", True): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
-    ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000),
+    ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000),
     ("REVISED", True): (1_000, 3_000, 10_000, 30_000, 100_000),
     ("REVISED", False): (1_000, 3_000, 10_000, 30_000),
 }

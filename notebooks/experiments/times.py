@@ -44,6 +44,7 @@ def plot_run_times(table):
             style["color"] = "black"
         axis.plot(range(len(row)), row, label=name, **style)
     axis.set_yscale("log", base=2)
+    axis.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
     axis.set_xticks(range(len(table.columns)), table.columns)
     axis.set_ylabel("seconds")
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -248,7 +249,7 @@ def plot_fit_growth(stored):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
         part = part.sort_values("n")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
-        large = part[part.n >= 10_000] if (part.n >= 10_000).sum() > 2 else part[part.n >= 1000]
+        large = part[part.n >= 10_000] if (part.n >= 10_000).sum() > 3 else part[part.n >= 1000]
         style = dict(color=line.get_color(), linewidth=0.8)
         last = part.iloc[-1]
         rows[label] = _draw_power(axis, large.n, large.seconds, **style)
