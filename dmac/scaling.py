@@ -113,7 +113,6 @@ class _Assign(torch.autograd.Function):
         if balanced:
             loss = loss + torch.special.xlogy(usage, usage).sum() / n_processes()
         ctx.save_for_backward(z, centre, y, indices, *grads)
-        ctx.mark_non_differentiable(indices)
         ctx.set_materialize_grads(False)
         return nearest, indices, loss
 

@@ -48,6 +48,7 @@ def test_empty_anchors_counts_zero_columns():
 def test_one_row_has_no_pairs():
     with pytest.raises(ValueError, match="two rows"):
         diagnostics.mean_cosine(torch.ones(1, 3))
+    assert diagnostics.mean_cosine(torch.tensor([[1.0, 0], [3, 4]])) == pytest.approx(0.6)
 
 
 LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
@@ -67,6 +68,9 @@ def test_differences_in_closed_form():
     (found,) = separate(np.eye(3)[LABELS])
     shares = np.array([0.3, 0.2, 0.5])
     np.testing.assert_allclose(np.diag(found), 1 / np.sqrt(shares * (1 - shares)))
+    np.testing.assert_allclose(
+        separate(np.eye(2)[LABELS // 2], labels=LABELS // 2)[0], [[2, -2], [-2, 2]]
+    )
     # Of another cluster's feature: all of the cluster is 0, and p / (1 - own share) of the rest 1.
     assert found[0, 1] == pytest.approx(-(0.2 / 0.7) / np.sqrt(0.2 * 0.8))
 
@@ -179,6 +183,19 @@ def test_labels_with_names_are_lined_up_with_the_frames():
     for one in (shuffled, series, pandas.Series(labels, range(5, 35))):
         np.testing.assert_array_equal(gaps(frame, one), expected)
     assert not np.array_equal(gaps(frame.to_numpy(), shuffled), expected)
+
+
+def test_data_without_clusters_have_the_means_and_covariances_of_the_views():
+    views = [table(d=3), table(1, d=2) @ [[1.0, 2], [0, 1]] + 5]
+    drawn = [np.hstack(diagnostics.gaussian_like(views, seed)) for seed in range(2000)]
+    x, y = np.hstack(views), np.vstack(drawn)
+    np.testing.assert_allclose(y.mean(0), x.mean(0), atol=0.1)
+    np.testing.assert_allclose(np.cov(y.T), np.cov(x.T), atol=0.1)
+    counts = scipy.sparse.csr_matrix(np.arange(30.0).reshape(10, 3) % 4)
+    lacking = table() + 1e-9
+    lacking[:3] = 0
+    of_counts, of_lacking = diagnostics.gaussian_like([counts, lacking], 0)
+    assert of_counts.min() == 0 and not of_lacking[:3].any() and of_lacking[3:].all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.command_line import main
-from dmac.diagnostics import gaussian_like, standardized_differences
+from dmac.diagnostics import standardized_differences
 from dmac.report import page
 
 RNG = np.random.default_rng(0)
@@ -183,20 +183,6 @@ def test_few_samples_have_no_spectrum_and_many_are_drawn(monkeypatch):
     monkeypatch.setattr(dmac.report, "_DOTS", 50)
     _, found = report()
     assert "On 60 samples, drawn" in found.text and "(50 of 120, drawn at" in found.text
-
-
-def test_the_control_has_means_and_covariances_and_no_clusters():
-    x = np.hstack(VIEWS)
-    y = np.hstack(gaussian_like([np.tile(part, (10, 1)) for part in VIEWS], seed=0))
-    np.testing.assert_allclose(y.mean(0), x.mean(0), atol=0.15 * x.std())
-    error = np.cov(y.T) - np.cov(x.T)
-    assert np.linalg.norm(error) < 0.2 * np.linalg.norm(np.cov(x.T))
-    counts = scipy.sparse.csr_matrix(RNG.poisson(1.0, size=(120, 5)) + 0.0)
-    lacking = VIEWS[0].copy()
-    lacking[:30] = 0
-    drawn = gaussian_like([counts, lacking], seed=0)
-    assert drawn[0].min() == 0 and (drawn[1][:30] == 0).all() and (drawn[1][30:] != 0).all()
-    assert drawn[1][30:].std() == pytest.approx(lacking[30:].std(), rel=0.15)
 
 
 def test_what_is_refused():

@@ -221,16 +221,14 @@ class LevelPipeline:
         mean = total / n
         self.spread_ = max(0.0, float(1 - mean @ mean))
         self.heads_ = self._heads()
-        for name, head in self.heads_.items():
+        for head in self.heads_.values():
             if products:
                 if isinstance(head, Whitening):
                     head.fit_gram(gram, mean, n)
                 else:
                     head.fit_gram(gram)
-            elif isinstance(head, Whitening):
-                whole = list(blocks())
-                head = head.fit(whole[0]) if len(whole) == 1 else head.fit_blocks(blocks, (n, d))
-                self.heads_[name] = head
+            elif isinstance(head, Whitening) and len(whole := list(blocks())) == 1:
+                head.fit(whole[0])
             else:
                 head.fit_blocks(blocks, (n, d))
         return self._unit_rows(everything, shape[0], dtype)
