@@ -48,25 +48,19 @@ def test_attributes_after_the_fit(fitted):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
 
-def test_the_seed_gives_the_fit_by_every_method(fitted):
+def test_the_seed_gives_the_fit_by_every_method_and_the_global_state_is_left_alone(fitted):
     model, views, _ = fitted
+    torch.manual_seed(123)
+    np.random.seed(123)
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()
     again = quick_model()
     assert again.fit(views) is again
     for found in (again.embedding_, quick_model().fit_transform(views)):
         np.testing.assert_array_equal(found, model.embedding_)
     np.testing.assert_array_equal(quick_model().fit_predict(views), model.labels_)
     assert not np.allclose(quick_model(random_state=1).fit(views).embedding_, model.embedding_)
-
-
-def test_global_random_state_is_neither_read_nor_moved(fitted):
-    model, views, _ = fitted
-    torch.manual_seed(123)
-    np.random.seed(123)
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()
-    again = quick_model().fit(views)
     assert torch.equal(torch.get_rng_state(), before[0])
     np.testing.assert_array_equal(np.random.get_state()[1], before[1])
-    np.testing.assert_array_equal(model.labels_, again.labels_)
 
 
 @pytest.mark.parametrize("recipe", [QUICK, REVISED], ids=["quick", "revised"])
@@ -240,16 +234,6 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
 
 
-def test_rows_below_the_fitted_floor_stay_small_also_after_loading(fitted, tmp_path):
-    views = fitted[1][::2]  # not the narrow one, in which a row near the origin is like any other
-    model = quick_model().fit(views)
-    tiny, zero = ([factor * x[:3] for x in views] for factor in (1e-8, 0))
-    assert np.abs(model.transform(tiny) - model.transform([x[:3] for x in views])).max() > 0.01
-    np.testing.assert_allclose(model.transform(tiny), model.transform(zero), atol=0.05)
-    model.save(tmp_path)
-    np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).transform(tiny), model.transform(tiny))
-
-
 def test_samples_are_shuffled_by_the_seed_before_the_fit(small_views, monkeypatch):
     views, _ = small_views
     seen = []
@@ -304,28 +288,23 @@ X = np.random.default_rng(0).normal(size=(40, 4))
 
 
 @pytest.mark.parametrize(
-    "changes, views, message",
+    "changes, n, message",
     [
-        ({}, [X, np.where(np.eye(40, 4), np.nan, X)], "view 2.*row 0.*column 0"),
-        ({"n_clusters": 41}, [X], "41.*40 samples"),
-        ({"n_clusters": True}, [X], "integer"),
+        ({"n_clusters": True}, 40, "integer"),
         (
             {"recipe": dataclasses.replace(dmac.recipes.REVISED, embedding_dim=41)},
-            [X],
+            40,
             "embedding_dim is 41, but 40 samples",
         ),
-        ({"n_clusters": 2}, [X[:10]], "4 anchors are too few for 5 neighbours"),
-        ({"recipe": "best"}, [X], "recipe"),
-        ({"device": "abacus"}, [X], "abacus"),
-        ({"dtype": "int8"}, [X], "int8"),
-        ({"random_state": "zero"}, [X], "zero"),
+        ({"n_clusters": 2}, 10, "4 anchors are too few for 5 neighbours"),
+        ({"recipe": "best"}, 40, "recipe"),
+        ({"dtype": "int8"}, 40, "int8"),
     ],
 )
-def test_bad_input_is_a_clear_error(changes, views, message):
-    model = quick_model(**changes)
+def test_bad_input_is_a_clear_error(changes, n, message):
+    """Beside what the tests of inputs pass to a fit."""
     with pytest.raises(ValueError, match=message):
-        model.fit(views)
-    assert not hasattr(model, "labels_")
+        quick_model(**changes).fit([X[:n]])
 
 
 def test_new_samples_must_have_the_fitted_views(fitted):
@@ -336,16 +315,6 @@ def test_new_samples_must_have_the_fitted_views(fitted):
         model.predict([views[0][:, :6], *views[1:]])
 
 
-@pytest.mark.parametrize("seed, d, c", [(2, 6, 5), (3, 7, 3), (7, 7, 4), (11, 7, 5)])
-def test_prediction_where_centres_coincide(seed, d, c):
-    rng = np.random.default_rng(seed)
-    x = np.sign(rng.normal(size=(90, 1))) * np.abs(rng.normal(size=(1, d)))  # two distinct rows
-    with pytest.warns(ConvergenceWarning, match=f"2 of {c} clusters came out: there are only 2"):
-        model = quick_model(n_clusters=c, random_state=seed).fit([x])
-    assert len(set(model.labels_)) == 2
-    np.testing.assert_array_equal(model.predict([x]), model.labels_)
-
-
 @pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
 def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     rng = np.random.default_rng(0)
@@ -353,7 +322,11 @@ def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     with pytest.warns(ConvergenceWarning, match="3 of 6 clusters came out: there are only 3 "):
         model = dmac.DMAC(6, recipe, random_state=0).fit(views)
     assert dmac.scores(np.arange(120) % 3, model.labels_)["ari"] == 1
-    dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    model = dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
+    # Of two centres at one place the one with samples is the one that is predicted.
+    model.cluster_centers_[0], model.labels_[model.labels_ == 0] = model.cluster_centers_[1], 2
+    assert (model.predict(views)[model.labels_ == 1] == 1).all()
 
 
 @pytest.mark.filterwarnings("ignore:view 2 has 3 rows of zeros in its 5 column")
@@ -374,16 +347,6 @@ def test_samples_that_are_zero_in_every_view_are_counted(kind, small_views, on_d
     assert dmac.scores(small_views[1][others], model.labels_[others])["acc"] > 0.9
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     dmac.DMAC(3, random_state=0).fit([*views[:2], small_views[0][2]])  # the last one has them all
-
-
-def test_a_view_of_one_column_is_clustered_by_its_size():
-    classes = np.arange(90) % 3
-    x = np.array([1.0, 4.0, 9.0])[classes] + 0.1 * np.random.default_rng(0).normal(size=90)
-    model = revised_model()
-    with pytest.warns(UserWarning, match="a view has one feature"):
-        model.fit([x[:, None]])
-    assert dmac.scores(classes, model.labels_)["acc"] == 1
-    np.testing.assert_array_equal(model.predict([x[:, None]]), model.labels_)
 
 
 def on_a_ray():

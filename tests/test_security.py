@@ -1,6 +1,5 @@
 """Files of strangers: nothing in them is run, and they lead to no other file."""
 
-import dataclasses
 import io
 import json
 import os
@@ -217,11 +216,3 @@ def test_models_that_lack_later_fields_are_read(saved, tmp_path):
     model, whole = dmac.DMAC.load(tmp_path), dmac.DMAC.load(folder)
     assert model.get_params() == whole.get_params()
     np.testing.assert_array_equal(model.predict(VIEWS), whole.predict(VIEWS))
-
-
-def test_a_checkpoint_is_no_model(saved, tmp_path):
-    short = dataclasses.replace(dmac.recipes.REVISED, epochs=1)
-    dmac.DMAC(3, short, random_state=0, device="cpu").fit(VIEWS, checkpoint=tmp_path)
-    (tmp_path / checkpoint.NAME).rename(tmp_path / NAME)
-    with pytest.raises(ValueError, match="is the checkpoint of a fit, not a model"):
-        dmac.DMAC.load(tmp_path)

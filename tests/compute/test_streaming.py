@@ -13,9 +13,7 @@ from dmac.compute import streaming
 from dmac.compute.layers import SparseView
 from dmac.compute.streaming import StreamedView, encode
 from dmac.embedding import ViewEncoder
-from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from dmac.training import anchor_source, losses_on
 
 N = 150
 SHORT = dict(pretrain_epochs=3, epochs=3)
@@ -61,33 +59,6 @@ def test_views_on_disk_and_in_memory_go_together(kind, on_disk, small_blocks):
         model.fit([first, counts])
         losses.append([r.loss for r in model.pretrain_history_ + model.history_])
     np.testing.assert_allclose(*losses, rtol=1e-10)
-
-
-@pytest.mark.parametrize("base", [RELEASED, REVISED], ids=lambda r: r.name)
-@pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
-def test_gradient_of_the_joint_loss_is_that_of_the_full_batch(base, dtype, rtol, monkeypatch):
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 12 * 40)
-    order = np.random.default_rng(1).permutation(N)
-    base = dataclasses.replace(base, al_weight=1.0, cm_weight=1.0, mutual_information="joint")
-    gradients = []
-    for streamed in (False, True):
-        generator = torch.Generator().manual_seed(0)
-        network = Network((7, 12), 3, base, generator=generator).to_device("cpu", dtype)
-        whole = [torch.as_tensor(x[order], dtype=dtype) for x in views()]
-        source = anchor_source(network, whole, 21, base, generator)
-        given = whole
-        if streamed:
-            given = [
-                StreamedView(lambda rows, x=x: x[rows], x.shape, order, dtype, "cpu")
-                for x in views()
-            ]
-        zs, z = network.embed(given)
-        losses_on(network, zs, z, source.draws(zs, z, 4), base).total.backward()
-        gradients.append([p.grad for p in network.parameters() if p.grad is not None])
-    assert len(gradients[0]) == len(gradients[1]) > 6
-    for memory, disk in zip(*gradients):
-        size = float(memory.abs().max())
-        torch.testing.assert_close(disk, memory, rtol=rtol, atol=rtol * max(size, 1e-6))
 
 
 def encoder():
