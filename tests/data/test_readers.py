@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse
 
 import dmac
-from dmac.data.named_views import natural
+from dmac.data.named_views import NamedViews, name_views, natural
 from dmac.data.readers import ENDINGS, read_views
 from dmac.data.tables import read_csv
 
@@ -47,6 +47,13 @@ def write_tsv(folder):
     return write_csv(folder, "\t", ".tsv")
 
 
+def write_compressed(folder):
+    for file in write_csv(folder)[0].iterdir():
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+        file.unlink()
+    return [folder]
+
+
 def write_h5(folder):
     with h5py.File(folder / "all.h5", "w") as file:
         file["views/a9"], file["views/a10"], file["truth"] = *VIEWS, LABELS
@@ -60,6 +67,7 @@ def write_named_npz(folder):
 
 
 WRITERS = [write_named_npz, write_mat, write_npz, write_npy, write_csv, write_tsv, write_h5]
+WRITERS += [write_compressed]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -115,14 +123,24 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
     found = read_views([tmp_path / "view10.csv", tmp_path / "view9.csv"])
     assert found.names == ["view10", "view9"] and found.labels is None
     assert found.views[0].shape == (12, 2)
-    assert sorted(["view10", "view9", "View1"], key=natural) == ["View1", "view9", "view10"]
+    names = ["view10", "view9", "10", "View1", "2b"]
+    assert sorted(names, key=natural) == ["2b", "10", "View1", "view9", "view10"]
+
+
+def test_columns_and_messages_have_the_names_of_the_views():
+    named = NamedViews(["rna", "mirna"], [], columns=[["TP53", "MYC"], None])
+    assert [named.column(a, 1) for a in (0, 1)] == ["rna MYC", "mirna column 2"]
+    assert NamedViews(["rna"], []).column(0, 0) == "rna column 1"
+    found = name_views("view 1 and view 3 (c), not view 4", "abc")
+    assert found == "view 1 (a) and view 3 (c), not view 4"
 
 
 @pytest.mark.parametrize(
     "text, samples",
     [
-        ("1,2\n3,4\n", None),
+        ("\ufeff1,2\n3,4\n", None),
         ("a,b\n1,2\n3,4\n", None),
+        ("7,b\n1,2\n3,4\n", None),
         ("\ufeffa;b\r\n1;2\r\n3;4\r\n\r\n", None),
         ("a;b\n1,0;2\n3;4,00\n", None),
         ("1,0;2,0\n3,0;40,0e-1\n", None),
@@ -267,19 +285,10 @@ def test_columns_that_look_like_the_samples_are_told(tmp_path):
     with pytest.raises(ValueError, match="3 x 12, 2 x 12.*if the columns are .*transposed=True"):
         read_views([tmp_path])
     assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
-
-
-@pytest.mark.parametrize("write", [write_csv, write_tsv])
-def test_compressed_tables(write, tmp_path):
-    write(tmp_path)
-    plain = read_views([tmp_path])
-    for file in sorted(tmp_path.iterdir()):
-        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
-        file.unlink()
-    found = read_views([tmp_path])
-    assert found.names == plain.names
-    for x, expected in zip((*found.views, found.labels), (*plain.views, plain.labels)):
-        np.testing.assert_array_equal(x, expected)
+    np.savetxt(
+        tmp_path / "2.csv", np.ones((4, 4)), delimiter=","
+    )  # they do not share these, either
+    assert len(read_views([tmp_path]).views) == 3
 
 
 def write_named(file, rows, x):
@@ -501,10 +510,10 @@ def test_a_column_of_known_classes_in_a_view_is_told(tmp_path):
 
 def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["rna"], file["mirna"] = NOISE
+        file["rna"], file["mirna"], file["target"] = *NOISE, NOISE[0]  # which holds measurements
         file["class"], file["subtype_onehot/group"] = KINDS[:, None], np.eye(3)[KINDS]
     found = read_views([tmp_path / "x.h5"])
-    assert found.names == ["mirna", "rna"] and found.known == "class"
+    assert found.names == ["mirna", "rna", "target"] and found.known == "class"
     np.testing.assert_array_equal(found.labels, KINDS)
     assert list(found.left_out) == ["subtype_onehot/group"]
     found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
