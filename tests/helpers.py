@@ -26,6 +26,20 @@ def random_points(n, m, d, seed):
     return z.requires_grad_(), u.requires_grad_()
 
 
+class Stopped(Exception):
+    """What `stop_at` raises."""
+
+
+def stop_at(kind, epoch):
+    """A callback that stops a fit after an epoch of one kind of record."""
+
+    def callback(record, embed):
+        if type(record).__name__ == kind and record.epoch == epoch:
+            raise Stopped
+
+    return callback
+
+
 class Shapes(TorchDispatchMode):
     """Records the shape of every tensor that any operation returns, forward and backward."""
 

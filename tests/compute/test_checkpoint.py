@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import positive_views
+from helpers import Stopped, positive_views, stop_at
 
 import dmac
 from dmac.compute import parallel
@@ -31,18 +31,6 @@ def model(base, dtype="float64", **changes):
     return dmac.DMAC(3, recipe, random_state=0, device="cpu", dtype=dtype)
 
 
-class Interrupt(Exception):
-    pass
-
-
-def interrupt_after(kind, epoch):
-    def callback(record, embed):
-        if type(record).__name__ == kind and record.epoch == epoch:
-            raise Interrupt
-
-    return callback
-
-
 def without_seconds(record):
     return dataclasses.replace(record, seconds=0.0)
 
@@ -59,8 +47,8 @@ def without_seconds(record):
     ],
 )
 def test_interrupted_fit_ends_like_one_that_was_not(base, kind, epoch, tmp_path):
-    whole, stop = model(base).fit(views()), interrupt_after(kind, epoch)
-    with pytest.raises(Interrupt):
+    whole, stop = model(base).fit(views()), stop_at(kind, epoch)
+    with pytest.raises(Stopped):
         model(base).fit(views(), checkpoint=tmp_path, checkpoint_every=2, callback=stop)
     seen = []
     resumed = model(base).fit(

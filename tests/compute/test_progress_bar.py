@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers import Stopped, stop_at
 from tqdm import tqdm
 
 import dmac
@@ -45,12 +46,8 @@ def test_epochs_are_shown_with_loss_and_time_left(capsys):
 
 def test_a_resumed_fit_begins_where_it_was(capsys, tmp_path):
     model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
-
-    def stop(record, embed):
-        if (type(record).__name__, record.epoch) == ("EpochRecord", 2):
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
+    stop = stop_at("EpochRecord", 2)
+    with pytest.raises(Stopped):
         model.fit(VIEWS, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
     assert bars(capsys.readouterr().err)["training"][0] == 2
     assert progress_bar._active is None

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
-from helpers import positive_views
+from helpers import Stopped, positive_views, stop_at
 
 import dmac
 from dmac import embedding
@@ -31,16 +31,6 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.anchors_, other.anchors_)
     assert [r.loss for r in one.history_] == [r.loss for r in other.history_]
     assert [r.loss for r in one.pretrain_history_] == [r.loss for r in other.pretrain_history_]
-
-
-def stop_at(kind, epoch):
-    """A callback that stops a fit."""
-
-    def stop(record, embed):
-        if type(record).__name__ == kind and record.epoch == epoch:
-            raise KeyboardInterrupt
-
-    return stop
 
 
 @pytest.fixture
@@ -105,7 +95,7 @@ def test_lengths_continue_each_other(tmp_path, epochs):
 def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
     alone = fit()
     with pretraining.share(tmp_path, at=(2, 4)):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Stopped):
             fit(callback=stop_at("PretrainRecord", 5))
         epochs.clear()
         assert_same(fit(), alone)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from helpers import positive_views
+from helpers import Stopped, positive_views, stop_at
 
 import dmac
 from dmac.compute.checkpoint import NAME
@@ -34,18 +34,12 @@ def copied(solver, network, views, progress, log):
     yield PretrainRecord(solver.recipe.pretrain_epochs, 0.5, 0.0)
 
 
-class Stop(Exception):
-    pass
-
-
 def test_a_pre_training_without_an_optimiser_is_kept_and_not_repeated(tmp_path, monkeypatch):
-    def stop(record, embed):
-        raise Stop
-
+    stop = stop_at("PretrainRecord", 3)
     with monkeypatch.context() as patch:
         patch.setattr(NetworkSolver, "pretrain", copied)
         whole = model().fit(views())
-        with pytest.raises(Stop):
+        with pytest.raises(Stopped):
             model().fit(views(), checkpoint=tmp_path, checkpoint_every=1, callback=stop)
     assert "groups" not in read_tensors(tmp_path / NAME)[1]
     resumed = model().fit(views(), checkpoint=tmp_path)
