@@ -44,6 +44,11 @@ def test_per_row_reading_of_rows_that_are_no_distributions():
     mass = torch.tensor(4.0, dtype=torch.float64)
     torch.testing.assert_close(mutual_information_per_row(*rows), (-mass * mass.log()).expand(5))
     assert_matches(mutual_information_per_row, reference.mutual_information_per_row, *rows)
+    assert_matches(
+        lambda *fs: consistency_loss(fs, "per_row"),
+        lambda *fs: reference.consistency_loss(fs, "per_row"),
+        *rows,
+    )
 
 
 @given(shapes)
@@ -55,27 +60,12 @@ def test_joint_reading_matches_the_reference(shape):
     )
 
 
-@given(shapes)
-def test_joint_reading_is_non_negative_symmetric_and_at_most_log_c(shape):
-    f_a, f_b = (x.detach().softmax(1) for x in logits(*shape))
-    value = float(mutual_information_joint(f_a, f_b))
-    assert -1e-12 <= value <= math.log(shape[1]) + 1e-12
-    assert float(mutual_information_joint(f_b, f_a)) == pytest.approx(value, abs=1e-12)
-    order = torch.randperm(len(f_a), generator=torch.Generator().manual_seed(0))
-    assert float(mutual_information_joint(f_a[order], f_b[order])) == pytest.approx(value)
-
-
 def test_joint_reading_reaches_log_c_for_agreeing_balanced_views():
     f = torch.eye(4, dtype=torch.float64).repeat(3, 1).requires_grad_()
     value = mutual_information_joint(f, f)
     assert value.item() == pytest.approx(math.log(4))
     value.backward()
     assert torch.isfinite(f.grad).all()
-
-
-def test_joint_reading_is_zero_for_uniform_views():
-    f = torch.full((6, 3), 1 / 3, dtype=torch.float64)
-    assert float(mutual_information_joint(f, f)) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("reading", ["per_row", "joint"])

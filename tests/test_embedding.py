@@ -3,11 +3,9 @@
 import pytest
 import scipy.sparse
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmac import reference
-from dmac.compute.layers import SparseView, view_tensor
+from dmac.compute.layers import view_tensor
 from dmac.embedding import (
     ResidualEncoder,
     ViewDecoder,
@@ -46,27 +44,6 @@ def test_decoder_is_the_mirror(generator):
     w1, b1, w2, b2 = module.parameters()
     x = leaky(leaky(z @ w1.T + b1) @ w2.T + b2)
     torch.testing.assert_close(module(z), x / x.norm(dim=1, keepdim=True))
-
-
-@pytest.mark.parametrize("kind", ["plain", "residual"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_sparse_view_gives_the_values_and_gradients_of_the_dense_one(dtype, kind):
-    matrix = scipy.sparse.random(30, 12, 0.15, "csr", random_state=0)
-    results = []
-    for view in (matrix, matrix.toarray()):
-        generator = torch.Generator().manual_seed(0)
-        module = (encoder if kind == "plain" else residual)(generator).to(dtype)
-        with torch.no_grad():
-            module.second.weight.normal_(generator=generator)
-        x = view_tensor(view, dtype)
-        z = module(x)
-        decoder = ViewDecoder(12, 8, 5, negative_slope=0.01, generator=generator).to(dtype)
-        loss = reconstruction_loss(decoder(z), x)
-        parameters = [*module.parameters(), *decoder.parameters()]
-        results.append([z, loss, *torch.autograd.grad(loss, parameters)])
-    assert isinstance(view_tensor(matrix), SparseView)
-    for sparse, dense in zip(*results):
-        torch.testing.assert_close(sparse, dense)
 
 
 def test_zero_row_stays_finite_through_the_encoder(generator):
@@ -125,14 +102,6 @@ def embeddings(n, d, seed=0):
     return torch.randn(n, d, generator=generator, dtype=torch.float64) + 0.5
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_orthonormal_fusion_has_the_identity_as_second_moment(dtype):
-    z = orthonormalize((100 * embeddings(50, 4)).to(dtype))
-    assert z.dtype == dtype
-    moment = z.double().T @ z.double() / 50
-    torch.testing.assert_close(moment, torch.eye(4).double(), rtol=0, atol=1e-5)
-
-
 def test_orthonormal_fusion_is_the_product_with_the_inverse_cholesky_factor():
     z = embeddings(30, 4)
     moment = z.T @ z / 30
@@ -145,15 +114,6 @@ def test_orthonormal_fusion_is_the_product_with_the_inverse_cholesky_factor():
 
 def test_gradient_of_the_orthonormal_fusion():
     assert torch.autograd.gradcheck(orthonormalize, (embeddings(7, 3).requires_grad_(),))
-
-
-@given(st.integers(1, 5), st.integers(0, 2**31 - 1))
-def test_orthonormal_fusion_sees_only_the_space_of_the_columns(d, seed):
-    z = embeddings(20, d, seed)
-    mixing = torch.linalg.qr(embeddings(d, d, seed + 1)).Q * torch.linspace(1, 3, d).double()
-    plain, mixed = orthonormalize(z), orthonormalize(z @ mixing)
-    # equal but for the ridge
-    torch.testing.assert_close(plain @ plain.T, mixed @ mixed.T, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -209,7 +169,7 @@ def test_loss_of_a_decoded_sparse_view_is_that_of_the_dense_one(slope, generator
     ):
         inputs = z.clone().requires_grad_()
         value = loss(inputs)
-        results.append((value, *torch.autograd.grad(value, [inputs, *decode.parameters()])))
+        results.append((value, *torch.autograd.grad(3 * value, [inputs, *decode.parameters()])))
     for other in results[1:]:
         torch.testing.assert_close(other, results[0])
 

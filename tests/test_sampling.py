@@ -169,6 +169,8 @@ def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
     (al,) = draw.anchor_learning(None, recipe)
     torch.testing.assert_close(al, anchor_learning_loss(mean))
     assert draw.convolution_inputs(zs) == ([graph] * 2, [u] * 2)
+    with pytest.raises(ValueError, match="at least 9 anchors"):
+        embedding_draw(zs, u, M, recipe)
 
 
 def test_means_of_the_anchors_are_weighted_means_of_their_samples():

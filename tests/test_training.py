@@ -7,7 +7,7 @@ import pytest
 import torch
 from helpers import Shapes
 from scipy.stats import kstest
-from test_gpu import assert_joint_loss
+from test_gpu import assert_joint_loss, unit_views
 
 import dmac
 from dmac import reference
@@ -185,27 +185,15 @@ def test_noise_is_standard_normal_and_fresh_for_every_draw(generator, monkeypatc
 # --- the revised recipe
 
 
-def clustered(dtype=torch.float64):
-    """Unit rows of three views around three centres."""
-    generator = torch.Generator().manual_seed(3)
-    classes = torch.arange(90) % N_CLUSTERS
-    out = []
-    for d in DIMS:
-        centres = 2 * torch.randn(N_CLUSTERS, d, generator=generator, dtype=torch.float64)
-        x = centres[classes] + torch.randn(90, d, generator=generator, dtype=torch.float64)
-        out.append(torch.nn.functional.normalize(x, dim=1).to(dtype))
-    return out
-
-
 def revised_run(dtype=torch.float64, **changes):
     """Records of a run, the network, its source and the parameters after each epoch."""
     settings = dict(hidden_dim=16, agcn_dim=4, anchor_sets=3) | changes
     recipe = dataclasses.replace(REVISED, **settings)
     generator = torch.Generator().manual_seed(0)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", dtype)
-    source = anchor_source(model, clustered(dtype), 20, recipe, generator)
+    source = anchor_source(model, unit_views("cpu", dtype), 20, recipe, generator)
     records, states = [], []
-    for record in train(model, clustered(dtype), N_CLUSTERS, source, recipe):
+    for record in train(model, unit_views("cpu", dtype), N_CLUSTERS, source, recipe):
         records.append(record)
         states.append(torch.cat([p.detach().flatten() for p in model.encoders.parameters()]))
     return records, states, model, source
@@ -229,7 +217,7 @@ def test_revised_loop_lowers_its_loss_and_keeps_the_constraint(dtype):
 @pytest.mark.parametrize("encoder", ["residual", "linear"])
 def test_first_loss_is_that_of_the_closed_form(encoder):
     records, _, _, source = revised_run(epochs=1, encoder=encoder, anchor_sets=1, vote_share=0.0)
-    h = torch.cat(clustered(), 1)
+    h = torch.cat(unit_views("cpu", torch.float64), 1)
     weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
     z = h @ weight + bias
     least = float(structure_preservation_loss(z, source.graphs()[0])) / len(h)
@@ -240,9 +228,9 @@ def test_first_loss_is_that_of_the_closed_form(encoder):
 
 def test_closed_form_starts_the_fusion_itself_and_not_only_its_space():
     _, _, model, source = revised_run(epochs=0)
-    h = torch.cat(clustered(), 1)
+    h = torch.cat(unit_views("cpu", torch.float64), 1)
     weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
-    fused = torch.stack(model.embed_views(clustered())).mean(0)
+    fused = torch.stack(model.embed_views(unit_views("cpu", torch.float64))).mean(0)
     torch.testing.assert_close(fused, h @ weight + bias)
 
 
@@ -285,8 +273,8 @@ def revised_draws(**changes):
     recipe = dataclasses.replace(REVISED, hidden_dim=16, **changes)
     generator = torch.Generator().manual_seed(0)
     model = Network(DIMS, N_CLUSTERS, recipe, generator=generator).to_device("cpu", torch.float64)
-    zs, z = model.embed(clustered())
-    source = anchor_source(model, clustered(), 20, recipe, generator)
+    zs, z = model.embed(unit_views("cpu", torch.float64))
+    source = anchor_source(model, unit_views("cpu", torch.float64), 20, recipe, generator)
     return model, zs, z, source.draws(zs, z, 5), recipe
 
 

@@ -1,7 +1,6 @@
 """DealMVC: its losses and its matching of clusters against references, and what must learn."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from systems import easy_views, enough, random
 from dmac.peers.dealmvc import (
     ViewWeights,
     _Network,
-    calibration_loss,
     calibration_target,
     dual_calibration_loss,
     match_clusters,
@@ -61,12 +59,6 @@ def test_targets_of_certain_and_of_uncertain_labels_in_closed_form():
     torch.testing.assert_close(calibration_target(q, q), expected)
     q = torch.full((4, 3), 1 / 3)
     assert torch.equal(calibration_target(q, q), torch.eye(4))
-
-
-def test_calibration_of_equal_features_is_log_b():
-    h = torch.ones(6, 2)
-    loss = calibration_loss(h, h, torch.eye(6))
-    assert loss.item() == pytest.approx(math.log(6), rel=1e-5)
 
 
 @pytest.mark.parametrize("v", [1, 3])

@@ -118,15 +118,6 @@ def test_samples_are_standardised_and_constant_ones_are_zero():
     assert (z[:2] == 0).all()
 
 
-def test_the_laplacian_has_rows_that_sum_to_zero_and_the_energy_of_its_links():
-    graph, _ = planted_graph((12, 9), seed=2)
-    matrix = laplacian(scipy.sparse.csr_matrix(graph))
-    np.testing.assert_allclose(matrix.sum(1), 0, atol=1e-14)
-    f = np.random.default_rng(0).normal(size=21)
-    energy = 0.5 * (graph * (f[:, None] - f) ** 2).sum()
-    assert f @ (matrix @ f) == pytest.approx(energy)
-
-
 def test_links_between_the_clusters_are_cut_by_a_growing_weight():
     # Few samples a cluster, so that some of the 15 neighbours are of another one.
     views, classes = close_views(n=48, c=4)

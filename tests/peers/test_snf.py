@@ -102,17 +102,6 @@ def test_rounds_make_the_views_agree():
     assert len(changes) == 20 and changes[0] <= 2 and changes[-1] < 1e-3 * changes[0]
 
 
-def test_order_of_views_and_samples_changes_nothing():
-    views, _ = easy_views()
-    order = np.random.default_rng(1).permutation(40)
-    graph = SNF(3, random_state=0).fit(views).graph_
-    turned = SNF(3, random_state=0).fit(views[::-1]).graph_
-    np.testing.assert_allclose(turned, graph, atol=1e-12)
-    np.testing.assert_array_equal(graph, graph.T)
-    moved = SNF(3, random_state=5).fit([x[order] for x in views]).graph_
-    np.testing.assert_allclose(moved, graph[np.ix_(order, order)], atol=1e-12)
-
-
 def test_samples_that_are_the_same_are_not_told_apart_by_rounding():
     views = [np.repeat(1e3 + np.random.default_rng(0).normal(size=(2, 50)), 12, 0)] * 2
     w, _ = similarities(views[0], 5, 0.5)

@@ -70,6 +70,8 @@ def test_planted_clusters_are_found_and_predicted(name, tmp_path):
     np.testing.assert_allclose(model.transform(seen), model.embedding_, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1, atol=1e-6)
     assert model.n_anchors_ == len(model.anchors_) == int(2 * np.sqrt(90 * 4))
+    lengths = np.linalg.norm(model.anchors_, axis=1)  # of means of near rows of unit length
+    assert 0.5 < lengths.min() and lengths.max() < 1 + 1e-6
     model.save(tmp_path)
     again = dmac.DMAC.load(tmp_path)
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
