@@ -117,7 +117,7 @@ class Suggestion:
     scores : dict of str to numpy.ndarray of shape (number of candidates,)
         Of every criterion in :data:`dmac.model_selection.CRITERIA`, higher is better.
     eigenvalues : numpy.ndarray of shape (largest candidate + 1,)
-        Of the averaged graph, largest first; the largest is 1. There are at most n - 2.
+        Of the averaged graph, largest first; the largest is 1.
     """
 
     n_clusters: int
@@ -218,10 +218,9 @@ def suggest_n_clusters(
         weights = [block.weight for block in blocks]
         graphs = [AveragedGraph(factors, weights) for factors in halves]
         graphs.append(AveragedGraph([*halves[0], *halves[1]], 2 * weights))
-        count = min(candidates[-1] + 1, n - 2)
         spectra = []
         for graph in graphs:
-            values, lift = graph.eigenpairs(count)
+            values, lift = graph.eigenpairs(candidates[-1] + 1)
             spectra.append((values, graph.to_samples(lift)))
         labels = [
             [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=1).labels_ for c in candidates]
@@ -256,8 +255,8 @@ def _scores(
     candidates: tuple[int, ...], values: Array, u: Array, labels: list[list[Array]]
 ) -> dict[str, Floats]:
     """The criteria of all candidates, from the spectrum and the labels on both halves and all."""
-    places = np.array(candidates) - 1
-    after = np.minimum(places + 1, len(values) - 1)
+    after = np.array(candidates)
+    places = after - 1
     left = np.maximum(1 - values, 1e-6)
     gap, log_gap = values[places] - values[after], np.log(left[after] / left[places])
     same = np.array([adjusted_rand_score(a, b) for a, b in zip(*labels[:2])])
