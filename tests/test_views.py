@@ -167,6 +167,10 @@ def test_load_reads_what_the_command_line_reads(tmp_path):
             np.testing.assert_array_equal(x, expected)
         assert data.names == ["mirna", "rna"] and data.n_clusters == 3
         np.testing.assert_array_equal(data.labels, classes)
+    np.savetxt(tmp_path / "turned.tsv", tables["rna"].T, delimiter="\t")
+    (x,) = load(tmp_path / "turned.tsv", transposed=True).views
+    np.testing.assert_array_equal(x, tables["rna"])
+    (tmp_path / "turned.tsv").unlink()
     data = load(str(tmp_path), views_key="rna")
     assert (data.name, data.names) == (tmp_path.name, ["rna"])
     assert data.samples == [f"s{i}" for i in range(12)]

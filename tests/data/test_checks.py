@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.data.checks import check_labels, check_views, n_distinct
+from dmac.data.checks import check_labels, check_views, count_missing, filled, n_distinct
 from dmac.data.whitening import Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -125,6 +125,19 @@ def test_distinct_samples_are_counted_over_all_views(kind):
     assert getattr(views[0], "nnz", 900) == 900
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
+    x = kind([[0, 2.0], [0, 0], [-1, 1], [np.nan, np.nan]])
+    found = check_views([x, np.ones((4, 6))], incomplete=True)[0]
+    assert filled(found).tolist() == [True, False, True, False] and count_missing(x) == 2
+    assert getattr(found, "nnz", 3) == 3  # no zeros are stored
+    with pytest.raises(ValueError, match="sample 3 lacks all views"):
+        check_views([x], incomplete=True)
+    rows = [[0, 2], None, [-1, 1]]
+    found = check_views([rows, np.ones((3, 6))], incomplete=True)[0]
+    np.testing.assert_array_equal(found, [[0, 2], [0, 0], [-1, 1]])
+
+
 def test_a_view_that_all_samples_lack_is_told():
     x = np.arange(12.0).reshape(6, 2) + 1
     with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
@@ -135,8 +148,11 @@ def test_a_mask_of_nullable_columns_is_one_and_a_ragged_one_is_refused():
     x = np.ones((4, 2))
     x[0] = 7
     has = np.array([[True, False], [True, True], [False, True], [True, True]])
-    found = check_views([x, x], incomplete=True, present=has.astype(object))
-    np.testing.assert_array_equal(found[1][0], [0, 0])
+    for kind in (object, int, float):
+        found = check_views([x, x], incomplete=True, present=has.astype(kind))
+        np.testing.assert_array_equal(found[1][0], [0, 0])
+    with pytest.raises(ValueError, match="present must hold True where"):
+        check_views([x, x], incomplete=True, present=2 * has)
     with pytest.raises(ValueError, match=r"present has rows of different lengths: .* \(4, 2\)"):
         check_views([x, x], incomplete=True, present=[[True, True]] * 3 + [[True]])
 
