@@ -166,6 +166,7 @@ def test_loss_of_a_decoded_sparse_view_is_that_of_the_dense_one(slope, generator
         lambda z: reconstruction_loss(decode(z), x),
         lambda z: decode.loss(z, x),
         lambda z: decode.loss(z, sparse),
+        lambda z: reconstruction_loss(decode(z), sparse),
     ):
         inputs = z.clone().requires_grad_()
         value = loss(inputs)

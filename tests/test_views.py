@@ -156,10 +156,10 @@ def test_load_reads_what_the_command_line_reads(tmp_path):
     for name, x in tables.items():
         rows = [",".join(map(str, [f"s{i}", *row])) for i, row in enumerate(x.tolist())]
         (tmp_path / f"{name}.csv").write_text("\n".join(rows))
-    (tmp_path / "class.csv").write_text("\n".join(map(str, classes)))
+    (tmp_path / "labels.csv").write_text("\n".join(map(str, classes)))
     with h5py.File(tmp_path.with_suffix(".h5"), "w") as file:
         file.update(tables | {"class": classes})
-    files = [tmp_path / f"{name}.csv" for name in (*tables, "class")]
+    files = [tmp_path / f"{name}.csv" for name in (*tables, "labels")]
     for source in (tmp_path, tmp_path.with_suffix(".h5"), files):
         data = load(source)
         for x, expected in zip(data.views, tables.values(), strict=True):
@@ -171,6 +171,7 @@ def test_load_reads_what_the_command_line_reads(tmp_path):
     (x,) = load(tmp_path / "turned.tsv", transposed=True).views
     np.testing.assert_array_equal(x, tables["rna"])
     (tmp_path / "turned.tsv").unlink()
+    assert load(files, labels_key=False).labels is None  # and nothing is said of the classes
     data = load(str(tmp_path), views_key="rna")
     assert (data.name, data.names) == (tmp_path.name, ["rna"])
     assert data.samples == [f"s{i}" for i in range(12)]
