@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse
 
-from dmac.data.disk import StreamedArray, is_streamed
+from dmac.data.disk import ADVICE, ROWS_ARE_FOR, StreamedArray, is_streamed
 from dmac.data.sample_names import lined_up, of_samples
 
 if TYPE_CHECKING:
@@ -41,17 +41,6 @@ def _refuse_annotated(x: Any, where: str) -> None:
     for name in (kind.__name__ for kind in type(x).__mro__):
         if name in _ANNOTATED:
             raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
-
-
-#: What to do about some entries that are missing in a row.
-_ADVICE = (
-    "fill them in, as with sklearn.impute.SimpleImputer, or drop the sample; where it lacks the "
-    "whole view, make the whole row NaN"
-)
-_ROWS_ARE_FOR = (
-    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; everything else "
-    "would take what stands there for values"
-)
 
 
 def _not_a_number(x: Array, where: str) -> ValueError | None:
@@ -86,13 +75,15 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         if x.is_meta:
             raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
         x = x.detach().cpu().double()
-        if "sparse" in str(x.layout) and x.ndim == 2:
+        if "sparse" in str(x.layout) and x.ndim != 2:
+            x = np.broadcast_to(0.0, tuple(x.shape))  # refused below
+        elif "sparse" in str(x.layout):
             x = x.to_sparse_coo().coalesce()
             x = scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
         else:
             x = x.numpy()
     elif hasattr(x, "to_numpy"):  # pandas, likewise
-        x = _numbers_of(x)
+        x = x.to_numpy()
     given = x
     if not scipy.sparse.issparse(x):
         try:
@@ -114,7 +105,15 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         what = "samples" if x.shape[0] == 0 else "features"
         raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
     sparse = scipy.sparse.issparse(x)
-    error = _not_a_number(x.tocoo().data if sparse else x, where)
+    entries: Any = x
+    if sparse:
+        try:
+            entries = x.tocoo().data
+        except ValueError as fault:
+            raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
+    elif x.dtype == object:
+        entries = x = np.where(_lacks_value(x), np.nan, x)
+    error = _not_a_number(entries, where)
     if error:
         raise error
     try:
@@ -131,10 +130,10 @@ def _as_matrix(x: Any, where: str) -> Matrix:
     return matrix
 
 
-def _numbers_of(table: Any) -> Any:
-    """The array of something of pandas, with NaN for what is missing among nullable types."""
-    x = table.to_numpy()
-    return np.where(table.isna(), np.nan, x) if x.dtype == object and hasattr(table, "isna") else x
+@np.vectorize(otypes=[bool])
+def _lacks_value(x: Any) -> bool:
+    """Whether an object is None, or what pandas has in its place."""
+    return x is None or (type(x).__module__.startswith("pandas.") and str(x) in ("<NA>", "NaT"))
 
 
 def count_missing(x: Any) -> int:
@@ -207,9 +206,9 @@ def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
     values = x.data if scipy.sparse.issparse(x) else x
     if np.isfinite(values).all():
         return
-    advice = _ADVICE if incomplete else "replace them or drop the samples"
+    advice = ADVICE if incomplete else "replace them or drop the samples"
     if not incomplete and (whole := int(rows_of_nan(x).sum())):
-        advice += f". {whole} whole row(s) are NaN, and {_ROWS_ARE_FOR}"
+        advice = f"{whole} whole row(s) are NaN, and {ROWS_ARE_FOR}"
     bad = np.argwhere(~np.isfinite(values))
     value = values[tuple(bad[0])]
     if scipy.sparse.issparse(x):
@@ -303,7 +302,7 @@ def check_views(
     checked = [
         StreamedArray(x, f"view {a}", incomplete)
         if streamed and is_streamed(x)
-        else _as_matrix(_rows_or_nan(x) if incomplete else x, f"view {a}")
+        else _as_matrix(_rows_or_nan(x), f"view {a}")
         for a, x in enumerate(views, 1)
     ]
     n = checked[0].shape[0]
@@ -325,7 +324,7 @@ def check_views(
             _warn_of_narrow_zeros(checked, there)
         checked = _complete_with_zeros(checked, there, found.names, tells)
     elif not there.all():
-        raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
+        raise ValueError(f"present says that samples lack views: {ROWS_ARE_FOR}")
     for a, x in enumerate(checked, 1):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             _check_finite(x, f"view {a}", incomplete)

@@ -29,7 +29,13 @@ from dmac.data.known_classes import (
 from dmac.data.matfiles import read_variables
 from dmac.data.named_views import NamedViews, natural, unread
 from dmac.data.safe_files import open_hdf5
-from dmac.data.sample_names import names_twice, union, unreached, warn_of_alike
+from dmac.data.sample_names import (
+    by_one_name,
+    names_twice,
+    union,
+    unreached,
+    warn_of_alike,
+)
 from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
@@ -422,7 +428,7 @@ def _check_shared(
         (file, samples), (first, expected) = named[apart], named[0]
         raise ValueError(
             f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
-            "call a sample by one name in all files"
+            f"{by_one_name([*expected, *samples])} in all files"
             + "; if the columns are the samples, pass transposed=True"
             * (not transposed)
         )
