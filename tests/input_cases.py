@@ -16,6 +16,8 @@ import scipy.sparse
 import torch
 import zarr
 
+import dmac
+
 rng = np.random.default_rng(0)
 #: 40 samples around two centres: small counts, which every type of number can hold.
 COUNTS = rng.poisson(np.where(np.arange(40)[:, None] % 2, [9, 1, 6, 1], [1, 8, 1, 5])).clip(0, 15)
@@ -226,6 +228,7 @@ BAD = {
         ("a string", lambda: "mfeat", "not a str"),
         ("names of files", lambda: ["a.csv", Path("b.csv")], "read a file first"),
         ("a dictionary", lambda: {"a": X}, "not a dict: pass list(views.values())"),
+        ("what dmac.load returns", lambda: dmac.load("mfeat"), "a MultiViewData: pass its views"),
         ("an empty list", list, "no views: the list is empty"),
         ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),
         ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),

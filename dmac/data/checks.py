@@ -108,7 +108,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
     entries: Any = x
     if sparse:
         try:
-            entries = x.tocoo().data
+            entries = entries.tocoo().data
         except ValueError as fault:
             raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
     elif x.dtype == object:
@@ -291,6 +291,7 @@ def check_views(
             views = [views]
         else:
             advice = ": pass list(views.values())" * isinstance(views, dict)
+            advice += ": pass its views" * hasattr(views, "views")  # what dmac.load returns
             kind = type(views).__name__
             raise ValueError(f"views must be a list of 2-D arrays, not a {kind}{advice}")
     if len(views) == 0:
@@ -338,18 +339,24 @@ def filled(x: Matrix) -> Flags:
 
 def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
-    n = views[0].shape[0]
-    zero = np.ones(n, bool)
+    zero = np.ones(views[0].shape[0], bool)
     for x in views:
         blocks = x.blocks() if isinstance(x, StreamedArray) else [x]
         zero &= ~np.concatenate([filled(block) for block in blocks])
         if not zero.any():
             return
+    say_which_are_zero(zero, 4)
+
+
+def say_which_are_zero(zero: Flags, stacklevel: int) -> None:
+    """The warning itself, of a mask (n,) of the samples that are zero in every view."""
+    if not zero.any():
+        return
     warnings.warn(
-        f"{zero.sum()} of {n} samples are zero in every view (the first is row "
+        f"{zero.sum()} of {len(zero)} samples are zero in every view (the first is row "
         f"{zero.argmax()}), and a row of zeros says nothing: they come out as a cluster of their "
         "own or as a part of any. Leave them out, or add a constant where 0 is a value",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 

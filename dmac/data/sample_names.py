@@ -59,7 +59,11 @@ def as_views(x: Any, views: Views) -> Any:
 
     So it is where its index has not their names, each once: it is taken by position.
     """
-    index = index_of(views)
+    return in_order(x, index_of(views))
+
+
+def in_order(x: Any, index: Any) -> Any:
+    """A series of pandas in the order of an index of the same names; all else as it is."""
     if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
         return x
     names, places = index.tolist(), {name: i for i, name in enumerate(x.index)}
