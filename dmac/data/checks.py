@@ -32,6 +32,8 @@ _ROWS = 64
 # Containers of annotated tables, by the name of their class; what a user does with one.
 _ANNOTATED = {
     "AnnData": "pass its table, adata.X or adata.to_df()",
+    "Raw": "pass its table, adata.raw.X",
+    "BaseCompressedSparseDataset": "it is on disk, pass x.to_memory()",
     "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
 }
 
@@ -136,12 +138,13 @@ def _lacks_value(x: Any) -> bool:
     return x is None or (type(x).__module__.startswith("pandas.") and str(x) in ("<NA>", "NaT"))
 
 
-def count_missing(x: Any) -> int:
+def count_missing(x: Any, where: str = "the view") -> int:
     """How many samples lack a view, as it came: rows of NaN and of zeros."""
     if is_streamed(x):
-        parts = StreamedArray(x, "the view", True).blocks()
-        return sum(int((~filled(part)).sum()) for part in parts)
-    x = _as_matrix(x, "the view")
+        x = StreamedArray(x, where, True)
+    if isinstance(x, StreamedArray):
+        return sum(int((~filled(part)).sum()) for part in x.blocks())
+    x = _as_matrix(x, where)
     return int((rows_of_nan(x) | ~filled(x)).sum())
 
 

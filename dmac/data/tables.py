@@ -104,6 +104,8 @@ class Table:
         line, column = place[::-1] if self.transposed else place
         what = f"holds {cell!r}, not a number" if cell else "is empty"
         advice = "write one, or take it out"
+        if all(_number(row[j]) is None for row in self.cells):
+            advice += "; if the file has known classes, pass labels_key= with its name"
         if is_missing(cell):
             advice = "fill it in, or empty the whole row where the sample lacks this view"
         return f"{self.file}, line {line}, column {column} {what}; {advice}"
