@@ -350,17 +350,34 @@ def _warn_of_classes(file: Path, headers: list[str] | None, x: Array) -> None:
 
 
 def _warn_of_codes(names: list[str], views: list[Matrix]) -> None:
-    """Say it where a view beside others is one column that may be known classes by its values."""
-    for name, x in zip(names, views):
-        if len(views) > 1 and x.ndim == 2 and x.shape[1] == 1:
-            rows = x[:MOST_ROWS]
-            rows = rows.toarray() if scipy.sparse.issparse(rows) else np.asarray(rows)
-            if few_values(rows.ravel()):
-                warnings.warn(
-                    f"the view {name} is one column of few distinct values, as known classes are, "
-                    "and counts like any other: if it has them, name the views with views_key=",
-                    stacklevel=4,
-                )
+    """Say it where a column beside several views may be known classes by its values.
+
+    It is the only column of a view, or the first or the last of every view.
+    """
+    if len(views) < 2 or any(x.ndim != 2 or 0 in x.shape for x in views):
+        return
+    ends = [[_values(x, j) for j in (0, x.shape[1] - 1)] for x in views]
+    for name, x, (only, _) in zip(names, views, ends):
+        if x.shape[1] == 1 and few_values(only):
+            warnings.warn(
+                f"the view {name} is one column of few distinct values, as known classes are, and "
+                "counts like any other: if it has them, name the views with views_key=",
+                stacklevel=4,
+            )
+    for which, columns in zip(("first", "last"), zip(*ends)):
+        same = all(np.array_equal(column, columns[0]) for column in columns)
+        if same and few_values(columns[0]):
+            warnings.warn(
+                f"the {which} column of every view is the same and has few distinct values, as "
+                "known classes are, and counts as a feature: if it has them, take it out",
+                stacklevel=4,
+            )
+
+
+def _values(x: Matrix, j: int) -> Array:
+    """The first rows of a column."""
+    part = x[:MOST_ROWS, [j]]
+    return (part.toarray() if scipy.sparse.issparse(part) else np.asarray(part)).ravel()
 
 
 def _check_sizes(files: list[Path], parts: list[NamedViews]) -> None:

@@ -153,6 +153,8 @@ COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
     [
         ("0,1,2\n4,5,7\n", "x.csv: the first line counts 0, 1, 2, ...", (1, 3), None),
         ("1,2,3\n4,5,7\n", "x.csv: the first line counts 1, 2, 3, ...", (1, 3), None),
+        ("0,1,2,3,4,0\n4,5,7,5,4,1\n", "x.csv: the first line counts 0, 1,", (1, 6), None),
+        ("0,1,2,0\n4,5,7,1\n", None, (2, 4), None),
         ("0,1,2\n3,4,5\n", None, (2, 3), None),  # these are numbers that go on counting
         ("0,1\n4,5\n", None, (2, 2), None),
         ("a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "TRUE, .* words that repeat", (4, 1), ["TRUE"]),
@@ -517,6 +519,11 @@ def test_a_view_of_one_column_may_be_known_classes_by_its_values(kind, tmp_path)
     scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(KINDS[:, None] + 1.0)})
     with pytest.warns(UserWarning, match="the view X2 is one column of few .* with views_key="):
         read_views([tmp_path / "x.mat"], labels_key=False)
+    for place, ends in (("first", (KINDS, NOISE[0])), ("last", (NOISE[0], KINDS))):
+        views = {f"X{a}": kind(np.column_stack([ends[0], x, ends[1]])) for a, x in enumerate(NOISE)}
+        scipy.io.savemat(tmp_path / "x.mat", views)
+        with pytest.warns(UserWarning, match=f"the {place} column of every view is the same and"):
+            read_views([tmp_path / "x.mat"])
     scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(NOISE[1][:, :1])})
     assert len(read_views([tmp_path / "x.mat"], transposed=False).views) == 2
 
