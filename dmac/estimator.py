@@ -111,7 +111,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones, and so must one that was a
-        frame beside others; of columns that are called by numbers only the order is compared.
+        frame beside others; of columns whose names are no text only the order is compared.
     network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1

@@ -114,6 +114,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         except ValueError as fault:
             raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
     elif x.dtype == object:
+        x = np.ma.filled(x, np.nan)
         entries = x = np.where(_lacks_value(x), np.nan, x)
     error = _not_a_number(entries, where)
     if error:
