@@ -44,6 +44,8 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
+# Endings of files that are no CSV, and that nothing opens which has another content.
+_OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .h5ad .parquet .pdf".split())
 # Beside a model: what its views are called.
 _NAMES = "views.json"
 # How messages call an argument in Python, and what it is called here.
@@ -60,6 +62,7 @@ _OPTIONS = (
     (r"\brandom_state\b", "--seed"),
     (r"\bpresent says that samples\b", "samples"),
     (r"\bdmac\.DMAC with recipe='closed_form'", "--recipe closed_form"),
+    (r", as with sklearn\.impute\.SimpleImputer,", ""),
 )
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
@@ -296,16 +299,19 @@ def report(
 
     with replacing(Path(out).expanduser()) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    click.echo(f"{out}: {len(estimator.labels_)} samples in {estimator.n_clusters} clusters")
+    clusters = len(set(estimator.labels_.tolist()))
+    click.echo(f"{out}: {len(estimator.labels_)} samples in {clusters} clusters")
 
 
 def _say(found: NamedViews) -> None:
     """Say which file became which view, which the classes, and which was left out."""
+    from dmac.data.checks import count_missing
+
     click.echo(f"{found.views[0].shape[0]} samples, {len(found.views)} views")
     several = len(set(found.sources)) > 1
     for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
         told = f"{name}, from {file}" if several else name
-        lacking = _count_missing(x)
+        lacking = count_missing(x, f"view {a} ({name})")
         zeros = f"; {lacking} of {x.shape[0]} samples lack it" if lacking else ""
         click.echo(f"  view {a}: {x.shape[1]} columns ({told}{zeros})")
     if found.labels is not None:
@@ -315,14 +321,6 @@ def _say(found: NamedViews) -> None:
         click.echo(f"left out: {name}, since {reason}")
     if any("name is that" in reason for reason in found.left_out.values()):
         click.echo("to take one as a view, name every view with --views-key")
-
-
-def _count_missing(x: Any) -> int:
-    """How many samples lack a view. What is on disk is not read for this."""
-    from dmac.data.checks import count_missing
-    from dmac.data.disk import is_streamed
-
-    return 0 if is_streamed(x) else count_missing(x)
 
 
 def _is_model(path: str) -> bool:
@@ -386,7 +384,8 @@ def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
     missing = [name for name in names if name not in found.names]
     if missing and set(found.names) < set(names):
         raise ValueError(
-            f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}"
+            f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}. "
+            "Of samples that lack a view the rows are empty, in a table that has its columns"
         )
     if missing or len(names) != len(found.names) or len(set(names)) < len(names):
         return found  # by their places, as their numbers and widths are checked
@@ -397,13 +396,22 @@ def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
 
 
 def _check_columns(found: NamedViews, columns: list[list[str] | None]) -> None:
-    """Refuse the columns of a model's views in another order, and doubt other names."""
+    """Refuse columns of a model's views in other places, and doubt other names."""
     for a, (new, old) in enumerate(zip(found.columns, columns), 1):
-        if new is None or old is None or new == old or len(new) != len(old):
+        if old is None or new == old or (new is not None and len(new) != len(old)):
             continue
-        where = next(j for j in range(len(old)) if new[j] != old[j])
+        if new is None:
+            warnings.warn(
+                f"view {a} has no names of columns, which the fit had: they are taken in the "
+                "order of the fit",
+                stacklevel=4,
+            )
+            continue
+        other = [j for j in range(len(old)) if new[j] != old[j]]
+        moved = [j for j in other if new[j] in old]
+        where = (moved or other)[0]
         there = f"column {where + 1} is {new[where]:.40}, and was {old[where]:.40} in the fit"
-        if sorted(new) == sorted(old):
+        if moved:
             raise ValueError(
                 f"view {a} has the columns of the fit in another order ({there}): write them in "
                 "the order of the fit"
@@ -465,12 +473,16 @@ def _present(found: NamedViews) -> Flags | None:
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
     target = Path(out or ".").expanduser()
+    if out and target.suffix.lower() in _OTHERS:
+        raise ValueError(f"{out}: --out is text, and its name says that it is something else")
     for own in (Path(path).expanduser() for path in data):
         there = target.resolve() if own.is_file() else target.resolve().parent
         if there == own.resolve() and target.is_file() and (own.is_file() or is_data(target)):
             raise ValueError(
                 f"{out} is a file of the data, which --out would replace: name another"
             )
+        if model and own.is_dir() and own.resolve() == Path(model).expanduser().resolve():
+            raise ValueError(f"{model} is the folder of the data: name another for the model")
     for place in (out, model):
         folder = Path(place or ".").expanduser().absolute().parent
         if not folder.is_dir():

@@ -145,7 +145,7 @@ def features_that_separate(
     labels: npt.ArrayLike,
     *,
     view_names: Sequence[Any] | None = None,
-    feature_names: Sequence[Sequence[Any]] | None = None,
+    feature_names: Sequence[Sequence[Any] | None] | None = None,
 ) -> pandas.DataFrame:
     """Table of what sets each cluster apart: its features by how far they differ from the rest.
 
@@ -157,8 +157,8 @@ def features_that_separate(
         Clusters, such as ``labels_``.
     view_names : sequence of length v, optional
         By default the numbers from 1.
-    feature_names : sequence of v sequences of length d_a, optional
-        By default the columns of data frames, and numbers from 0 elsewhere.
+    feature_names : sequence of v sequences of length d_a, or of None, optional
+        By default the columns of data frames, and numbers from 0 elsewhere, as where it is None.
 
     Returns
     -------
@@ -196,13 +196,13 @@ def features_that_separate(
     if view_names is None:
         view_names = range(1, len(gaps) + 1)
     if feature_names is None:
-        widths = [gap.shape[1] for gap in gaps]
-        feature_names = [getattr(x, "columns", range(d)) for x, d in zip(sources, widths)]
+        feature_names = [getattr(x, "columns", None) for x in sources]
     for what, names in (("view_names", view_names), ("feature_names", feature_names)):
         if len(names) != len(gaps):
             raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")
     parts = []
     for a, (view, names, gap) in enumerate(zip(view_names, feature_names, gaps), 1):
+        names = range(gap.shape[1]) if names is None else names
         if len(names) != gap.shape[1]:
             raise ValueError(
                 f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"

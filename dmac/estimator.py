@@ -29,7 +29,14 @@ from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_seed, check_views, n_distinct, warn_of_zero_samples
+from dmac.data.checks import (
+    check_seed,
+    check_views,
+    filled,
+    n_distinct,
+    say_which_are_zero,
+    warn_of_zero_samples,
+)
 from dmac.data.feature_names import check_feature_names, column_names, feature_names
 from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
@@ -104,7 +111,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     feature_names_in_ : numpy.ndarray of shape (sum of the d_a,), object
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones, and so must one that was a
-        frame beside others; of columns that are called by numbers only the order is compared.
+        frame beside others; of columns whose names are no text only the order is compared.
     network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
@@ -354,14 +361,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
         work = solver.work(n, self.n_features_, self.n_anchors_, c)
-        parts = []
+        parts, zero = [], np.ones(n, bool)
         with torch.no_grad(), threads_for(work):
             for rows in block_slices(views):
-                tensors: list[Any] = [
-                    view_tensor(pipeline.transform(take(x, rows)), like.dtype, like.device)
-                    for pipeline, x in zip(self.pipelines_, views)
-                ]
+                tensors: list[Any] = []
+                for pipeline, x in zip(self.pipelines_, views):
+                    part = take(x, rows)
+                    zero[rows] &= ~filled(part)
+                    tensors.append(view_tensor(pipeline.transform(part), like.dtype, like.device))
                 parts.append(self.network_.embed_new(tensors).cpu().numpy())
+        say_which_are_zero(zero, 4)
         return np.concatenate(parts)
 
     def _named(self, z: Array, views: Views) -> Any:

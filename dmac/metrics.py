@@ -13,8 +13,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from dmac.data.checks import check_labels
+from dmac.data.sample_names import in_order
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy.typing as npt
 
     from dmac._types import Integers
@@ -61,7 +64,7 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     ----------
     true, predicted : array_like of shape (n,)
         Class and cluster of every sample; any integers or strings, and the numbers of classes and
-        of clusters may differ.
+        of clusters may differ. Two series of pandas are lined up by their index.
 
     Returns
     -------
@@ -97,6 +100,8 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     >>> dmac.scores(["a", "a", "b", "b"], [7, 7, 7, 3])["purity"]
     0.75
     """
+    given: Any = predicted
+    true = in_order(true, given.index if hasattr(given, "iloc") else None)
     true = check_labels(true, name="true")
     predicted = check_labels(predicted, name="predicted")
     table = contingency(true, predicted)

@@ -25,7 +25,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
-from dmac.data.checks import check_views
+from dmac.data.checks import check_views, count_missing
 from dmac.data.disk import StreamedArray
 from dmac.data.named_views import NamedViews, name_views
 from dmac.data.sample_names import as_views
@@ -92,8 +92,10 @@ def page(
         If the views are not usable or not those of the fit, names are too many or few, or there is
         only one seed.
     """
-    if seeds < 2:
-        raise ValueError(f"seeds is {seeds}: fits on at least two are compared")
+    if not isinstance(seeds, numbers.Integral) or seeds < 2:
+        raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
+    if not hasattr(type(model), "view_support_"):
+        raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
     sources = views if isinstance(views, (list, tuple)) else [views]
     checked = check_views(views, streamed=True, incomplete=True)
     names = [str(x) for x in view_names or [f"view {a + 1}" for a in range(len(checked))]]
@@ -115,16 +117,16 @@ def page(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         if hasattr(model, "labels_"):
-            _check_fit(model, views)
+            _check_fit(model, views, checked)
         else:
             model.fit(views)
         fits = _fits(model, part, first, seeds, n <= _MOST)
-        halves = [_on_halves(model, part, first, seeds)]
     messages = list(dict.fromkeys(name_views(str(one.message), names) for one in said))
     for text in messages:
         warnings.warn(text, stacklevel=2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is said of the control is not about the data
+        warnings.simplefilter("ignore")  # what is said of halves and control is not of the data
+        halves = [_on_halves(model, part, first, seeds)]
         without = gaussian_like(part, seed=first)
         controls = _fits(model, without, first, seeds)
         halves += [_on_halves(model, without, first, seeds)]
@@ -174,8 +176,8 @@ def _take(x: Matrix, rows: Array) -> Matrix:
     return np.concatenate([x.read(s)[chosen] for s, chosen in inside if len(chosen)])
 
 
-def _check_fit(model: DMAC, views: Views) -> None:
-    """Refuse other samples than those of the fit, also in another order."""
+def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
+    """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
     labels, expected = model.predict(views), len(model.labels_)
     if len(labels) != expected:
         raise ValueError(f"the model was fitted on {expected} samples, and there are {len(labels)}")
@@ -183,6 +185,12 @@ def _check_fit(model: DMAC, views: Views) -> None:
         raise ValueError(
             "these are not the samples of the fit, or not in its order: the model puts many of "
             "them into other clusters"
+        )
+    lacking = model.n_missing_
+    if lacking is not None and lacking.tolist() != [count_missing(x) for x in checked]:
+        raise ValueError(
+            f"in the fit {', '.join(map(str, lacking))} samples lacked the views, and in these "
+            "views others do: make the rows of those that a mask said to be missing NaN"
         )
 
 

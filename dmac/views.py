@@ -180,7 +180,9 @@ def load(
     """
     paths = [source] if isinstance(source, (str, Path)) else source
     if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
-        raise ValueError(f"source is {source!r}, it must be a name or a path, or a list of paths")
+        raise ValueError(
+            f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
+        )
     known = {name.lower(): name for name in available()}
     name = known.get(source.lower()) if isinstance(source, str) else None
     about = ""
@@ -199,11 +201,13 @@ def load(
         labels_key=labels_key,
         transposed=transposed,
     )
-    for one, reason in found.left_out.items() if views_key is None and name is None else ():
-        if labels_key is not False or not first_choice(one.split(".")[0]):
-            warnings.warn(
-                f"{one} was left out, since {reason}; views_key= names the views", stacklevel=2
-            )
+    told = [
+        f"{one} was left out, since {reason}"
+        for one, reason in found.left_out.items()
+        if labels_key is not False or not first_choice(one.split(".")[0])
+    ]
+    if told and views_key is None and name is None:
+        warnings.warn(f"{'; '.join(told)}; views_key= names the views", stacklevel=2)
     try:
         read = [np.array(x) if is_streamed(x) else x for x in found.views]
         views = check_views(read, incomplete=True)

@@ -16,6 +16,8 @@ import scipy.sparse
 import torch
 import zarr
 
+import dmac
+
 rng = np.random.default_rng(0)
 #: 40 samples around two centres: small counts, which every type of number can hold.
 COUNTS = rng.poisson(np.where(np.arange(40)[:, None] % 2, [9, 1, 6, 1], [1, 8, 1, 5])).clip(0, 15)
@@ -66,6 +68,27 @@ def hdf5(x):
     """The array as a data set of an HDF5 file that is kept in memory."""
     file = h5py.File(f"{next(_numbers)}.h5", "w", driver="core", backing_store=False)
     return file.create_dataset("x", data=x)
+
+
+def lacking_objects():
+    """Numbers as objects, of which two rows are missing."""
+    x = SECOND.astype(object)
+    x[3], x[7] = None, pd.NA
+    return x
+
+
+def closed():
+    """A data set whose file is closed, as after a with block."""
+    x = hdf5(X)
+    x.file.close()
+    return [x, SECOND]
+
+
+def damaged():
+    """A sparse matrix with an entry beyond its columns."""
+    x = scipy.sparse.csr_array(X)
+    x.indices[0] = 4
+    return [x, SECOND]
 
 
 def read_only(x):
@@ -156,6 +179,11 @@ DISK = {
 }
 ACCEPTED = [
     *(Case("NumPy", kind, make) for kind, make in DENSE.items()),
+    Case(
+        "NumPy",
+        "objects, with None or NA all along a row: that sample lacks the view",
+        lambda: [X, lacking_objects()],
+    ),
     Case("NumPy", "bool", lambda: X > 3, equals=(X > 3).astype(float)),
     Case("Python", "nested list, in a list of views", lambda: [X.tolist()]),
     *(Case("SciPy", kind, make) for kind, make in SPARSE.items()),
@@ -200,6 +228,7 @@ BAD = {
         ("a string", lambda: "mfeat", "not a str"),
         ("names of files", lambda: ["a.csv", Path("b.csv")], "read a file first"),
         ("a dictionary", lambda: {"a": X}, "not a dict: pass list(views.values())"),
+        ("what dmac.load returns", lambda: dmac.load("mfeat"), "a MultiViewData: pass its views"),
         ("an empty list", list, "no views: the list is empty"),
         ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),
         ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),
@@ -223,13 +252,31 @@ BAD = {
             lambda: scipy.sparse.csc_array(with_entry(np.nan)),
             "(nan) at row 3, column 1",
         ),
-        ("NaN, on disk", lambda: memory_map(with_entry(np.nan)), "(nan) at row 3, column 1"),
+        (
+            "NaN, on disk",
+            lambda: memory_map(with_entry(np.nan)),
+            "(nan) at row 3, column 1 (views are counted from 1, rows and columns from 0); fill",
+        ),
+        ("a data set of a file that was closed", closed, "view 1 is in an HDF5 file that was cl"),
         ("masked entries", lambda: np.ma.masked_equal(X, X[0, 0]), "or missing"),
         ("complex", lambda: X + 1j, "view 1 is complex"),
         ("complex, on disk", lambda: hdf5(X + 1j), "complex128 values on disk"),
         ("strings", lambda: X.astype(str), "not numbers; encode them"),
         ("one text among objects", lambda: with_entry("3.5", object), "'3.5' at row 3, column 1"),
-        ("None", lambda: with_entry(None, object), "holds None at row 3, column 1"),
+        ("None", lambda: with_entry(None, object), "(nan) at row 3, column 1"),
+        (
+            "None for a row, to a network",
+            lambda: [[None, *X[1:].tolist()], SECOND],
+            "1 whole row(s) are NaN, and only dmac.DMAC with recipe='closed_form' takes",
+            {"recipe": "revised"},
+        ),
+        (
+            "a row of NaN on disk, to a network",
+            lambda: [memory_map(with_entry(np.nan, column=slice(None))), SECOND],
+            "the whole row is NaN, and only dmac.DMAC with recipe='closed_form' takes",
+            {"recipe": "revised"},
+        ),
+        ("a sparse matrix that is damaged", damaged, "view 1 is a sparse matrix that is damaged"),
         ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
         ("records", lambda: X.view([("a", float), ("b", float)]), "not numbers"),
         ("a table of records", lambda: [frame().to_records()], "view 1 holds records, not numbers"),
@@ -276,6 +323,7 @@ BAD = {
     "torch": [
         ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
         ("complex", lambda: torch.tensor(X + 0j), "view 1 is complex"),
+        ("sparse, 3 dimensions", lambda: [torch.tensor(X[None]).to_sparse()], "3 dimension(s)"),
     ],
     "sizes": [
         ("one sample", lambda: X[:1], "there are only 1 samples"),

@@ -106,7 +106,9 @@ def test_names_of_samples_are_kept_from_csv_files(call):
     assert code == 0 and "60 samples, 2 views" in out
 
 
-SPOKEN_PYTHON = r"(views|labels)_key|=\s*(True|False)|a list of|n_clusters|random_state|Traceback"
+SPOKEN_PYTHON = (
+    r"(views|labels)_key|sklearn|=\s*(True|False)|a list of|n_clusters|random_state|Traceback"
+)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,14 @@ SPOKEN_PYTHON = r"(views|labels)_key|=\s*(True|False)|a list of|n_clusters|rando
         ("fit named.npz --clusters 3 --out x.csv --recipe best", 1, "--recipe is 'best', it must"),
         ("fit nan.npz --clusters 3 --out x.csv", 1, "whole view, make the whole row NaN"),
         ("fit nan.npy --clusters 3 --out x.csv", 1, "at row 3, column 0"),
+        ("info nan.npy", 1, "view 1 (nan) has NaN or infinite entries, the first (nan) at row 3"),
+        ("fit named.npz --clusters 3 --out x.xlsx", 1, "x.xlsx: --out is text, and its name says"),
+        (
+            "fit tables --no-labels --clusters 3 --model tables",
+            1,
+            "tables is the folder of the dat",
+        ),
+        ("info words.csv", 1, "holds 'k', not a number; write one, or take it out; if the"),
         ("fit lost.mat --clusters 3 --out x.csv", 1, "Error: no file or folder lost.mat"),
         ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
         ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 (bad) has 5 samples"),
@@ -161,6 +171,7 @@ def test_problems_have_an_exit_code_and_speak_of_the_options(arguments, code, me
         np.savetxt(f"tables/{name}.csv", x, delimiter=",", fmt="%.3f")
     np.save("bad.npy", np.ones((5, 2)))
     Path("bad.csv").write_text("1,2\nno,3\n")
+    Path("words.csv").write_text("id,PAM50\n1,k\n2,k\n")
     Path("labels.csv").write_text("a\nb\n")
     found, _, err = call(*arguments.split())
     assert found == code and message in err and not re.search(SPOKEN_PYTHON, err)
@@ -188,6 +199,9 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     assert code == 0 and err == "" and table("more.csv") == (found, labels)
     code, out, _ = call("info", "kept")
     assert code == 0 and "10 samples lack it" in out and "12 samples lack it" in out
+    np.save("rna.npy", np.where(has[:, :1], VIEWS[0], np.nan))
+    code, out, _ = call("info", "rna.npy")
+    assert code == 0 and "view 1: 6 columns (rna; 12 of 60 samples lack it)" in out
     code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
     assert code == 1 and not Path("x.csv").exists()
     assert "samples lack views: only --recipe closed_form takes samples that lack a view" in err
@@ -205,7 +219,7 @@ def test_a_model_knows_its_views_by_name(call):
     assert code == 0 and "view 1: 4 columns (mirna, from mirna.csv)" in out
     assert table("more.csv") == table("labels.csv")
     code, _, err = call("predict", "kept", "rna.csv")
-    assert code == 1 and "no view mirna; the model was fitted on mirna, rna" in err
+    assert code == 1 and "no view mirna; the model was fitted on mirna, rna. Of samples" in err
     np.save("a.npy", VIEWS[1]), np.save("b.npy", VIEWS[0])
     assert call("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")[0] == 0  # by places
     assert table("more.csv") == table("labels.csv")
@@ -243,7 +257,7 @@ def test_the_output_never_replaces_the_data_nor_becomes_a_view(call):
     assert call("report", *arguments)[0] == 0
 
 
-@pytest.mark.filterwarnings("default:view . has columns of other names")
+@pytest.mark.filterwarnings("default:view . has (columns of other|no) names")
 def test_a_model_knows_its_columns_by_name(call):
     write_tables("two", VIEWS)
     places = ["--model", "kept", "--out", "labels.csv"]
@@ -255,6 +269,13 @@ def test_a_model_knows_its_columns_by_name(call):
     code, _, err = call("predict", "kept", "two")
     says = "view 1 (a) has the columns of the fit in another order (column 1 is g5, and was g0 in"
     assert code == 1 and says in err
+    Path("two/a.csv").write_text(text.replace("g0,g1,g2,g3,g4,g5", "h0,g2,g1,g3,g4,g5"))
+    code, _, err = call("predict", "kept", "two")
+    assert code == 1 and "in another order (column 2 is g2, and was g1 in the fit)" in err
+    Path("two/a.csv").write_text(text.split("\n", 1)[1])
+    code, _, err = call("predict", "kept", "two")
+    assert code == 0
+    assert "Warning: view 1 (a) has no names of columns, which the fit had" in err
     write_tables("two", VIEWS, "h")
     code, _, err = call("predict", "kept", "two", "--out", "more.csv")
     assert code == 0 and table("more.csv") == table("labels.csv")

@@ -149,6 +149,8 @@ def test_table_of_what_separates():
     labels, named = torch.as_tensor(LABELS), [list("pqrs")]
     found = dmac.features_that_separate(x, labels, view_names=["genes"], feature_names=named)
     assert found.iloc[0, :3].tolist() == [1, "genes", "r"]
+    found = dmac.features_that_separate([x, frame], labels, feature_names=[*named, None])
+    assert set(found.feature[found.view == 2]) == {0, 1, 2, 3}
     x[LABELS == 1] = 0
     found = dmac.features_that_separate([x], LABELS)
     assert found.difference[-4:].isna().all() and (found.cluster[-4:] == 1).all()

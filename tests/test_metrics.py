@@ -56,6 +56,14 @@ def test_one_sample_outweighs_f1_in_tables_of_many_classes(n, seed):
     assert dmac.scores(true, predicted)["acc"] == optimum / n
 
 
+def test_series_with_names_are_lined_up():
+    pandas = pytest.importorskip("pandas")
+    true, names = [0, 0, 0, 1, 1, 2], list("abcdef")
+    series = pandas.Series(true, names)
+    assert dmac.scores(series.iloc[[3, 0, 4, 5, 1, 2]], series)["ari"] == 1
+    assert dmac.scores(series, pandas.Series(true, list("uvwxyz")))["ari"] == 1  # by position
+
+
 def test_perfect_clustering_scores_one():
     result = dmac.scores(["b", "a", "b", "c"], [10, -2, 10, 7])
     assert result == pytest.approx(dict(acc=1, nmi=1, ari=1, purity=1, f1=1))

@@ -147,6 +147,7 @@ def test_samples_that_lack_views_are_counted():
     assert next(row[1:] for row in found.rows if row[0] == "rna") == ["12", "40 (33 %)"]
     assert next(row[1:] for row in found.rows if row[0] == "protein") == ["9", "60 (50 %)"]
     assert "Of the samples 40 lack rna, 60 lack protein." in found.text
+    assert " of 60 samples" not in found.text  # halves have fewer samples with all views
     assert found.row("ACC") == [f"{100 * dmac.scores(CLASSES, model.labels_)['acc']:.1f} %"]
 
 
@@ -193,10 +194,18 @@ def test_what_is_refused():
         (VIEWS, {"view_names": ["a"]}, "view_names has 1 entries, and there are 2 views"),
         (VIEWS, {"feature_names": [["a"], None]}, "view 1 has 12 features, and 1 names"),
         (VIEWS, {"classes": [1, 2]}, "2"),
-        (VIEWS, {"seeds": 1}, "seeds is 1: fits on at least two"),
+        (VIEWS, {"seeds": 1}, "seeds is 1: it must be an integer of at least 2"),
+        (VIEWS, {"seeds": 2.5}, "seeds is 2.5: it must be an integer"),
     ):
         with pytest.raises(ValueError, match=message):
             page(model, views, **{"seeds": 2} | more)
+    with pytest.raises(ValueError, match="model is a GMC: pass a dmac.DMAC"):
+        page(dmac.peers.GMC(4), VIEWS)
+    hidden, has = [x.copy() for x in VIEWS], np.ones((120, 2), bool)
+    hidden[0][:30], has[:30, 0] = 1e9, False
+    model = dmac.DMAC(4, random_state=0).fit(hidden, present=has)
+    with pytest.raises(ValueError, match="in the fit 30, 0 samples lacked the views, .* NaN"):
+        page(model, hidden, seeds=2)
 
 
 @pytest.fixture
@@ -212,6 +221,7 @@ def call(capsys, monkeypatch, tmp_path):
     return run
 
 
+@pytest.mark.filterwarnings("default:2 of 3 clusters came out")
 def test_the_command_writes_the_page(call, tmp_path):
     given = ["--seeds", 2, "--quiet", "--out", "report.html"]
     code, out, err = call("report", "data.npz", "--clusters", 4, *given)
@@ -220,6 +230,10 @@ def test_the_command_writes_the_page(call, tmp_path):
     model = dmac.DMAC(4, random_state=0)
     names = {"view_names": ["protein", "rna"], "classes": CLASSES}
     assert text == page(model, VIEWS[::-1], seeds=2, **names)
+    np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
+    code, out, err = call("report", "two.npy", "--clusters", 3, *given)
+    assert "60 samples in 2 clusters" in out and "2 of 3 clusters came out" in err
+    (tmp_path / "report.html").unlink()
     assert call("fit", "data.npz", "--clusters", 4, "--model", "kept")[0] == 0
     assert call("report", "data.npz", "--model", "kept", *given)[0] == 0
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text

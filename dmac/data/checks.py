@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse
 
-from dmac.data.disk import StreamedArray, is_streamed
+from dmac.data.disk import ADVICE, ROWS_ARE_FOR, StreamedArray, is_streamed
 from dmac.data.sample_names import lined_up, of_samples
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _ROWS = 64
 # Containers of annotated tables, by the name of their class; what a user does with one.
 _ANNOTATED = {
     "AnnData": "pass its table, adata.X or adata.to_df()",
+    "Raw": "pass its table, adata.raw.X",
+    "BaseCompressedSparseDataset": "it is on disk, pass x.to_memory()",
     "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
 }
 
@@ -41,17 +43,6 @@ def _refuse_annotated(x: Any, where: str) -> None:
     for name in (kind.__name__ for kind in type(x).__mro__):
         if name in _ANNOTATED:
             raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
-
-
-#: What to do about some entries that are missing in a row.
-_ADVICE = (
-    "fill them in, as with sklearn.impute.SimpleImputer, or drop the sample; where it lacks the "
-    "whole view, make the whole row NaN"
-)
-_ROWS_ARE_FOR = (
-    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; everything else "
-    "would take what stands there for values"
-)
 
 
 def _not_a_number(x: Array, where: str) -> ValueError | None:
@@ -86,13 +77,15 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         if x.is_meta:
             raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
         x = x.detach().cpu().double()
-        if "sparse" in str(x.layout) and x.ndim == 2:
+        if "sparse" in str(x.layout) and x.ndim != 2:
+            x = np.broadcast_to(0.0, tuple(x.shape))  # refused below
+        elif "sparse" in str(x.layout):
             x = x.to_sparse_coo().coalesce()
             x = scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
         else:
             x = x.numpy()
     elif hasattr(x, "to_numpy"):  # pandas, likewise
-        x = _numbers_of(x)
+        x = x.to_numpy()
     given = x
     if not scipy.sparse.issparse(x):
         try:
@@ -114,7 +107,16 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         what = "samples" if x.shape[0] == 0 else "features"
         raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
     sparse = scipy.sparse.issparse(x)
-    error = _not_a_number(x.tocoo().data if sparse else x, where)
+    entries: Any = x
+    if sparse:
+        try:
+            entries = entries.tocoo().data
+        except ValueError as fault:
+            raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
+    elif x.dtype == object:
+        x = np.ma.filled(x, np.nan)
+        entries = x = np.where(_lacks_value(x), np.nan, x)
+    error = _not_a_number(entries, where)
     if error:
         raise error
     try:
@@ -131,18 +133,19 @@ def _as_matrix(x: Any, where: str) -> Matrix:
     return matrix
 
 
-def _numbers_of(table: Any) -> Any:
-    """The array of something of pandas, with NaN for what is missing among nullable types."""
-    x = table.to_numpy()
-    return np.where(table.isna(), np.nan, x) if x.dtype == object and hasattr(table, "isna") else x
+@np.vectorize(otypes=[bool])
+def _lacks_value(x: Any) -> bool:
+    """Whether an object is None, or what pandas has in its place."""
+    return x is None or (type(x).__module__.startswith("pandas.") and str(x) in ("<NA>", "NaT"))
 
 
-def count_missing(x: Any) -> int:
+def count_missing(x: Any, where: str = "the view") -> int:
     """How many samples lack a view, as it came: rows of NaN and of zeros."""
     if is_streamed(x):
-        parts = StreamedArray(x, "the view", True).blocks()
-        return sum(int((~filled(part)).sum()) for part in parts)
-    x = _as_matrix(x, "the view")
+        x = StreamedArray(x, where, True)
+    if isinstance(x, StreamedArray):
+        return sum(int((~filled(part)).sum()) for part in x.blocks())
+    x = _as_matrix(x, where)
     return int((rows_of_nan(x) | ~filled(x)).sum())
 
 
@@ -207,9 +210,9 @@ def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
     values = x.data if scipy.sparse.issparse(x) else x
     if np.isfinite(values).all():
         return
-    advice = _ADVICE if incomplete else "replace them or drop the samples"
+    advice = ADVICE if incomplete else "replace them or drop the samples"
     if not incomplete and (whole := int(rows_of_nan(x).sum())):
-        advice += f". {whole} whole row(s) are NaN, and {_ROWS_ARE_FOR}"
+        advice = f"{whole} whole row(s) are NaN, and {ROWS_ARE_FOR}"
     bad = np.argwhere(~np.isfinite(values))
     value = values[tuple(bad[0])]
     if scipy.sparse.issparse(x):
@@ -292,6 +295,7 @@ def check_views(
             views = [views]
         else:
             advice = ": pass list(views.values())" * isinstance(views, dict)
+            advice += ": pass its views" * hasattr(views, "views")  # what dmac.load returns
             kind = type(views).__name__
             raise ValueError(f"views must be a list of 2-D arrays, not a {kind}{advice}")
     if len(views) == 0:
@@ -303,7 +307,7 @@ def check_views(
     checked = [
         StreamedArray(x, f"view {a}", incomplete)
         if streamed and is_streamed(x)
-        else _as_matrix(_rows_or_nan(x) if incomplete else x, f"view {a}")
+        else _as_matrix(_rows_or_nan(x), f"view {a}")
         for a, x in enumerate(views, 1)
     ]
     n = checked[0].shape[0]
@@ -325,7 +329,7 @@ def check_views(
             _warn_of_narrow_zeros(checked, there)
         checked = _complete_with_zeros(checked, there, found.names, tells)
     elif not there.all():
-        raise ValueError(f"present says that samples lack views: {_ROWS_ARE_FOR}")
+        raise ValueError(f"present says that samples lack views: {ROWS_ARE_FOR}")
     for a, x in enumerate(checked, 1):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             _check_finite(x, f"view {a}", incomplete)
@@ -339,18 +343,24 @@ def filled(x: Matrix) -> Flags:
 
 def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
-    n = views[0].shape[0]
-    zero = np.ones(n, bool)
+    zero = np.ones(views[0].shape[0], bool)
     for x in views:
         blocks = x.blocks() if isinstance(x, StreamedArray) else [x]
         zero &= ~np.concatenate([filled(block) for block in blocks])
         if not zero.any():
             return
+    say_which_are_zero(zero, 4)
+
+
+def say_which_are_zero(zero: Flags, stacklevel: int) -> None:
+    """The warning itself, of a mask (n,) of the samples that are zero in every view."""
+    if not zero.any():
+        return
     warnings.warn(
-        f"{zero.sum()} of {n} samples are zero in every view (the first is row "
+        f"{zero.sum()} of {len(zero)} samples are zero in every view (the first is row "
         f"{zero.argmax()}), and a row of zeros says nothing: they come out as a cluster of their "
         "own or as a part of any. Leave them out, or add a constant where 0 is a value",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
     from dmac._types import Flags, Floats
 
+#: What to do about some entries that are missing in a row.
+ADVICE = (
+    "fill them in, as with sklearn.impute.SimpleImputer, or drop the sample; where it lacks the "
+    "whole view, make the whole row NaN"
+)
+#: The same where no sample may lack a view.
+ROWS_ARE_FOR = (
+    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; all else would "
+    "count what stands there"
+)
 # Numbers in one block of a view on disk.
 _NUMBERS = 2**22
 
@@ -30,7 +40,7 @@ def is_streamed(x: object) -> bool:
     """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
     if isinstance(x, np.memmap):
         return True
-    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(x, "shape")
+    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
 
 
 class StreamedArray:
@@ -42,6 +52,8 @@ class StreamedArray:
     """
 
     def __init__(self, source: Any, where: str = "view", incomplete: bool = False) -> None:
+        if not getattr(getattr(source, "id", None), "valid", True):
+            raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
         self.source, self.where, self.shape = source, where, tuple(source.shape)
         self.incomplete = incomplete
         self.missing: Flags | None = None
@@ -78,10 +90,13 @@ class StreamedArray:
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
+            advice = ADVICE if self.incomplete else "replace them or drop the samples"
+            if not self.incomplete and np.isnan(x[row]).all():
+                advice = f"the whole row is NaN, and {ROWS_ARE_FOR}"
             raise ValueError(
-                f"{self.where} has a NaN or infinite entry ({x[row, column]}) at row "
+                f"{self.where} has NaN or infinite entries, the first ({x[row, column]}) at row "
                 f"{rows.start + row}, column {column} (views are counted from 1, rows and columns "
-                "from 0); fill it in, or where the sample lacks this view make its whole row zeros"
+                f"from 0); {advice}"
             )
         return x
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ def feature_names(views: Views) -> Array | None:
 
 
 def column_names(views: Views, n_features: Sequence[int]) -> Array:
-    """The same with None for the columns of views that have no names, and with whole numbers.
+    """The same with None for the columns of views that have no names, and with other names.
 
     ``n_features`` are the widths of the views.
     """
@@ -45,20 +46,21 @@ def column_names(views: Views, n_features: Sequence[int]) -> Array:
 
 
 def _names(x: object) -> list[Any] | None:
-    """What the columns of a view are called, if that is all text or all whole numbers."""
+    """What the columns of a view are called: all text, or whole numbers, which may be codes."""
     columns = list(getattr(x, "columns", ()))
     if all(isinstance(name, str) for name in columns):
         return columns or None
     whole = all(isinstance(name, numbers.Integral) for name in columns)
-    return [int(name) for name in columns] if whole else None
+    # Dates, or names of several levels: their order is compared, as that of numbers is.
+    return [int(x) if whole else zlib.crc32(str(x).encode()) for x in columns]
 
 
 def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence[int]) -> None:
     """Compare the columns of new data frames with those that a model was ``fitted`` on.
 
     ``ValueError`` if a view has other columns than the fitted one, or the same in another order; of
-    columns that are called by numbers only the order counts. Views without names pass where the
-    model has some, with a ``UserWarning``.
+    columns whose names are no text only the order counts. Views without names pass where the model
+    has some, with a ``UserWarning``.
     """
     views = views if isinstance(views, (list, tuple)) else [views]
     if fitted is None or len(views) != len(n_features):

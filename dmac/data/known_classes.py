@@ -30,12 +30,17 @@ MORE_NAMES = (
     *("annotation", "annotations", "clinical", "diagnosis", "phenotype", "phenotypes"),
     *("outcome", "outcomes", "survival", "meta", "metadata", "type", "types", "species"),
     *("condition", "conditions", "disease", "diseases", "diagnoses", "tissue", "ident"),
+    *("ytrue", "pheno", "phenodata", "clinicaldata", "coldata", "sampleinfo", "samplesheet"),
+    *("annot", "covariates", "stage", "status", "cohort", "batch", "histology", "response"),
+    *("leiden", "louvain", "pam", "dx"),
 )
 _SHORT = {re.sub("[^a-z]", "", name) for name in LABEL_NAMES}
 _ALL = {*_SHORT, *MORE_NAMES}
-# Rows that are looked at, and how many values are few.
-_ROWS, _FEW = 10_000, 20
-_MISSING = ("", "na", "n/a", "nan", "null", "none")
+#: So many rows are looked at.
+MOST_ROWS = 10_000
+# How many values are few.
+_FEW = 20
+_MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +134,7 @@ def few_values(column: Array) -> bool:
     ----------
     column : numpy.ndarray of shape (n,)
     """
-    column = column[:_ROWS]
+    column = column[:MOST_ROWS]
     distinct = len(np.unique(column))
     if not 2 <= distinct <= len(column) / 2:
         return False

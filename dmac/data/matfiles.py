@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
 
 
+class _Unread(ValueError):
+    """A sound file that holds what is not read."""
+
+
 # Read, a variable is an array, a sparse matrix, a list (a cell, column by column) or None (else).
 
 
@@ -79,18 +83,40 @@ def _variables(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"no file {path}")
     try:
         if path.suffix.lower() == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                members = {key: file[key] for key in file.files}
-                return {k: x if isinstance(x, np.ndarray) else None for k, x in members.items()}
+            return _members(path)
         if h5py.is_hdf5(path):
             with open_hdf5(path) as file:
                 return {key: _from_hdf5(file[key], file) for key in file if not key.startswith("#")}
         return {key: _from_mat5(value) for key, value in loadmat(path).items()}
+    except _Unread as error:
+        raise ValueError(f"{path}: {error}") from error
     except Exception as error:  # a damaged file can fail anywhere in its reader
         raise ValueError(
             f"{path} cannot be read: it is corrupt, truncated or not a .mat or .npz file "
             f"({type(error).__name__}: {error})"
         ) from error
+
+
+def _members(path: Path) -> dict[str, Any]:
+    """The arrays of an ``.npz`` file by name."""
+    with np.load(path, allow_pickle=False) as file:
+        if {"indptr", "indices", "data", "format"} <= set(file.files):
+            raise _Unread(
+                "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
+                "several into a .mat file, by scipy.io.savemat"
+            )
+        members = {}
+        for key in file.files:
+            try:
+                members[key] = file[key]
+            except ValueError as error:
+                if "allow_pickle" not in str(error):
+                    raise
+                raise _Unread(
+                    f"{key} holds Python objects, which are never read: save numbers, and words "
+                    "by .astype(str)"
+                ) from error
+    return {key: x if isinstance(x, np.ndarray) else None for key, x in members.items()}
 
 
 def _describe(value: Any) -> str:
@@ -180,7 +206,7 @@ def _label_vector(value: Any) -> Array | None:
         return vectors[0] if same else None
     if scipy.sparse.issparse(value):
         value = value.toarray() if 1 in value.shape else None
-    if value is None or value.dtype.kind not in "biufU" or value.size == 0:
+    if value is None or value.dtype.kind not in "biufSU" or value.size == 0:
         return None
     if value.size == max(value.shape, default=1):
         return value.ravel()
@@ -189,7 +215,7 @@ def _label_vector(value: Any) -> Array | None:
 
 def _is_one_hot(value: Array) -> bool:
     """Whether every row of a table has a single 1 among zeros, and there are fewer columns."""
-    if value.ndim != 2 or value.dtype.kind == "U" or value.shape[1] >= value.shape[0]:
+    if value.ndim != 2 or value.dtype.kind in "SU" or value.shape[1] >= value.shape[0]:
         return False
     ones = value == 1
     return bool((ones | (value == 0)).all() and (ones.sum(1) == 1).all())
@@ -235,7 +261,7 @@ def _suspects(variables: dict[str, Any], views: Sequence[str]) -> dict[str, Susp
     """Arrays that may hold known classes by name and values, beside those named as views."""
     found = {}
     for key, x in variables.items():
-        if key in views or not isinstance(x, np.ndarray) or x.dtype.kind not in "biufU":
+        if key in views or not isinstance(x, np.ndarray) or x.dtype.kind not in "biufSU":
             continue
         if named_like_classes(key) and x.ndim in (1, 2) and x.size:
             one = Suspect(list(x.reshape(len(x), -1).T))

@@ -17,6 +17,7 @@ import scipy.sparse
 
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import (
+    MOST_ROWS,
     Known,
     Suspect,
     choose,
@@ -29,7 +30,13 @@ from dmac.data.known_classes import (
 from dmac.data.matfiles import read_variables
 from dmac.data.named_views import NamedViews, natural, unread
 from dmac.data.safe_files import open_hdf5
-from dmac.data.sample_names import names_twice, union, unreached, warn_of_alike
+from dmac.data.sample_names import (
+    by_one_name,
+    names_twice,
+    union,
+    unreached,
+    warn_of_alike,
+)
 from dmac.data.tables import read_table
 
 if TYPE_CHECKING:
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 _LIBRARY_WARNINGS = (
     (r"From 0\.4 \.update\(\) will not pull obs/var columns", FutureWarning),
     (r"The inplace keyword in DataFrame\.(rename|drop) is deprecated", DeprecationWarning),
+    (r"Cannot join columns with the same name because var_names", UserWarning),
 )
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -109,13 +117,16 @@ def read_views(
     files: list[Path] = []
     unread: dict[str, str] = {}
     for path in paths:
+        if not str(path):
+            raise ValueError("the name of a file is empty")
         some, others = _files(Path(path).expanduser())
         files += some
         unread |= others
     if not files:
         raise ValueError("no files: name at least one")
-    if twice := names_twice([file.resolve() for file in files]):
-        warnings.warn(f"{twice[0].name} is there twice, as two views or more", stacklevel=3)
+    names = [file.resolve() for file in files]
+    if twice := [file.name for file in names_twice(names)] + names_twice(views_key or []):
+        warnings.warn(f"{twice[0]} is there twice, as two views or more", stacklevel=3)
     single = all(_ending(file) in _IN_FOLDERS for file in files)  # one view each
     chosen = _chosen(files, views_key) if single and views_key else []
     key = labels_key if single or labels_key is False else None
@@ -142,9 +153,12 @@ def read_views(
             labels, source = part.labels, part.known
     lacking = [_lacking(part, a) for part in parts for a in range(len(part.views))]
     _check_anything(lacking, samples)
+    called = [name for part in parts for name in part.names]
+    views = [x for part in parts for x in part.views]
+    _warn_of_codes(called, views)
     return NamedViews(
-        [name for part in parts for name in part.names],
-        [x for part in parts for x in part.views],
+        called,
+        views,
         labels,
         samples,
         [told[file] for file, part in zip(others, parts) for _ in part.names],
@@ -335,6 +349,37 @@ def _warn_of_classes(file: Path, headers: list[str] | None, x: Array) -> None:
             )
 
 
+def _warn_of_codes(names: list[str], views: list[Matrix]) -> None:
+    """Say it where a column beside several views may be known classes by its values.
+
+    It is the only column of a view, or the first or the last of every view.
+    """
+    if len(views) < 2 or any(x.ndim != 2 or 0 in x.shape for x in views):
+        return
+    ends = [[_values(x, j) for j in (0, x.shape[1] - 1)] for x in views]
+    for name, x, (only, _) in zip(names, views, ends):
+        if x.shape[1] == 1 and few_values(only):
+            warnings.warn(
+                f"the view {name} is one column of few distinct values, as known classes are, and "
+                "counts like any other: if it has them, name the views with views_key=",
+                stacklevel=4,
+            )
+    for which, columns in zip(("first", "last"), zip(*ends)):
+        same = all(np.array_equal(column, columns[0]) for column in columns)
+        if same and few_values(columns[0]):
+            warnings.warn(
+                f"the {which} column of every view is the same and has few distinct values, as "
+                "known classes are, and counts as a feature: if it has them, take it out",
+                stacklevel=4,
+            )
+
+
+def _values(x: Matrix, j: int) -> Array:
+    """The first rows of a column."""
+    part = x[:MOST_ROWS, [j]]
+    return (part.toarray() if scipy.sparse.issparse(part) else np.asarray(part)).ravel()
+
+
 def _check_sizes(files: list[Path], parts: list[NamedViews]) -> None:
     """Refuse tables without names that have as many columns as each other, but not rows."""
     shapes = [x.shape for part in parts for x in part.views if part.samples is None]
@@ -356,21 +401,32 @@ def _line_up(
     have zeros in a view that lacks them.
     """
     named = [(file, part.samples) for file, part in zip(files, parts) if part.samples is not None]
+    without = [file for file, part in zip(files, parts) if part.samples is None]
     if all(samples == named[0][1] for _, samples in named):
+        if named and without:
+            warnings.warn(
+                f"{without[0]} does not name its samples, and {named[0][0]} does: rows are taken "
+                "by position, as if they were in that order",
+                stacklevel=4,
+            )
         return parts, named[0][1] if named else None
     first = named[0][0]
     for file, samples in named:
+        if "" in samples:
+            raise ValueError(
+                f"{file}: sample {samples.index('') + 1} has no name, and the files do not name "
+                "the same samples in the same order; name each"
+            )
         twice = names_twice(samples)
         if twice:
             raise ValueError(
                 f"{file} names {len(twice)} samples more than once (the first is {twice[0]}), and "
                 "the files do not name the same samples in the same order; name each once"
             )
-    if len(named) < len(parts):
-        (file, *_) = (file for file, part in zip(files, parts) if part.samples is None)
+    if without:
         raise ValueError(
-            f"{file} does not name its samples, and the other files name different ones, or in "
-            f"another order than {first}; name them in a first column"
+            f"{without[0]} does not name its samples, and the other files name different ones, or "
+            f"in another order than {first}; name them in a first column"
         )
     _check_shared(named, parts, transposed)
     every = union(samples for _, samples in named)
@@ -422,7 +478,7 @@ def _check_shared(
         (file, samples), (first, expected) = named[apart], named[0]
         raise ValueError(
             f"{first} and {file} share no sample ({expected[0]}, ... and {samples[0]}, ...); "
-            "call a sample by one name in all files"
+            f"{by_one_name([*expected, *samples])} in all files"
             + "; if the columns are the samples, pass transposed=True"
             * (not transposed)
         )
@@ -513,7 +569,7 @@ def _read_cells(
             f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
-    features, lacking = {}, {}
+    features, lacking, left_out = {}, {}, {}
     try:
         with warnings.catch_warnings():
             for text, kind in _LIBRARY_WARNINGS:
@@ -521,8 +577,12 @@ def _read_cells(
             if package == "anndata":
                 found = anndata.read_h5ad(path)
                 tables = {"X": found.X, **found.obsm}
-                tables = {n: x for n, x in tables.items() if views_key or not n.startswith("X_")}
                 features["X"] = list(map(str, found.var_names))
+                for name, x in found.obsm.items():
+                    if hasattr(x, "columns"):
+                        features[name] = list(map(str, x.columns))
+                left_out = {} if views_key else _no_views_of_cells(found)
+                tables = {name: x for name, x in tables.items() if name not in left_out}
             else:
                 found = mudata.read_h5mu(path)
                 tables = {n: _of_all(part, found.obs_names) for n, part in found.mod.items()}
@@ -531,10 +591,15 @@ def _read_cells(
                     features[name] = list(map(str, part.var_names))
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error
-    tables = {name: x for name, x in tables.items() if x is not None}
+    if not views_key:
+        empty = [name for name, x in tables.items() if x is None or 0 in x.shape]
+        left_out |= {name: "it has no table of numbers" for name in empty}
+    tables = {name: x for name, x in tables.items() if x is not None and 0 not in x.shape}
     names = list(views_key or tables)
     missing = [name for name in names if name not in tables]
-    if missing or not names:
+    if not names:
+        raise ValueError(f"{path} has no table of numbers that is a view")
+    if missing:
         raise ValueError(f"{path} has no view {', '.join(missing)}; it has {', '.join(tables)}")
     samples = [str(name) for name in found.obs_names]
     known = Known()
@@ -545,7 +610,11 @@ def _read_cells(
                 f"{path}: labels_key={labels_key!r} is no column of obs, which has {listed}; "
                 "labels_key=False reads none"
             )
-        known = Known(f"obs, column {labels_key}", found.obs[labels_key].astype(str).to_numpy(str))
+        column = found.obs[labels_key]
+        values = (
+            column.to_numpy() if column.dtype.kind in "iuf" else column.astype(str).to_numpy(str)
+        )
+        known = Known(f"obs, column {labels_key}", values, samples)
     views = [tables[name] for name in names]
     return NamedViews(
         names,
@@ -553,9 +622,25 @@ def _read_cells(
         _known_classes(known, samples),
         samples,
         known=known.source,
+        left_out=left_out,
         lacking=[lacking.get(name, np.zeros(len(samples), bool)) for name in names],
         columns=[features.get(name) for name in names],
     )
+
+
+def _no_views_of_cells(cells: Any) -> dict[str, str]:
+    """Tables of an AnnData file that are not read as views, with the reason."""
+    left_out = {f"layers, {name}": "only X and obsm are read" for name in cells.layers}
+    if cells.raw is not None:
+        left_out["raw"] = "only X and obsm are read"
+    for name, x in cells.obsm.items():
+        if name.startswith("X_"):
+            left_out[name] = "its name says that it was made from X"
+        elif named_like_classes(name) and not scipy.sparse.issparse(x):
+            why = no_view(Suspect(list(np.asarray(x).T)))
+            if why is not None:
+                left_out[name] = f"its name is that of known classes, and {why}"
+    return left_out
 
 
 def _of_all(part: Any, names: Any) -> Matrix:

@@ -59,7 +59,11 @@ def as_views(x: Any, views: Views) -> Any:
 
     So it is where its index has not their names, each once: it is taken by position.
     """
-    index = index_of(views)
+    return in_order(x, index_of(views))
+
+
+def in_order(x: Any, index: Any) -> Any:
+    """A series of pandas in the order of an index of the same names; all else as it is."""
     if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
         return x
     names, places = index.tolist(), {name: i for i, name in enumerate(x.index)}
@@ -107,6 +111,13 @@ def warn_of_alike(names: Iterable[Any], stacklevel: int) -> None:
             "one name",
             stacklevel=stacklevel,
         )
+
+
+def by_one_name(names: Iterable[Any]) -> str:
+    """What to do about lists that share no name; two that only look the same are told."""
+    two = alike(names)
+    same = "" if two is None else f"{two[0]!r:.40} and {two[1]!r:.40} are two names: "
+    return f"{same}call a sample by one name"
 
 
 def names_twice(names: Sequence[Any]) -> list[Any]:
@@ -210,10 +221,22 @@ def of_samples(x: Any, names: Sequence[Any] | None, what: str) -> Any:
     return x.iloc[[places[name] for name in names]]
 
 
+def _has_gap(name: Any) -> bool:
+    """Whether a name is missing, or a part of one from several levels."""
+    parts = name if isinstance(name, tuple) else [name]
+    return any(part is None or str(part) in _NO_NAMES for part in parts)
+
+
 def _places(names: list[Any], a: int) -> dict[Any, int]:
     """Rows by the names of a view; they have to be different."""
-    places = {name: i for i, name in enumerate(names)}
-    missing = [i for i, name in enumerate(names) if name is None or str(name) in _NO_NAMES]
+    try:
+        places = {name: i for i, name in enumerate(names)}
+    except TypeError as error:  # a list, an array
+        raise ValueError(
+            f"view {a + 1} is a data frame whose names of samples cannot be compared ({error}): "
+            f"give each sample a text or a number as its name, or {_BY_POSITION}"
+        ) from error
+    missing = [i for i, name in enumerate(names) if _has_gap(name)]
     if missing:
         raise ValueError(
             f"view {a + 1} is a data frame in which row {missing[0]} has no name (it is "
@@ -245,7 +268,8 @@ def _check_union(
     apart = unreached(list(names.values()))
     if apart is not None:
         told = _other_names(names, first, frames[apart])
-        raise ValueError(f"{told}; call a sample by one name in all frames, or {_BY_POSITION}")
+        advice = by_one_name([*names[first], *names[frames[apart]]])
+        raise ValueError(f"{told}; {advice} in all frames, or {_BY_POSITION}")
     told = _other_names(names, first, others[0])
     if not incomplete:
         raise ValueError(

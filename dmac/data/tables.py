@@ -42,8 +42,8 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:e[+-]?\d+)?\s*", re.IGNORECASE)
 
 # Signs that people write with numbers and a computer does not read.
 _ODD = re.compile(r"[\s%'’,]|\.(?=\d{3}\b)")
-# So many lines that count are no chance.
-_MANY = 10
+# So many lines that count are no chance, and so many columns, whatever the last one is called.
+_MANY, _COLUMNS = 10, 5
 # A warning is about the line that called `read_views`.
 _LEVEL = 5
 
@@ -104,6 +104,8 @@ class Table:
         line, column = place[::-1] if self.transposed else place
         what = f"holds {cell!r}, not a number" if cell else "is empty"
         advice = "write one, or take it out"
+        if all(_number(row[j]) is None for row in self.cells):
+            advice += "; if the file has known classes, pass labels_key= with its name"
         if is_missing(cell):
             advice = "fill it in, or empty the whole row where the sample lacks this view"
         return f"{self.file}, line {line}, column {column} {what}; {advice}"
@@ -169,7 +171,8 @@ def read_table(file: PathLike, *, transposed: bool = False, classes: bool = Fals
     if transposed:
         rows, places = [list(column) for column in zip(*rows)], places[::-1]
     first = rows[0]
-    if not classes and _counts(first) and not (len(rows) > 1 and _counts(first + rows[1])):
+    counted = first[:-1] if len(first) > _COLUMNS and not _counts(first) else first
+    if not classes and _counts(counted) and not (len(rows) > 1 and _counts(first + rows[1])):
         warnings.warn(
             f"{file}: the first {'column' if transposed else 'line'} counts "
             f"{', '.join(first[:3])}, ..., as tables without names of columns are written, and is "

@@ -3,10 +3,11 @@
     python -m experiments.incomplete                  # fifteen sets, 0 to 70 %, three seeds
     python -m experiments.incomplete BBC --rates 0.5 --seeds 0
     python -m experiments.incomplete --others         # small sets; dmac[libraries]
+    python -m experiments.incomplete --pattern class  # or batch
     python -m experiments.incomplete --cost           # seconds and memory of 100,000 samples
 
-(from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random; a
-sample that would lack all of them keeps one. Rows that the file has are not computed again. A
+(from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random, or by
+class, or for whole batches (`PATTERNS`). Rows that the file has are not computed again. A
 method of iMML has its defaults, and is stopped after `LIMIT` seconds of the processor; its row has
 no scores then, and it is not tried on that data set again.
 """
@@ -53,7 +54,10 @@ IMML = tuple(f"iMML, {name}" for name in ("NEMO", "LFIMVC", "EEIMVC", "OPIMC", "
 BASELINES = ("mean-imputed k-means", "SVD imputation")
 OTHERS = (*BASELINES, *IMML)
 RATES, SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2)
-FIELDS = ("recipe", "data", "rate", "seed", "acc", "nmi", "seconds")
+FIELDS = ("recipe", "data", "pattern", "rate", "seed", "acc", "nmi", "seconds")
+#: How pairs are missing: at random; each class lacks each view with probability 0.2 or 0.8; or one
+#: in ten batches of random samples lacks a view as a whole, or has it.
+PATTERNS, BATCHES = ("random", "class", "batch"), 10
 #: Seconds of the processor for a fit of iMML.
 LIMIT = 20
 #: Rounds of the low rank.
@@ -88,10 +92,28 @@ OURS = {"unfilled": unfilled(), "closed_form": CLOSED_FORM}
 def random_pattern(n, v, rate, seed):
     """Which views each sample has, (n, v): missing at random, but for one of each sample."""
     rng = np.random.default_rng(seed)
-    present = rng.random((n, v)) >= rate
+    return _with_one(rng.random((n, v)) >= rate, rng)
+
+
+def _with_one(present, rng):
+    """The pattern, in which a sample without any view keeps a random one."""
     none = np.flatnonzero(~present.any(1))
-    present[none, rng.integers(v, size=len(none))] = True
+    present[none, rng.integers(present.shape[1], size=len(none))] = True
     return present
+
+
+def class_pattern(labels, v, seed):
+    """Which views each sample has, where a class lacks each of them with 0.2 or 0.8: (n, v)."""
+    rng = np.random.default_rng(seed)
+    numbers = np.unique(labels, return_inverse=True)[1]
+    rates = rng.choice([0.2, 0.8], size=(numbers.max() + 1, v))
+    return _with_one(rng.random((len(labels), v)) >= rates[numbers], rng)
+
+
+def batch_pattern(n, v, rate, seed):
+    """Which views each sample has, where random batches lack a view as a whole: (n, v)."""
+    rng = np.random.default_rng(seed)
+    return random_pattern(BATCHES, v, rate, seed)[rng.permutation(n) % BATCHES]
 
 
 def without(views, present):
@@ -188,9 +210,14 @@ def stopped_after(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
-def measure(method, data, rate, seed):
+def measure(method, data, pattern, rate, seed):
     """One fit: accuracy and NMI in per cent, nan if it failed, and seconds of the processor."""
-    present = random_pattern(data.n_samples, data.n_views, rate, seed)
+    n, v = data.n_samples, data.n_views
+    present = {
+        "random": lambda: random_pattern(n, v, rate, seed),
+        "class": lambda: class_pattern(data.labels, v, seed),
+        "batch": lambda: batch_pattern(n, v, rate, seed),
+    }[pattern]()
     scores, start = {"acc": np.nan, "nmi": np.nan}, time.process_time()
     try:
         labels = labels_of(method, data.views, present, data.n_clusters, seed)
@@ -209,26 +236,29 @@ def group_of(name):
 
 
 def read(file=FILE):
-    """What was measured: dictionaries by `FIELDS`, all but the first two numbers."""
+    """What was measured: dictionaries by `FIELDS`, all but the first three numbers."""
     if not Path(file).exists():
         return []
     with open(file, newline="", encoding="utf-8") as lines:
         return [
-            {k: x if k in FIELDS[:2] else float(x) for k, x in row.items()}
+            {k: x if k in FIELDS[:3] else float(x) for k, x in row.items()}
             for row in csv.DictReader(lines)
         ]
 
 
 def means(rows, what="acc"):
-    """Mean over the seeds by (recipe, data, rate)."""
+    """Mean over the seeds by (recipe, data, rate), of pairs that are missing at random."""
     found = {}
     for row in rows:
-        found.setdefault((row["recipe"], row["data"], row["rate"]), []).append(row[what])
+        if row["pattern"] == "random":
+            found.setdefault((row["recipe"], row["data"], row["rate"]), []).append(row[what])
     return {key: float(np.mean(values)) for key, values in found.items()}
 
 
-def methods_at(rate, others=False):
+def methods_at(rate, others=False, pattern="random"):
     """Whom to measure; with nothing missing the closed form, since nothing is filled in."""
+    if pattern != "random":
+        return tuple(OURS) if rate == 0.5 and not others else ()
     if others:
         return OTHERS if rate else ()
     return tuple(OURS) if rate else ("closed_form",)
@@ -264,6 +294,7 @@ def main(arguments=None):
     parser.add_argument("data", nargs="*", help="by default all")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES)
     parser.add_argument("--seeds", nargs="+", type=int, help="by default three")
+    parser.add_argument("--pattern", choices=PATTERNS, default="random")
     parser.add_argument("--others", action="store_true", help="the methods that are not ours")
     parser.add_argument("--cost", action="store_true", help="seconds and memory, nothing else")
     parser.add_argument("--out", type=Path, default=FILE)
@@ -272,7 +303,7 @@ def main(arguments=None):
         write_json(COST, cost())
         return
     rows = read(given.out)
-    done = {tuple(row[field] for field in FIELDS[:4]) for row in rows}
+    done = {tuple(row[field] for field in FIELDS[:5]) for row in rows}
     failed = {(row["recipe"], row["data"]) for row in rows if np.isnan(row["acc"])}
     if not done:
         with open(given.out, "w", newline="", encoding="utf-8") as file:
@@ -280,15 +311,15 @@ def main(arguments=None):
     for name in given.data or (SMALL if given.others else SETS):
         data = dmac.load(name)
         for rate in given.rates:
-            for method in methods_at(rate, given.others):
+            for method in methods_at(rate, given.others, given.pattern):
                 for seed in given.seeds or SEEDS:
-                    key = (method, name, rate, seed)
+                    key = (method, name, given.pattern, rate, seed)
                     if key in done:
                         continue
                     row = [*key, *3 * [np.nan]]
                     if key[:2] not in failed:
-                        row = [*key, *measure(method, data, rate, seed)]
-                    if np.isnan(row[4]):
+                        row = [*key, *measure(method, data, *key[2:])]
+                    if np.isnan(row[5]):
                         failed.add(key[:2])
                     with open(given.out, "a", newline="", encoding="utf-8") as file:
                         csv.writer(file, lineterminator="\n").writerow(row)

@@ -107,6 +107,11 @@ def test_what_nullable_types_miss_is_nan():
     table = pd.DataFrame({"a": pd.array([1, None, 3, 4]), "b": pd.array([1.5, None, 2, 2])})
     found = check_views([X, table], incomplete=True)[1]
     np.testing.assert_array_equal(found, [[1, 1.5], [0, 0], [3, 2], [4, 2]])
+    np.testing.assert_array_equal(
+        check_views([X, table.to_numpy(object)], incomplete=True)[1], found
+    )
+    masked = np.ma.masked_array(X.astype(object), np.arange(12).reshape(4, 3) // 3 == 1)
+    assert check_views([X, masked], incomplete=True)[1].any(1).tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match="view 2 has 1 NaN or infinite"):
         check_views([X, table.fillna({"a": 2})], incomplete=True)
 

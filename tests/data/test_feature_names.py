@@ -41,8 +41,8 @@ def test_the_fitted_names_pass_silently():
 def test_each_view_is_compared_with_its_own_names():
     array = np.ones((3, 2))
     fitted = column_names([frame("a", "b"), array, frame(0, 1), frame("a", 1)], (2, 2, 2, 2))
-    assert fitted.tolist() == ["a", "b", None, None, 0, 1, None, None]
-    others = array, frame(1, 2), frame(1, "a")
+    assert fitted[:6].tolist() == ["a", "b", None, None, 0, 1]
+    others = array, frame(1, 2), frame(2, "a")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_feature_names([frame("a", "b"), frame("b", "a"), *others[1:]], fitted, (2,) * 4)
@@ -50,8 +50,30 @@ def test_each_view_is_compared_with_its_own_names():
         check_feature_names([frame("b", "a"), *others], fitted, (2,) * 4)
     with pytest.raises(ValueError, match="view 3: .*\n.*same order"):
         check_feature_names([frame("a", "b"), array, frame(1, 0), array], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 4: .*\n.*same order"):
+        check_feature_names([frame("a", "b"), array, frame(0, 1), frame(1, "a")], fitted, (2,) * 4)
     with pytest.warns(UserWarning, match="the views have none"):
         check_feature_names([frame(0, 1), *others], fitted, (2,) * 4)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pandas.MultiIndex.from_product([["a", "b"], [1, 2]]),
+        pandas.date_range("2026-01-01", periods=4),
+        [b"a", b"b", b"c", b"d"],
+        [0.5, 1.5, 2.5, 3.5],
+    ],
+    ids=["pairs", "dates", "bytes", "fractions"],
+)
+def test_names_of_every_kind_are_compared_in_their_order(names):
+    x = pandas.DataFrame(np.ones((3, 4)), columns=names)
+    fitted = column_names([x], (4,))
+    assert all(isinstance(name, int) for name in fitted)  # which a saved model can hold
+    check_feature_names([x], fitted, (4,))
+    check_feature_names([x.iloc[:, [0, 1, 2, 2]]], fitted, (4,))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        check_feature_names([x.iloc[:, ::-1]], fitted, (4,))
 
 
 def test_views_without_names_are_taken_with_a_warning():

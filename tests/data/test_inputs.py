@@ -47,7 +47,7 @@ def test_accepted(case):
     for _ in range(2):  # the second time it is what the first has left of it
         with told(case):
             fitted = model(case).fit(views)
-        np.testing.assert_array_equal(fitted.predict(views), fitted.labels_)
+            np.testing.assert_array_equal(fitted.predict(views), fitted.labels_)
     with told(case):
         labels = model(case).fit_predict(plain)
     assert set(labels) <= {0, 1} and np.isfinite(fitted.embedding_).all()

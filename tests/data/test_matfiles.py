@@ -257,6 +257,18 @@ def test_npz(tmp_path, views):
         read_mat(path)
 
 
+def test_npz_of_other_contents(tmp_path, views):
+    words = np.array(["a", "b"])[np.arange(len(views[0])) % 2]
+    np.savez(tmp_path / "x.npz", X1=views[0], X2=views[2], labels=words.astype("S1"))
+    assert read_mat(tmp_path / "x.npz")[1][:3].tolist() == [0, 1, 0]
+    np.savez(tmp_path / "x.npz", X1=views[0], X2=views[2], labels=words.astype(object))
+    with pytest.raises(ValueError, match=r"x.npz: labels holds Python objects, .* by .astype"):
+        read_mat(tmp_path / "x.npz")
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(views[0]))
+    with pytest.raises(ValueError, match=r"x.npz: it is a sparse matrix of scipy.sparse.save_npz"):
+        read_mat(tmp_path / "x.npz")
+
+
 def test_truncated_anywhere(save, views, tmp_path):
     content = save({"Y": LABELS[:, None], "X": cell(views)}).read_bytes()
     cut_file = tmp_path / "cut.mat"

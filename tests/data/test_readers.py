@@ -116,6 +116,8 @@ def test_a_file_that_is_named_twice_is_told(tmp_path):
     write_csv(tmp_path)
     with pytest.warns(UserWarning, match="view9.csv is there twice"):
         assert len(read_views([tmp_path, tmp_path / "view9.csv"]).views) == 3
+    with pytest.warns(UserWarning, match="view9 is there twice"):
+        assert len(read_views([tmp_path], views_key=["view9", "view9"]).views) == 2
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
@@ -169,6 +171,8 @@ COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
     [
         ("0,1,2\n4,5,7\n", "x.csv: the first line counts 0, 1, 2, ...", (1, 3), None),
         ("1,2,3\n4,5,7\n", "x.csv: the first line counts 1, 2, 3, ...", (1, 3), None),
+        ("0,1,2,3,4,0\n4,5,7,5,4,1\n", "x.csv: the first line counts 0, 1,", (1, 6), None),
+        ("0,1,2,0\n4,5,7,1\n", None, (2, 4), None),
         ("0,1,2\n3,4,5\n", None, (2, 3), None),  # these are numbers that go on counting
         ("0,1\n4,5\n", None, (2, 2), None),
         ("a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "TRUE, .* words that repeat", (4, 1), ["TRUE"]),
@@ -233,6 +237,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
         ("x.csv", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
         ("x.csv", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
+        ("x.csv", b"id,b\n1,k\n2,l\n", "holds 'k', .* known classes, pass labels_key="),
         ("x.csv", b"x\ny\n", "no column of numbers"),
         ("x.csv", b"\xff\xfe1,2\n", "x.csv is not a table of text"),
         ("x.tsv.gz", b"1,2\n", "x.tsv.gz is not a table of text"),
@@ -252,6 +257,7 @@ def write_transposed(file, rows, samples, x):
     file.write_text("\n".join([f"gene,{','.join(samples)}", *lines]))
 
 
+@pytest.mark.filterwarnings("ignore:.*c.npy does not name its samples")
 def test_transposed_tables_of_all_kinds(tmp_path):
     names = [f"s{i}" for i in range(12)]
     for name, x in zip("ab", VIEWS):
@@ -314,7 +320,7 @@ def test_tables_that_lack_samples_are_joined(tmp_path):
         np.testing.assert_array_equal(x, np.where(present[:, None], expected[rows], 0))
 
 
-@pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null"])
+@pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null", "#N/A,<NA>"])
 def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
     def write(a, b):
         (tmp_path / "a.csv").write_text(a)
@@ -352,8 +358,12 @@ def test_tables_that_cannot_be_joined_are_refused(tmp_path):
     (tmp_path / "c.csv").unlink()
     write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
     refused(r"b.csv names 1 samples more than once \(the first is s1\)")
+    write_named(tmp_path / "b.csv", ["", *names[:0:-1]], VIEWS[1])
+    refused("b.csv: sample 1 has no name, and the files do not name the same samples in the same")
     write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
     np.save(tmp_path / "c.npy", VIEWS[0])
+    with pytest.warns(UserWarning, match="c.npy does not name its samples, and .*a.csv does: rows"):
+        assert read_views([tmp_path / "a.csv", tmp_path / "c.npy"]).samples == names
     refused("c.npy does not name its samples, and the other files name different ones")
     (tmp_path / "c.npy").unlink()
     # Genes in rows, some of them in both tables, and patients in columns.
@@ -389,6 +399,8 @@ def test_what_is_not_clear_is_said(tmp_path):
         read_views([tmp_path / "lost.csv"])
     with pytest.raises(ValueError, match="no files"):
         read_views([])
+    with pytest.raises(ValueError, match="the name of a file is empty"):
+        read_views([""])  # a folder, to pathlib
     assert read_views([tmp_path / "two.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
 
 
@@ -407,7 +419,10 @@ def noise_in(folder):
         np.savetxt(folder / f"{name}.csv", x, delimiter=",", fmt="%.6f")
 
 
-NAMES = "class classes target subtype cell_type clinical CellTypes BRCA_subtype group cancer-type"
+NAMES = (
+    "class classes target subtype cell_type clinical CellTypes BRCA_subtype group cancer-type "
+    "y_true pheno clinical_data"
+)
 
 
 @pytest.mark.parametrize(
@@ -497,6 +512,20 @@ def test_a_column_of_known_classes_in_a_view_is_told(tmp_path):
     read_views([tmp_path / "a.csv"])
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_a_view_of_one_column_may_be_known_classes_by_its_values(kind, tmp_path):
+    scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(KINDS[:, None] + 1.0)})
+    with pytest.warns(UserWarning, match="the view X2 is one column of few .* with views_key="):
+        read_views([tmp_path / "x.mat"], labels_key=False)
+    for place, ends in (("first", (KINDS, NOISE[0])), ("last", (NOISE[0], KINDS))):
+        views = {f"X{a}": kind(np.column_stack([ends[0], x, ends[1]])) for a, x in enumerate(NOISE)}
+        scipy.io.savemat(tmp_path / "x.mat", views)
+        with pytest.warns(UserWarning, match=f"the {place} column of every view is the same and"):
+            read_views([tmp_path / "x.mat"])
+    scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(NOISE[1][:, :1])})
+    assert len(read_views([tmp_path / "x.mat"], transposed=False).views) == 2
+
+
 def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["rna"], file["mirna"], file["target"] = *NOISE, NOISE[0]  # which holds measurements
@@ -527,8 +556,9 @@ def write_cells(tmp_path):
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
 
     def write(x, names, **more):
-        cells = anndata.AnnData(x)
+        cells = anndata.AnnData(x, None if x is not None else {"kind": names})
         cells.obs_names, cells.obs["kind"] = names, [f"k{y}" for y in LABELS]
+        cells.obs["age"] = LABELS + 0.5
         cells.obsm.update(more)
         with anndata.settings.override(allow_write_nullable_strings=True):  # those of pandas 3
             cells.write_h5ad(tmp_path / "cells.h5ad")
@@ -547,15 +577,30 @@ def test_views_of_cells(write_cells):
     np.testing.assert_array_equal(found.views[0].toarray(), VIEWS[0])
     np.testing.assert_array_equal(found.views[1], VIEWS[1])
     assert found.columns[0][:2] == ["0", "1"] and found.columns[1] is None
+    assert "it was made from X" in found.left_out["X_pca"]
     found = read_views([path], views_key=["X_pca"])
-    assert found.names == ["X_pca"] and found.labels is None
+    assert found.names == ["X_pca"] and found.labels is None and found.left_out == {}
     for options, message in (
         ({"transposed": True}, "rows are the samples by its format"),
         ({"views_key": ["lost"]}, "has no view lost; it has X, "),
         ({"labels_key": "lost"}, "labels_key='lost' is no column of obs, which has kind"),
+        ({"labels_key": "age"}, "obs, column age: labels: entry 0 .* is 0.5, which is not a class"),
     ):
         with pytest.raises(ValueError, match=message):
             read_views([path], **options)
+
+
+def test_tables_of_cells_that_are_no_views(write_cells):
+    pandas, names = pytest.importorskip("pandas"), [f"cell {i}" for i in range(12)]
+    named = pandas.DataFrame(VIEWS[1], names, ["CD3", "CD4"])
+    path = write_cells(VIEWS[0], names, protein=named, cell_type=np.eye(3)[LABELS])
+    found = read_views([path])
+    assert found.names == ["X", "protein"] and found.columns[1] == ["CD3", "CD4"]
+    assert "its name is that of known classes" in found.left_out["cell_type"]
+    with pytest.warns(UserWarning, match="cell_type was left out, since .*; views_key= names"):
+        assert dmac.load(path).n_views == 2
+    with pytest.raises(ValueError, match="cells.h5ad has no table of numbers that is a view"):
+        read_views([write_cells(None, names)])
 
 
 def test_known_classes_of_a_file_are_lined_up_with_it(write_cells, tmp_path):

@@ -78,6 +78,12 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
         ),
         ([frame(NAMES), frame()], ["0 names are in both", "only in view 2 (0, 1, 2, ...)"]),
         ([frame(NAMES), frame([1, 2, 3, 4, 5, 6])], ["0 names", "(1, 2, 3, ...)", "by one name"]),
+        (
+            [frame([1, 2, 3, 4, 5, 6]), frame(list("123456"))],
+            ["0 names", "1 and '1' are two names"],
+        ),
+        ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "'u' and 'U' are two names: "]),
+        ([frame(NAMES), frame([*NAMES[:5], ["z"]])], ["view 2 ", "cannot be compared", "'list'"]),
         ([frame(NAMES), frame(list("aabbcc"))], ["view 2", "6 samples with 3 names", "(more than"]),
         ([frame(list("uvwxyu")), frame(NAMES)], ["view 1", "more than once: u)", "to_numpy()"]),
         ([frame(list("aabbcc")), frame(list("aabbcc"))], ["more than once: a, b, c)"]),
@@ -133,7 +139,7 @@ def test_one_sample_by_two_names_is_doubted():
     check_views([both, both.iloc[::-1]])  # every frame has both: these are two
 
 
-@pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT])
+@pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
 def test_a_name_that_is_missing_is_refused(missing):
     first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
     with pytest.raises(ValueError, match="view 1 is .* row 0 has no name .it is"):

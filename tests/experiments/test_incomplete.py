@@ -36,6 +36,18 @@ def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     np.testing.assert_array_equal(dmac.DMAC(10, theirs, 0, "cpu").fit_predict(given), model.labels_)
 
 
+def test_patterns_by_class_and_by_batch():
+    labels = np.repeat(["a", "b", "c"], 2000)
+    present = incomplete.class_pattern(labels, 4, 0)
+    shares = np.array([present[labels == name].mean(0) for name in "abc"])
+    near = [abs(shares - share) < 0.05 for share in (0.2, 0.8)]  # one view is kept at least
+    assert present.any(1).all() and (near[0] | near[1]).all() and near[0].any() and near[1].any()
+    present = incomplete.batch_pattern(3000, 5, 0.5, 1)
+    kinds, counts = np.unique(present, axis=0, return_counts=True)
+    assert len(kinds) <= incomplete.BATCHES and (counts % 300 == 0).all()
+    assert present.any(1).all() and not present.all(0).any() and 0.3 < present.mean() < 0.7
+
+
 def test_rows_are_computed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(incomplete, "measure", lambda *given: [50.0, 40.0, 0.1])
     arguments = ["mfeat", "--rates", "0.5", "--seeds", "0", "1", "--out", str(tmp_path / "out.csv")]
@@ -107,7 +119,7 @@ def test_a_method_of_imml_gets_rows_of_nan_and_a_limit(monkeypatch):
         raise incomplete.LibraryError("no")
 
     monkeypatch.setattr(incomplete, "fit_library", fails)
-    row = incomplete.measure("iMML, OPIMC", data, 0.5, 1)
+    row = incomplete.measure("iMML, OPIMC", data, "random", 0.5, 1)
     assert np.isnan(row[:2]).all() and row[2] >= 0
     present = incomplete.random_pattern(2000, 6, 0.5, 1)
     for x, whole, there in zip(seen, data.views, present.T):
@@ -131,14 +143,15 @@ def test_stored_costs():
 
 def test_stored_rows_are_complete():
     rows = incomplete.read()
-    keys = {tuple(row[field] for field in incomplete.FIELDS[:4]) for row in rows}
+    keys = {tuple(row[field] for field in incomplete.FIELDS[:5]) for row in rows}
     sets = {True: incomplete.SMALL, False: incomplete.SETS}
     grid = {
-        (method, name, rate, seed)
+        (method, name, pattern, rate, seed)
         for others, names in sets.items()
         for name in names
+        for pattern in incomplete.PATTERNS
         for rate in incomplete.RATES
-        for method in incomplete.methods_at(rate, others)
+        for method in incomplete.methods_at(rate, others, pattern)
         for seed in incomplete.SEEDS
     }
     assert len(rows) == len(keys) and keys == grid
