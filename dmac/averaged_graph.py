@@ -21,6 +21,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
+from dmac.completion import with_values
 from dmac.compute import parallel
 from dmac.compute.factors import Products, columns_of, parts_of, side_by_side_factors
 from dmac.compute.kmeans import drawn_order, improved_anchors
@@ -296,7 +297,12 @@ def whole_samples(
 
     With fewer than 2 (k + 1) such samples none count.
     """
-    whole = torch.cat([known(x[rows], widths).all(1) for rows in _slices(len(x), _PART)])
+    if not widths:
+        return None, widths
+    if isinstance(x, Block):
+        whole = torch.stack([with_values(part) for part in x.parts[: len(widths)]], 1).all(1)
+    else:
+        whole = known(x, widths).all(1)
     n_whole = parallel.count(int(whole.sum()))
     if n_whole < 2 * (n_neighbors + 1):
         widths = ()
@@ -326,7 +332,7 @@ def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
     if not widths:
         return torch.ones(len(x), 1, dtype=torch.bool, device=x.device)
     parts = x[:, : sum(widths)].split(list(widths), 1)
-    return torch.stack([(part != 0).any(1) for part in parts], 1)
+    return torch.stack([with_values(part) for part in parts], 1)
 
 
 def _slices(n: int, size: int) -> list[slice]:

@@ -64,7 +64,15 @@ def silent_views(views: Sequence[Tensor]) -> Flags:
 
 
 def _filled(views: Sequence[Tensor]) -> Flags:
-    return torch.stack([(x != 0).any(1) for x in views], 1).cpu().numpy()
+    return torch.stack([with_values(x) for x in views], 1).cpu().numpy()
+
+
+def with_values(x: Tensor) -> Tensor:
+    """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
+    found = x[:, 0] != 0
+    (others,) = torch.where(~found)
+    found[others] = (x[others] != 0).any(1)
+    return found
 
 
 def is_needed(present: Flags) -> bool:

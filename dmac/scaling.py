@@ -181,7 +181,7 @@ def _sweep(
                 dy.addcmul_(g.sum(0)[:, None], y)
         return loss, dy
 
-    blocks = row_blocks(n, m, z.device, 1 if entropy else SEARCHED)
+    blocks = row_blocks(n, m, z.device, 1 if entropy and not many(n) else SEARCHED)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
     found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
     loss, dy = found[0]

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 #: Entries up to which a transposed copy is kept, of at most 0.2 GB: products with many columns at a
 #: time are faster with it.
 COPIED = 2**24
-#: The same for factors of many rows in single precision: 0.27 GB.
-TURNED = 2**25
+#: Entries of which such a copy is kept where rows are many and in single precision, 0.5 GB: those
+#: of the first rows. Of factors of more than twice as many none is, which need the memory.
+TURNED = 2**26
 # Rows of a block, whose part of a product stays near the processor.
 _ROWS = 2**14
 # Columns of a product, from which on it is made a few columns at a time, for the same reason.
@@ -119,7 +120,7 @@ class Products:
 
     A factor of many rows or entries is walked through block by block: in single precision where
     both the factor and what it is multiplied with are float32. Then a copy by columns is kept, too,
-    if it is not large.
+    of as many rows as make it no larger than `TURNED`.
     """
 
     def __init__(self, matrix: Matrix) -> None:
@@ -132,7 +133,11 @@ class Products:
         if self._whole:
             self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
         self._slices = [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
-        self._turns = entries <= TURNED
+        copied = 0 if self._whole or entries > 2 * TURNED else min(entries, TURNED)
+        self._turned_rows = n * copied // max(entries, 1)
+        # One piece of memory, which is given back when it is done with; many would not be.
+        room = sum(int(factor.indptr[self._turned_rows]) for factor, _ in self._factors)
+        self._room = np.empty(room, np.int32), np.empty(room, np.float32)
         self._blocks: dict[int, list[Matrix]] = {}
         self._turned: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] = {}
 
@@ -152,20 +157,30 @@ class Products:
 
     def _add_back(self, rows: slice, x: Array, out: Array) -> None:
         """Add to B^T x, (M, d), what a block of rows makes of its own x, (b, d); not yet scaled."""
-        for block, (_, columns) in zip(self._block(rows), self._factors):
-            out[columns] += self._back(block, (columns.start, rows.start), x)
+        for i, (block, (_, columns)) in enumerate(zip(self._block(rows), self._factors)):
+            out[columns] += self._back(block, i, rows, x)
 
-    def _back(self, block: Matrix, place: tuple[int, int], x: Array) -> Array:
-        if not self._turns or not block.dtype == x.dtype == np.float32 or x.shape[1] == 1:
+    def _back(self, block: Matrix, part: int, rows: slice, x: Array) -> Array:
+        """B^T x of a block of rows of one part."""
+        single = block.dtype == x.dtype == np.float32
+        if not single or x.shape[1] == 1 or rows.stop > self._turned_rows:
             return block.T @ x
-        if place not in self._turned:
-            turned = block.tocsc()  # kept: it is wanted again and again
-            numbers, weights = torch.as_tensor(turned.indices), torch.as_tensor(turned.data)
-            self._turned[place] = numbers, weights, torch.as_tensor(turned.indptr[:-1])
-        numbers, weights, starts = self._turned[place]
+        if (part, rows.start) not in self._turned:
+            self._turned[part, rows.start] = self._turn(block, part, rows)
+        numbers, weights, starts = self._turned[part, rows.start]
         table = torch.as_tensor(x)
         found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
         return found.numpy()
+
+    def _turn(self, block: Matrix, part: int, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """A block by columns, in its place in the copy."""
+        ends = [rows.stop] * part + [rows.start] * (len(self._factors) - part)
+        start = sum(int(factor.indptr[end]) for (factor, _), end in zip(self._factors, ends))
+        numbers, weights = (room[start : start + block.nnz] for room in self._room)
+        turned = block.tocsc()
+        numbers[:], weights[:] = turned.indices, turned.data
+        starts = turned.indptr[:-1].astype(np.int32, copy=False)
+        return torch.as_tensor(numbers), torch.as_tensor(weights), torch.as_tensor(starts)
 
     def forward(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _BLOCK = 16
 # Columns of a basis before it is cut to its best: so many times those that are wanted, at least so
 # many blocks.
-_TIMES, _BLOCKS = 3, 24
+_TIMES, _BLOCKS = 3, 36
 # Residual, in units of the eigenvalue (or of a hundredth of the largest), at which single precision
 # has done its part, and most blocks in which it tries.
-_ROUGH, _FLOOR, _MOST = 1e-5, 1e-2, 300
+_ROUGH, _FLOOR, _MOST = 1e-6, 1e-2, 300
 # Blocks of a correction, twice as many where no more than so many pairs are open; and corrections.
 _STEPS, _FEW, _CORRECTIONS = 4, 8, 30
 # Share of a correction up to which the digits of single precision are enough for it.
@@ -91,8 +91,9 @@ def _rough(product: Callable[[Array], Array], known: Array, count: int, most: in
         new = slice(used, used + _BLOCK)
         basis[:, new], used = w, used + _BLOCK
         image = product(w).astype(np.float32)
-        projected[:used, new] = basis[:, :used].T @ image
-        w, rest = _orthogonal(image, known, basis[:, :used])
+        parts = basis[:, :used].T @ image
+        projected[:used, new] = parts
+        w, rest = _orthogonal(image - basis[:, :used] @ parts, known, basis[:, :used])
         full = used + _BLOCK > most
         if not full and (used < 2 * count or step % 2):
             continue

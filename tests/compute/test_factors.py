@@ -62,7 +62,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(factors, "_ROWS", 7)
 
 
-@pytest.mark.parametrize("turned", [0, 2**25], ids=["one order", "both orders"])
+@pytest.mark.parametrize("turned", [0, 300, 2**25], ids=["one order", "some rows", "both orders"])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 5])
 def test_products_of_many_rows(small_blocks, monkeypatch, kind, columns, turned):
