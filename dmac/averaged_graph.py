@@ -26,7 +26,7 @@ from dmac.compute import parallel
 from dmac.compute.factors import Products, columns_of, parts_of, side_by_side_factors
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.krylov import largest_eigenpairs
-from dmac.compute.threads import blas_alone, side_by_side
+from dmac.compute.threads import blas_alone, row_slices, side_by_side
 from dmac.scaling import assign
 
 if TYPE_CHECKING:
@@ -335,10 +335,6 @@ def known(x: Tensor, widths: tuple[int, ...]) -> Tensor:
     return torch.stack([with_values(part) for part in parts], 1)
 
 
-def _slices(n: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
-
-
 def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) -> AnchorGraph:
     """Nearest anchors by those views that a sample has, and no weight without any."""
     views = known(x, widths)
@@ -576,7 +572,7 @@ class AveragedGraph:
         many = parallel.many(n)  # where some samples connect all anchors, no others are looked at
         while True:  # the smallest number of an anchor that can be reached
             before = lowest.copy()
-            for rows in _slices(n, _ROWS):
+            for rows in row_slices(n, _ROWS):
                 found = np.full(rows.stop - rows.start, m)
                 for indices, data, columns in entries:
                     reached = np.where(data[rows] > 0, lowest[columns][indices[rows]], m)

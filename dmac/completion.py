@@ -22,10 +22,11 @@ from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
 from dmac.compute import parallel
+from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor
 
@@ -127,7 +128,7 @@ class Directions:
         """
         v = self.components
         t = np.empty((len(present), v.shape[1]))
-        for rows in _row_blocks(len(t)):
+        for rows in row_slices(len(t), _ROWS):
             x = _side_by_side(views, rows) - self.mean
             t[rows] = (x * self._columns(present[rows])) @ v
         one = np.eye(len(self.kept))
@@ -182,7 +183,7 @@ def shrunken_svd(
     counts = np.repeat(_total(present.sum(0)), widths)
     sums = sum(
         (_side_by_side(views, rows) * found._columns(present[rows])).sum(0)
-        for rows in _row_blocks(len(t))
+        for rows in row_slices(len(t), _ROWS)
     )
     found = Directions(
         _total(sums) / np.maximum(counts, 1), *(found.components, found.kept), widths
@@ -190,7 +191,7 @@ def shrunken_svd(
     whole = bool(parallel.everywhere(bool(present.all())))
     for _ in range(1 if whole else rounds):
         moments = np.zeros((r + 1, r))
-        for rows in _row_blocks(len(t)):
+        for rows in row_slices(len(t), _ROWS):
             x = found.filled(views, present, t, rows) - found.mean
             moments += np.vstack([x.T @ x, x.sum(0)])
         moments = _total(moments) / n
@@ -226,7 +227,7 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
     """
     q = f.shape[1]
     moments = np.zeros((q, q + x.shape[1]))
-    for rows in _row_blocks(len(f)):
+    for rows in row_slices(len(f), _ROWS):
         there = present[rows]
         part = f[rows][there]
         moments += part.T @ np.hstack([part, _double(x[rows])[there]])
@@ -311,7 +312,7 @@ def fill_in(
     for a, (x, weight) in enumerate(zip(views, maps)):
         lacking = np.flatnonzero(~present[:, a])
         x = x.clone()
-        for rows in _row_blocks(len(lacking)):
+        for rows in row_slices(len(lacking), _ROWS):
             found = torch.as_tensor(f[lacking[rows]] @ weight, dtype=x.dtype)
             x[torch.as_tensor(lacking[rows], device=x.device)] = found.to(x.device)
         out.append(x)
@@ -365,10 +366,6 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
             "missing depends on the class, or samples were grouped by what they lack",
             stacklevel=2,
         )
-
-
-def _row_blocks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS))
 
 
 def _double(x: Tensor) -> Floats:

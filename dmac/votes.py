@@ -19,7 +19,7 @@ import torch
 from scipy.linalg import eigh
 
 from dmac.compute import parallel
-from dmac.compute.threads import walk
+from dmac.compute.threads import row_slices, walk
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         def __getitem__(self, rows: slice, /) -> Array: ...
 
 
-# Samples at a time whose features are there in float64; of many, where several threads take some.
+# Samples at a time whose features are there in float64: all at once they would be larger than the
+# views. Of many, where several threads take some.
 _ROWS, _ROWS_OF_MANY = 2**14, 2**12
 
 
@@ -83,7 +84,7 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
     """Rows of unit length, their columns weighed before; a row of zeros stays one."""
     scale, out = RowNormalizer.with_floor(1e-9), np.empty_like(u)
-    for rows in _row_blocks(len(u)):
+    for rows in row_slices(len(u), _ROWS):
         out[rows] = scale.transform(u[rows] * weights)
     return out
 
@@ -132,7 +133,7 @@ def ballot(
     if voter == "filtered":
         out = filtered(u, values, c, recipe)
     elif voter == "learned" and weight is not None:
-        parts = (features[rows] for rows in _row_blocks(len(features)))
+        parts = (features[rows] for rows in row_slices(len(features), _ROWS))
         out = unit_rows(np.concatenate([f @ weight[:-1] + weight[-1] for f in parts]))
     else:
         out = unit_rows(u[:, :c], np.sqrt(len(u)))
@@ -179,9 +180,9 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
         return moment, carried
 
     if parallel.many(len(features)):
-        found = walk(_row_blocks(len(features), _ROWS_OF_MANY), of_part)
+        found = walk(row_slices(len(features), _ROWS_OF_MANY), of_part)
     else:
-        found = [of_part(_row_blocks(len(features)))]
+        found = [of_part(row_slices(len(features), _ROWS))]
     sums = (sum(of_parts) for of_parts in zip(*found))
     moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
     moment = moment / n
@@ -192,11 +193,6 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     w = eigh(smoothed, moment, subset_by_index=last)[1]
     w = w[:, ::-1]
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
-
-
-def _row_blocks(n: int, size: int = _ROWS) -> list[slice]:
-    """Slices of n rows: features in float64, all at once, would be larger than the views."""
-    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
 def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:

@@ -161,6 +161,11 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
         torch.set_num_threads(before)
 
 
+def row_slices(n: int, size: int) -> list[slice]:
+    """Slices of n rows, each of at most so many; one that is empty where there are none."""
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+
+
 def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:
     """What a function of consecutive slices of rows returns, of four parts side by side.
 

@@ -111,6 +111,12 @@ def test_pieces_record_gradients_where_the_caller_does(two_threads):
             assert threads.side_by_side([torch.is_grad_enabled] * 2) == [enabled] * 2
 
 
+def test_slices_cover_the_rows_and_are_never_none():
+    assert threads.row_slices(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert threads.row_slices(4, 2) == [slice(0, 2), slice(2, 4)]
+    assert threads.row_slices(0, 2) == [slice(0, 0)]
+
+
 def test_a_walk_takes_consecutive_rows_in_order():
     rows = [slice(i, i + 1) for i in range(11)]
     found = threads.walk(rows, lambda part: [x.start for x in part])
