@@ -6,7 +6,6 @@ What is run is listed in :mod:`experiments.studies`, one run is made by
 """
 
 import functools
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -15,8 +14,8 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import title_of
-from experiments import studies
-from experiments.run import complete_settings, fill, make_run
+from experiments import plan, studies
+from experiments.run import complete_settings, fill, make_run, run_name
 from experiments.store import Store
 
 #: Where the stored runs of this project are.
@@ -68,7 +67,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         ``with joblib.parallel_config("dask"):`` around a ``dask.distributed.Client``.
     device : str
     pretrained : path, optional
-        Folder of pre-trained weights, which many runs share; without one each pre-trains.
+        Folder of pre-trained weights, for runs that share them; without one each pre-trains.
     load : callable
         Reads a data set by its name.
 
@@ -97,7 +96,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         return record
 
     more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)
-    make = functools.partial(make_run, device=device, load=load, **more)
+    make = functools.partial(_make, device=device, load=load, **more)
     yield from fill(
         store,
         runs,
@@ -108,9 +107,10 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
     )
 
 
-def run_name(dataset, method, settings, seed):
-    """What tells a run from all others by its data set's name: the key of `index`."""
-    return json.dumps([dataset, method, settings, seed], sort_keys=True)
+def _make(spec, pretrained, **more):
+    """`make_run`, which keeps no pre-training that no other run asks for."""
+    shared = pretrained is not None and plan.shares_pretraining(spec)
+    return make_run(spec, pretrained=pretrained if shared else None, **more)
 
 
 def index(store):

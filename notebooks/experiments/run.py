@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import json
 import os
 import time
 from dataclasses import dataclass
@@ -86,6 +87,11 @@ class Spec:
         name, data_hash = _name_and_hash(self.dataset, load)
         run = dict(method=self.method, settings=self.settings, seed=self.seed)
         return dict(dataset=name, data=data_hash) | run
+
+
+def run_name(dataset, method, settings, seed):
+    """What tells a run from all others by its data set's name."""
+    return json.dumps([dataset, method, settings, seed], sort_keys=True)
 
 
 @functools.lru_cache(maxsize=4)
@@ -217,7 +223,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
             "of the code"
         )
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
-    data = _changed(_data(spec.dataset, load), spec)
+    data, spared = _changed(_data(spec.dataset, load), spec), []
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
     try:
@@ -226,7 +232,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
             if "threads" not in spec.settings:  # where they are the question, a fit chooses
                 within.enter_context(_threads(threads))
             if pretrained is not None:
-                within.enter_context(pretraining.share(pretrained, pretrained_at))
+                spared = within.enter_context(pretraining.share(pretrained, pretrained_at))
             outcome = (_dmac if spec.method == "DMAC" else _labels)(data, spec, device)
     except libraries.LibraryError as error:
         outcome = {"error": str(error)}
@@ -234,6 +240,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(before)
+    if spared and "seconds" in outcome:  # as if it had been computed here
+        outcome["seconds"] = round(outcome["seconds"] + sum(spared), 3)
     code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
     return outcome | {
         "peak_mb": provenance.peak_memory(),
