@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse
 
 import dmac
+from dmac.averaged_graph import AveragedGraph
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
-from dmac.solvers.spectral import own_support, view_weights, warn_of_one_view
+from dmac.solvers.spectral import own_support, view_agreement, view_weights, warn_of_one_view
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 EQUAL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
@@ -43,6 +44,23 @@ def test_closed_forms():
     assert np.isnan(support(labels, factor(0, 1, 2, 3))).all()  # no step leaves a sample
     assert np.isnan(support(labels, factor(0, 0, 0, 0))).all()  # all are alike
     assert np.isnan(support([0, 0, 0, 0], same)).all()
+
+
+def test_agreement_in_closed_form():
+    """With halves that a view's graph has, has and cuts across, has in part, of three samples."""
+    same, across = factor(0, 0, 1, 1), factor(0, 1, 0, 1)
+    in_part, lacking = factor(0, 0, 0, 1), factor(0, 1, 1, None)
+    factors = [same, same, across, in_part, lacking, across]
+    names = ["plain 0", "plain 1", "whitened 1", "plain 2", "plain 3", "plain"]
+    blocks = [SimpleNamespace(name=name, joint=name == "plain") for name in names]
+    graph = AveragedGraph([same, lacking], [1, 1])  # the share of the last sample is 1/2
+    halves, other = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, 1, -1])
+    # In part: (1^2 / 3 + 1^2) / 4. Around their mean three are 2/3, 2/3, -4/3: (4 + 2^2 / 2) / 24.
+    expected = [1, 1 / 2, 1 / 3, 1 / 4, np.nan]
+    found = view_agreement((graph.shares * halves)[:, None], graph, factors, blocks, 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    both = graph.shares[:, None] * np.stack([halves, other], 1)
+    np.testing.assert_allclose(view_agreement(both, graph, factors, blocks, 5)[:2], 1 / 2)
 
 
 def test_labels_dealt_out_at_random_have_the_mean_zero():
