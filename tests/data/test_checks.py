@@ -58,6 +58,7 @@ def test_views_must_match_the_fitted_ones():
     "labels",
     [
         *([3, 1, 3], (3.0, 1.0, 3.0), ["b", "a", "b"], ["NaT", "<NA>", "NaT"], [[3], [1], [3]]),
+        *([[3, 1, 3]], np.array([True, False, True])),
         torch.tensor([3, 1, 3]),
     ],
 )
@@ -71,7 +72,7 @@ def test_labels(labels):
     ("labels", "message"),
     [
         ([0, 1], "2 of them, but there are 3 samples"),
-        (np.eye(3), "one-dimensional"),
+        *((x, "one-dimensional and not empty") for x in (np.eye(3), [], 1)),
         ([0, 1, np.nan], "labels: entry 2 .* is nan"),
         ([0, 1, np.inf], "labels: entry 2 .* is inf"),
         ([0.5, 1, 2], "labels: entry 0 .* is 0.5"),
@@ -90,13 +91,14 @@ def test_bad_labels(labels, message):
 
 def test_zeros_of_few_columns_may_be_values_and_that_is_said():
     codes, wide = np.array([[0.0], [1], [0], [2]]), np.ones((4, 6))
-    says = r"view 2 has 2 rows of zeros in its 1 column"
-    with pytest.warns(UserWarning, match=says):
-        check_views([wide, codes], incomplete=True, tells=True)
+    for width in (1, 5):
+        with pytest.warns(UserWarning, match=rf"view 2 has 2 rows of zeros in its {width} column"):
+            check_views([wide, np.repeat(codes, width, 1)], incomplete=True, tells=True)
     for views, present in (
         ([wide, codes], [[True, x] for x in codes.any(1)]),
         ([wide, np.where(codes, codes, np.nan)], None),
         ([wide, codes + 1], None),
+        ([wide, 0 * codes], None),
         ([wide, np.repeat(codes, 6, 1)], None),
         ([codes], None),
     ):
@@ -136,8 +138,10 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     found = check_views([x, np.ones((4, 6))], incomplete=True)[0]
     assert filled(found).tolist() == [True, False, True, False] and count_missing(x) == 2
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
-    with pytest.raises(ValueError, match="sample 3 lacks all views"):
+    with pytest.raises(ValueError, match=r"sample 3 lacks all views \(.* from 0\): drop"):
         check_views([x], incomplete=True)
+    with pytest.raises(ValueError, match="sample 1 lacks all views .*, and so do 1 others: drop"):
+        check_views([x, kind([[1.0], [np.nan], [1], [0]])], incomplete=True)
     rows = [[0, 2], None, [-1, 1]]
     found = check_views([rows, np.ones((3, 6))], incomplete=True)[0]
     np.testing.assert_array_equal(found, [[0, 2], [0, 0], [-1, 1]])
