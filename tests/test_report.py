@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from itertools import combinations
+from types import SimpleNamespace
 
 import chromium
 import numpy as np
@@ -13,12 +15,14 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.command_line import main
-from dmac.diagnostics import standardized_differences
+from dmac.data.disk import StreamedArray
+from dmac.diagnostics import gaussian_like, standardized_differences
 from dmac.report import page
 
 RNG = np.random.default_rng(0)
 CLASSES = np.arange(120) % 4
 VIEWS = [4 * RNG.normal(size=(4, d))[CLASSES] + RNG.normal(size=(120, d)) for d in (12, 9)]
+COLUMNS = [f"{name} column {j + 1}" for name, d in (("rna", 12), ("protein", 9)) for j in range(d)]
 NOISE = [RNG.normal(size=x.shape) for x in VIEWS]
 
 
@@ -30,7 +34,7 @@ class Reader:
         page.style.extract()
         self.rows = [[cell.get_text() for cell in row(["td", "th"])] for row in page("tr")]
         self.text = " ".join(page.get_text().split())
-        self.tags = page(True)
+        self.tags, self.pictures = page(True), page("svg")
         for tag in {one.name for one in self.tags} - {"meta", "br"}:
             ends = told.count(f"</{tag}>") + len(re.findall(f"<{tag}( [^>]*)?/>", told))
             assert ends == len(re.findall(f"<{tag}[ >]", told)), tag
@@ -45,6 +49,19 @@ def report(views=VIEWS, c=4, **more):
     return model, Reader(page(model, views, seeds=more.pop("seeds", 2), **more))
 
 
+def repeated(views):
+    """Of three fits the mean ARI, that of three halves, and the mean support, as they are told."""
+    models, labels = [], [[], []]
+    for seed in range(3):
+        models.append(dmac.DMAC(4, random_state=seed).fit(views))
+        rows = np.sort(np.random.default_rng(seed).permutation(120)[:60])
+        half = dmac.DMAC(4, random_state=seed).fit([x[rows] for x in views])
+        labels[0].append(models[-1].labels_)
+        labels[1].append(half.predict(views))
+    aris = [[dmac.scores(*two)["ari"] for two in combinations(one, 2)] for one in labels]
+    return [f"{np.mean(x):.2f}" for x in (*aris, [model.view_support_ for model in models])]
+
+
 def test_numbers_are_those_of_the_estimator():
     model, found = report(view_names=["rna", "protein"], classes=CLASSES, seeds=3)
     assert model.labels_.tolist() == dmac.DMAC(4, random_state=0).fit_predict(VIEWS).tolist()
@@ -54,13 +71,12 @@ def test_numbers_are_those_of_the_estimator():
         assert sizes == [str(width), "0"] and supports == [f"{x:.2f}" for x in numbers]
     _, gaps = standardized_differences(VIEWS, model.labels_)
     for k, size in enumerate(np.bincount(model.labels_)):
-        samples, features = found.row(str(k))
-        largest = max(np.hstack(gaps)[k], key=abs)
-        assert samples == str(size) and features.split("rna ")[1:] + features.split("protein ")[1:]
-        assert f"{largest:+.2f}" in re.search(r"[+-]\d\.\d\d", features)[0]
-    again = [dmac.DMAC(4, random_state=s).fit_predict(VIEWS) for s in range(3)]
-    aris = [dmac.scores(again[a], again[b])["ari"] for a, b in ((0, 1), (0, 2), (1, 2))]
-    assert found.row("mean ARI of 3 seeds")[0] == f"{np.mean(aris):.2f}"
+        row = np.hstack(gaps)[k]
+        largest = [f"{COLUMNS[j]} {row[j]:+.2f}" for j in np.argsort(-abs(row))[:5]]
+        assert found.row(str(k)) == [str(size), " ".join(largest)]
+    both = [repeated(VIEWS), repeated(gaussian_like(VIEWS, seed=0))]
+    for what, *numbers in zip(("3 seeds", "3 random halves", "support"), *both):
+        assert found.row(f"mean ARI of {what}".replace("ARI of s", "s")) == numbers
     suggested = dmac.suggest_n_clusters(VIEWS, range(2, 21))
     gaps = dict(zip(suggested.candidates, suggested.scores["gap"]))
     number = suggested.n_clusters
@@ -82,9 +98,58 @@ def test_numbers_are_those_of_the_estimator():
         f"its {recipe.n_neighbors} nearest of {model.n_anchors_} anchors",
         f"in {recipe.anchor_sets} sets",
         "random seed 0",
-        f"between two of 3 fits was {np.mean(aris):.2f} with other seeds",
+        f"between two of 3 fits was {both[0][0]} with other seeds",
     ):
         assert words in methods
+
+
+def test_the_spectrum_is_drawn_to_scale():
+    svg, _ = report()[1].pictures
+    found, control = (
+        dmac.suggest_n_clusters(x, range(2, 21)) for x in (VIEWS, gaussian_like(VIEWS, seed=0))
+    )
+    low = min(found.eigenvalues.min(), control.eigenvalues.min())
+    for group, one in zip(svg("g"), (found, control)):
+        x, y = np.array([[dot["cx"], dot["cy"]] for dot in group("circle")], float).T
+        assert len(x) == len(one.eigenvalues) and np.ptp(np.diff(x)) < 0.3
+        np.testing.assert_allclose(1 - (y - 16) / 200 * (1 - low), one.eigenvalues, atol=1e-3)
+    numbers = {float(text["x"]): text.text for text in svg("text", {"text-anchor": "middle"})}
+    assert numbers == {at: str(j + 1) for j, at in enumerate(x)}
+    lines = [float(path["d"].split()[1].split("H")[0]) for path in svg("path")[1:]]
+    values = [float(text.text) for text in svg("text", {"text-anchor": "end"})]
+    np.testing.assert_allclose(1 - (np.array(lines) - 16) / 200 * (1 - low), values, atol=0.006)
+    (gap,) = (float(p["d"][1:].split()[0]) for p in svg("path", {"stroke-dasharray": True}))
+    assert gap == pytest.approx(x[found.n_clusters - 1 :][:2].mean(), abs=0.1)
+
+
+def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster():
+    model, found = report()
+    paths = found.pictures[1]("path")
+    dots = [re.findall(r"M([\d.]+) ([\d.]+)h0", path["d"]) for path in paths]
+    assert [len(one) for one in dots] == np.bincount(model.labels_).tolist()
+    colours = [
+        tag["style"].removeprefix("background:") for tag in found.tags if "style" in tag.attrs
+    ]
+    assert [path["stroke"] for path in paths] == [x for x in colours if x.startswith("hsl")]
+    assert len({path["stroke"] for path in paths}) == len(paths)
+    flat = np.concatenate([np.array(one, float) for one in dots])
+    assert flat.min(0).tolist() == [20, 20] and flat.max(0).tolist() == [620, 440]
+    labels = [text.text for text in found.pictures[1]("text")]
+    assert labels == [str(k) for k in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("data", "control", "says"),
+    [
+        (0.5, 0.39, "agree clearly more than those of the control"),
+        (0.5, 0.41, "Halves of the control agree about as well"),
+        (np.nan, np.nan, "too few samples to fit on halves"),
+    ],
+)
+def test_news_is_what_the_control_has_not(data, control, says):
+    fits = [[SimpleNamespace(view_support_=None)]] * 2
+    aris = {"seeds": [1.0, 1.0], "random halves": [data, control]}
+    assert says in " ".join(dmac.report._trust(aris, fits, False).split())
 
 
 def test_planted_clusters_are_stable_and_the_control_is_not():
@@ -174,16 +239,30 @@ def test_networks_frames_sparse_and_single_views(tmp_path):
     assert model.labels_.tolist() == report()[0].labels_.tolist()
 
 
-def test_few_samples_have_no_spectrum_and_many_are_drawn(monkeypatch):
+@pytest.mark.parametrize("n, spectrum, halves", [(11, 0, 0), (12, 1, 0), (23, 1, 0), (24, 1, 1)])
+def test_few_samples_have_no_spectrum_and_no_halves(n, spectrum, halves):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _, found = report([x[:10] for x in VIEWS], c=3)
-    assert "too few samples for a spectrum" in found.text
-    assert "too few samples to fit on halves" in found.text
-    monkeypatch.setattr(dmac.report, "_MOST", 60)
-    monkeypatch.setattr(dmac.report, "_DOTS", 50)
-    _, found = report()
-    assert "On 60 samples, drawn" in found.text and "(50 of 120, drawn at" in found.text
+        _, found = report([x[:n] for x in VIEWS], c=3)
+    assert ("too few samples for a spectrum" in found.text) == (not spectrum)
+    assert ("too few samples to fit on halves" in found.text) == (not halves)
+
+
+def test_of_many_samples_some_are_drawn(monkeypatch, tmp_path):
+    for most, dots in ((60, 50), (120, 120)):
+        monkeypatch.setattr(dmac.report, "_MOST", most)
+        monkeypatch.setattr(dmac.report, "_DOTS", dots)
+        _, found = report()
+        assert ("On 60 samples, drawn" in found.text) == (most == 60)
+        assert ("(50 of 120, drawn at" in found.text) == (dots == 50)
+        assert sum(path["d"].count("h0") for path in found.pictures[1]("path")) == dots
+    assert "drawn" not in found.text
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 9 * 16)  # samples 16 to 31 are a block
+    memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
+    memory[:] = VIEWS[1]
+    rows = np.array([3, 15, 16, 31, 32, 119])
+    drawn = dmac.report._take(StreamedArray(memory), rows)
+    np.testing.assert_array_equal(drawn, VIEWS[1][rows])
 
 
 def test_what_is_refused():
