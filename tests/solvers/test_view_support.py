@@ -59,8 +59,11 @@ def test_agreement_in_closed_form():
     expected = [1, 1 / 2, 1 / 3, 1 / 4, np.nan]
     found = view_agreement((graph.shares * halves)[:, None], graph, factors, blocks, 5)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    both = graph.shares[:, None] * np.stack([halves, other], 1)
+    both = 1e-3 * graph.shares[:, None] * np.stack([halves, other], 1)  # in any unit
     np.testing.assert_allclose(view_agreement(both, graph, factors, blocks, 5)[:2], 1 / 2)
+    graph = AveragedGraph([lacking], [1])  # of the last sample no graph says anything
+    found = view_agreement((graph.shares * halves)[:, None], graph, factors, blocks, 5)
+    assert found[3] == pytest.approx(1 / 4)
 
 
 def test_labels_dealt_out_at_random_have_the_mean_zero():
