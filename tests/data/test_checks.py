@@ -20,7 +20,7 @@ def test_views_are_canonical_copies_and_what_came_in_is_as_it_was():
     (out,) = check_views([unsorted])
     assert type(out) is scipy.sparse.csr_matrix and out.has_canonical_format
     np.testing.assert_array_equal(out.toarray(), [[5, 0, 1], [0, 0, 0], [0, 4, 0]])
-    assert check_views([dense])[0].flags.c_contiguous
+    assert check_views([dense])[0].flags.c_contiguous and check_views([X])[0] is X
     for x in (unsorted, dense):
         normalize_rows(x)
         Whitening(1).fit_transform(*check_views([x]))
@@ -35,7 +35,10 @@ def test_views_are_canonical_copies_and_what_came_in_is_as_it_was():
         ((), "no views"),
         ([[1, 2], [3, 4]], "view 1 has 1 dimension"),
         ([X, X, scipy.sparse.eye(5)], "view 3 has 5 samples, view 1 has 4"),
-        ([X, np.where(X > 9, np.nan, X)], "view 2 has 2 NaN or infinite.*row 3, column 1 .*from 0"),
+        (
+            [X, np.where(X > 9, np.nan, X)],
+            "view 2 has 2 NaN or infinite.*row 3, column 1 .*from 0.; replace them or drop",
+        ),
         ([torch.ones(2, 2, dtype=torch.complex64)], "view 1 is complex"),
         ([scipy.sparse.csr_matrix(X + 1j)], "view 1 is complex"),
     ],
