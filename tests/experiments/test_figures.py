@@ -120,6 +120,14 @@ def test_what_a_page_says_fails_on_runs_that_do_not_support_it(notebook, folder,
 
 
 @pytest.mark.parametrize("notebook", PAGES)
+def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
+    """The tables and statistics of the pages are held by what these assert of them."""
+    monkeypatch.setattr(experiments, "complete", None)
+    namespace, _ = run_cells(notebook, monkeypatch)
+    assert namespace["page"].is_whole
+
+
+@pytest.mark.parametrize("notebook", PAGES)
 def test_an_incomplete_store_is_shown_as_far_as_it_goes(notebook, partial, monkeypatch):
     folder, stored = partial
     namespace, _ = run_cells(notebook, monkeypatch, results=str(folder))
