@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -121,10 +122,12 @@ def test_what_a_page_says_fails_on_runs_that_do_not_support_it(notebook, folder,
 
 @pytest.mark.parametrize("notebook", PAGES)
 def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
-    """The tables and statistics of the pages are held by what these assert of them."""
+    """Its assertions hold the tables and statistics; the numbers of its text are its own."""
     monkeypatch.setattr(experiments, "complete", None)
-    namespace, _ = run_cells(notebook, monkeypatch)
+    namespace, glued = run_cells(notebook, monkeypatch)
     assert namespace["page"].is_whole
+    text = (FOLDER / f"{notebook}.ipynb").read_text(encoding="utf-8")
+    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued
 
 
 @pytest.mark.parametrize("notebook", PAGES)
