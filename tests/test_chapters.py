@@ -42,18 +42,6 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     assert "experiments" not in packages
 
 
-@pytest.mark.parametrize("chapter", sorted(BOOK.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
-def test_a_chapter_has_a_line_to_change_and_says_what_one_sees(chapter):
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    shown = [c for c in cells if "# change it" in "".join(c["source"])]
-    assert len(shown) == 1 and shown[0]["metadata"].get("tags", []) == []  # the reader sees it
-    (box,) = re.findall(r"(?s)^::::\{admonition\} Change it$.*?^::::$", text, re.M)
-    question, seen = box.split(":::{admonition} What you see\n:class: dropdown\n")
-    assert re.search("`[a-z_]+ ?=|`gain_without", question)  # what to write in its place
-    assert "{glue:text}`change-" in seen  # numbers that the page computes
-
-
 #: What the chapter on costs reads of the stored runs.
 READ = """
 import pandas as pd

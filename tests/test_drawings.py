@@ -1,6 +1,5 @@
 """The drawn pictures: the files are what the scripts draw, and they show what they are about."""
 
-import json
 import re
 from xml.etree import ElementTree
 
@@ -10,9 +9,7 @@ import draw_partition
 import draw_peers
 import draw_recipe
 
-from dmac import peers
 from dmac.recipes import RECIPES
-from experiments import paper
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAPTERS = [None, *draw_model.PARTS]
@@ -40,16 +37,3 @@ def test_files_are_what_the_scripts_draw():
 def test_every_recipe_is_the_answer_to_something():
     named = set(re.findall(r"[A-Z_]{6,}", words(draw_choice.draw())))
     assert named == {name.upper() for name in RECIPES} - {"REVISED_2026_11", "CLOSED_FORM_2026_11"}
-
-
-def test_every_system_has_its_picture_in_its_section():
-    assert set(draw_peers.SYSTEMS) == set(draw_peers.ALT) <= set(peers.ALL)
-    assert set(draw_peers.SYSTEMS) > set(paper.TABLE_2) - {"DMAC"}
-    (chapter,) = draw_model.STATIC.parent.glob("*_the_field.ipynb")
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    sections = re.split(r"(?m)^##+ (?:One that learns nothing: )?(.*)$", text)
-    sections = dict(zip(sections[1::2], sections[2::2]))
-    for name, alt in draw_peers.ALT.items():
-        shown = f"_static/{draw_peers.file(name).name}\n:alt: {alt}\n:width: {draw_peers.WIDTH}px"
-        assert shown in sections[name], name

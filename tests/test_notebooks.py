@@ -3,7 +3,6 @@
 The chapters are run by nbval, which `make test` calls on them beside these tests.
 """
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -38,25 +37,6 @@ def run(notebook, tmp_path, monkeypatch, **parameters):
         notebook, out, parameters, cwd=FOLDER, kernel_name="python3", progress_bar=False
     )
     return nbformat.read(out, as_version=4)
-
-
-def cells_of(notebook, kind):
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return [cell for cell in cells if cell["cell_type"] == kind]
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_numbers_of_the_text_are_glued_by_the_same_notebook(notebook):
-    code = ast.parse("\n".join(map(source_of, cells_of(notebook, "code"))))
-    calls = [node for node in ast.walk(code) if isinstance(node, ast.Call)]
-    glued = [ast.literal_eval(c.args[0]) for c in calls if getattr(c.func, "id", None) == "glue"]
-    text = "\n".join(map(source_of, cells_of(notebook, "markdown")))
-    assert len(glued) == len(set(glued)) > 3
-    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == set(glued)
-
-
-def source_of(cell):
-    return "".join(cell["source"])
 
 
 def outputs(notebook):

@@ -9,11 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmac.anchor_graph import anchor_graph
 from dmac.averaged_graph import AveragedGraph, Block, draw_sets
-from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM
-from dmac.structure import closed_form_projection
 from dmac.votes import (
     ballot,
     column_weights,
@@ -86,18 +83,6 @@ def test_learned_functions_and_their_ballot_come_block_by_block(drawn, monkeypat
     monkeypatch.setattr("dmac.votes._ROWS", 7)
     for found, expected in zip(both(), whole):
         np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_with_hardly_a_ridge_they_are_the_closed_form_of_the_network(generator):
-    x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
-    sets, factor = draw_sets(x, 1, 10, 1, 3, generator)
-    graph = anchor_graph(squared_distances(x, sets.u[0]), 3)
-    weight, bias = closed_form_projection(x, [graph], 3, ridge=1e-9)
-    expected = x @ weight + bias
-    found = learned_map(x.numpy(), AveragedGraph([factor], [1]), 3, 1e-9)
-    found = x.numpy() @ found[:-1] + found[-1]
-    overlap = np.abs(np.corrcoef(np.hstack([found[:, 1:], expected.numpy()[:, 1:]]).T))[:2, 2:]
-    np.testing.assert_allclose(overlap, np.eye(2), atol=1e-4)
 
 
 def test_distances_beside_a_ballot_add_up(generator):

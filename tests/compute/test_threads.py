@@ -152,14 +152,3 @@ def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, mon
         torch.set_num_threads(before)
     np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
-
-
-def test_anchor_sets_do_not_depend_on_the_number_of_threads(monkeypatch):
-    rng = np.random.default_rng(0)
-    views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
-    fits = []
-    for number in ("1", "2"):
-        monkeypatch.setenv(threads.VARIABLE, number)
-        fits.append(dmac.DMAC(3, random_state=0, device="cpu").fit(views).network_.stages[0])
-    for one, two in zip(fits[0].base, fits[1].base):
-        torch.testing.assert_close(one.u, two.u)

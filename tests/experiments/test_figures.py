@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -117,6 +118,16 @@ def test_what_a_page_says_fails_on_runs_that_do_not_support_it(notebook, folder,
     monkeypatch.setattr(experiments, "complete", None)  # nothing may be run
     with pytest.raises(AssertionError):
         run_cells(notebook, monkeypatch, results=str(folder))
+
+
+@pytest.mark.parametrize("notebook", PAGES)
+def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
+    """Its assertions hold the tables and statistics; the numbers of its text are its own."""
+    monkeypatch.setattr(experiments, "complete", None)
+    namespace, glued = run_cells(notebook, monkeypatch)
+    assert namespace["page"].is_whole
+    text = (FOLDER / f"{notebook}.ipynb").read_text(encoding="utf-8")
+    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued
 
 
 @pytest.mark.parametrize("notebook", PAGES)

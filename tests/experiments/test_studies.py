@@ -4,10 +4,8 @@ import dataclasses
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import dmac
 from dmac import peers
 from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
@@ -33,16 +31,6 @@ FAMILIES = {
     "closed form, ideas": (CLOSED_FORM_2026_11, studies.SPECTRAL_IDEAS),
     "closed form, trained": (CLOSED_FORM_2026_11, studies.TRAINED),
 }
-ROWS = [(*FAMILIES[f], name) for f in FAMILIES for name in FAMILIES[f][1]]
-#: Ideas have tests of their own, and RELEASED's changes those of the network.
-MADE = [
-    pytest.param(base, fields, id=f"{family}: {name}")
-    for family, (base, changes) in FAMILIES.items()
-    if base not in (EARLY, RELEASED)
-    and family not in ("closed form, ideas", "closed form, trained")
-    for name, fields in changes.items()
-    if "retired" not in fields
-]
 
 
 def text(run):
@@ -143,24 +131,6 @@ def test_every_point_of_a_grid_of_another_system_can_be_fitted(c):
     assert len({text(run) for run in points.values()}) == len(points)
     lmvsc = {(s["n_anchors"], s["alpha"]) for m, s in points.values() if m == "LMVSC"}
     assert lmvsc == {(m, a) for m in {c, 50, 100} if m >= c for a in (0.01, 1.0, 100.0)}
-
-
-@pytest.mark.parametrize("base, changes", MADE)
-def test_every_variant_runs(base, changes):
-    recipe = variant(base, **changes)
-    if base is REVISED:
-        short = {key: min(getattr(recipe, key), 2) for key in ("pretrain_epochs", "epochs")}
-        recipe = dataclasses.replace(recipe, **short)
-    rng = np.random.default_rng(0)
-    classes = np.arange(60) % 3
-    views = [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (7, 9)]
-    views = [np.abs(x) for x in views]  # so that the square root is taken
-    model = dmac.DMAC(3, recipe, random_state=0).fit(views)
-    assert np.isfinite(model.embedding_).all() and np.isfinite(model.anchors_).all()
-    if base is REVISED:
-        assert len(model.history_) == recipe.epochs
-        assert all(np.isfinite(dataclasses.astuple(record)).all() for record in model.history_)
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
 def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():

@@ -67,20 +67,6 @@ def released_runs(dataset, values, oracle):
     return [row | {"oracle_acc": o, "oracle_nmi": o + 20} for row, o in zip(rows, oracle)]
 
 
-def test_grid_chooses_the_best_point_by_its_mean():
-    runs = frame(released_runs("PIE", [37.0, 37.0], [40.0, 40.0]))
-    row = tables.find_closest(runs, grid_frame()).loc["PIE"]
-    assert row.tolist()[:2] == [43.24, 40] and row.best == row.top == 50
-    assert row.trial == row.of == "best of the grid, CM 1, SP 1000"
-    assert row.elsewhere == {} and row.others == 1
-    trial = [*released_runs("PIE", [39.0], [60.0]), *released_runs("BBC", [20.0], [25.5])]
-    trial = [row | {"variant": "lr 1"} for row in trial]
-    more = tables.find_closest(frame([*released_runs("PIE", [37.0], [40.0]), *trial]), grid_frame())
-    assert more.loc["PIE", "elsewhere"] == {"BBC": 25.5}
-    alone = tables.find_closest(runs, grid_frame().iloc[:0])
-    assert alone.loc["PIE", ["trial", "others"]].tolist() == [K_EARLY, 0]
-
-
 def test_ablation_shows_the_paper_and_both_scores():
     rows = [
         row | {"oracle_acc": row["acc"] + 5, "oracle_nmi": row["nmi"] + 5}

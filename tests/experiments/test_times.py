@@ -2,32 +2,16 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from toy_frames import frame, several
 
-from experiments import paper, times
+from experiments import times
 
 
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
     plt.close("all")
-
-
-def test_run_times_have_the_paper_s_and_ours():
-    rows = [
-        row | {"seconds": s}
-        for row, s in zip(several("BBC", "RELEASED", [1.0, 1.0, 1.0]), (5.0, 9.0, 7.0))
-    ]
-    epochs = [
-        {"name": "ALOI", "system": "released", "median": 2.0249},
-        {"name": "ALOI", "system": "dense", "error": "more than 20 GB"},
-    ]
-    table = times.run_times(frame(rows), epochs)
-    assert table.loc["DMAC", "ALOI"] == paper.RUN_TIMES["DMAC"][3]
-    assert table.loc["with pre-training here"].dropna().to_dict() == {"BBC": 7}
-    assert table.loc["100 epochs here"].dropna().to_dict() == {"ALOI": pytest.approx(202.49)}
 
 
 def test_whole_fits_are_medians_and_say_where_there_is_one_run_or_none():
@@ -92,12 +76,6 @@ def growth():
     sharded = [dict(recipe="CLOSED_FORM", processes=2, n=50_000, m=512, seconds=6.0)]
     sharded[0]["peak_gb"] = [0.5, 0.6]
     return {"fits": fits, "sharded": sharded}
-
-
-def test_exponents_are_those_of_the_stored_fits(growth):
-    _, exponents = times.plot_fit_growth(growth)
-    np.testing.assert_allclose(exponents.exponent, [1, 1.5])
-    assert exponents.n.tolist() == [100_000, 100_000]
 
 
 def test_costs_are_those_of_one_more_sample(growth):
@@ -174,21 +152,6 @@ def test_a_gpu_stands_beside_the_processor():
     assert table.loc["n = 1,000", "RELEASED, processor"] == "0.01"
     big = table.loc["n = 1,000,000"]
     assert (big["REVISED, GPU"], big["PUBLISHED, GPU"]) == ("memory", "–")
-
-
-def test_scores_on_the_gpu_stand_beside_the_stored_ones():
-    one = {"system": "REVISED", "on": "PIE", "acc": 0.5, "fit_s": 2}
-    scores = [
-        one,
-        one | {"on": "mfeat", "acc": 0.9},
-        {"system": "REVISED", "on": "BBC", "missing": "no"},
-    ]
-    stored = pd.DataFrame(
-        {"variant": "REVISED", "dataset": ["PIE", "PIE", "HandWritten"], "acc": [50, 54, 91.0]}
-    )
-    table = times.gpu_scores({"scores": scores}, stored).loc["REVISED"]
-    assert table.loc["PIE", ["GPU", "processor", "difference"]].tolist() == [50, 52, -2]
-    assert table.loc["HandWritten", "difference"] == pytest.approx(-1) and "BBC" not in table.index
 
 
 @pytest.mark.parametrize(

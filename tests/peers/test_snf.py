@@ -76,18 +76,6 @@ def test_two_samples_far_apart_among_equal_ones():
     assert (near[:, 0] == np.arange(8)).all() and (near // 4 == np.arange(8)[:, None] // 4).all()
 
 
-def test_similarities_have_no_unit_and_are_symmetric():
-    x = easy_views()[0][0]
-    w, near = similarities(x, 6, 0.5)
-    np.testing.assert_array_equal(w, w.T)
-    assert (np.diag(w) == 1).all() and w.min() > 0 and w.max() == 1
-    np.testing.assert_allclose(similarities(1e6 * x + 3, 6, 0.5)[0], w, rtol=1e-6)
-    # The same features ten times make every distance larger, and no similarity.
-    np.testing.assert_allclose(similarities(np.tile(x, 10), 6, 0.5)[0], w, rtol=1e-9)
-    distances = np.linalg.norm(x[:, None] - x, axis=2)
-    np.testing.assert_array_equal(near, np.argsort(distances, 1)[:, :7])
-
-
 def test_rounds_make_the_views_agree():
     kernels, steps = matrices()
 
