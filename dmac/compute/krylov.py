@@ -29,8 +29,8 @@ _TIMES, _BLOCKS = 3, 36
 # Residual, in units of the eigenvalue (or of a hundredth of the largest), at which single precision
 # has done its part, and most blocks in which it tries.
 _ROUGH, _FLOOR, _MOST = 1e-6, 1e-2, 300
-# Blocks of a correction, twice as many where no more than so many pairs are open; and corrections.
-_STEPS, _FEW, _CORRECTIONS = 4, 8, 30
+# Blocks of a correction, and corrections.
+_STEPS, _CORRECTIONS = 4, 30
 # Share of a correction up to which the digits of single precision are enough for it.
 _SMALL = 1e-2
 # A residual that no correction makes smaller.
@@ -123,19 +123,20 @@ def _corrected(
             values, y = np.linalg.eigh(v.T @ image)
             values, v, image = values[::-1], v @ y[:, ::-1], image @ y[:, ::-1]
         residual = image - known @ (known.T @ image) - v * values
-        left = np.linalg.norm(residual, axis=0)
         # An eigenvalue of 0 has only rounding left.
-        open_ = np.flatnonzero(left > np.maximum(tolerance * values, _ROUNDING))
-        if not len(open_):
+        left = np.linalg.norm(residual, axis=0) / np.maximum(tolerance * values, _ROUNDING)
+        if (left <= 1).all():
             break
+        # A product with fewer columns takes as long: the next largest residuals fill the block.
+        worst = np.argsort(-left, kind="stable")[: max(_BLOCK, (left > 1).sum())]
         basis, images, w = v, image, guards
-        for step in range(1 + (_STEPS if len(open_) > _FEW else 2 * _STEPS)):
+        for step in range(1 + _STEPS):
             w, _ = _orthogonal(w.astype(float), known, basis)
             basis = np.hstack([basis, w])
             w = product(w.astype(np.float32))
             images = np.hstack([images, w])
             if step == 0:
-                w = residual[:, open_]
+                w = residual[:, worst]
         # Below the diagonal, which alone is read: what corrections share with the pairs is exact.
         values, y = np.linalg.eigh(basis.T @ images)
         values, y = values[::-1][:count], y[:, ::-1]
