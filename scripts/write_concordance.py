@@ -56,7 +56,7 @@ ITEMS = (
     ),
     Item("Equation 19", "structure loss, as a trace", ("eq:trace-form",), ("err-factor-two",)),
     Item("Linear complexity", "cost of an epoch", ("eq:epoch-operations",), ("err-linear",)),
-    Item("Table 1", "data sets", ("doc:01_multi_view_data",), (), ("dmac.load", "dmac.available")),
+    Item("Table 1", "data sets", ("ch-data",), (), ("dmac.load", "dmac.available")),
     Item(
         "Table 2",
         "comparison",
@@ -131,8 +131,8 @@ def link(label):
 def _page_link(page):
     if page == "index":
         return "{doc}`start page <index>`"
-    number, name = page.rsplit("/")[-1].split("_", 1)
-    title = name.replace("_", " ") if "/" in page else f"chapter {int(number)}"
+    name = page.rsplit("/")[-1].lstrip("0123456789_").replace("_", " ")
+    title = f"chapter {int(page[:2])}" if page[0].isdigit() else name
     return f"{{doc}}`{title} <{page}>`"
 
 
