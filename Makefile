@@ -53,7 +53,9 @@ help:
 	@echo "make serve  show the rendered book at http://localhost:$(PORT) (PORT=... changes it)"
 	@echo "make clean  remove what was built; the environment in .venv stays"
 
-book: $(EXPERIMENTS)
+# The pages of the experiments run two at a time.
+book: $(READY)
+	@$(MAKE) --no-print-directory -j2 $(EXPERIMENTS)
 	@$(MAKE) --no-print-directory html
 
 # Chapters are executed afresh each time: an execution cache would not see edits in dmac/.
@@ -96,7 +98,6 @@ else
 	@echo "PROFILE is $(PROFILE); it must be quick or full"; exit 1
 endif
 
-# The pages of `make book`, two at a time.
 figures: $(READY)
 	@$(MAKE) --no-print-directory -j2 $(EXPERIMENTS)
 	@rm -rf _build/figures
