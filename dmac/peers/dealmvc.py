@@ -239,7 +239,7 @@ class DealMVC(Peer):
     dropout : float
         In the view weights, below 1.
     threshold : float
-        Below it, agreement of pseudo labels is none.
+        Below it, agreement of pseudo labels is none; 1 at most.
     pretrain_epochs, calibration_epochs, finetune_epochs : int
     batch_size : int
         b, 2 or more; an incomplete last batch is left out of an epoch. Fine-tuning takes one step
@@ -283,6 +283,8 @@ class DealMVC(Peer):
         counts = [(name, 0) for name in stages]
         integers = [("batch_size", 2), *((name, 1) for name in ("n_heads", "ff_dim", "n_init"))]
         check_numbers(self, [*integers, *counts], [("lr", 0), ("threshold", 0)])
+        if self.threshold > 1:  # a sample agrees with itself by 1
+            raise ValueError(f"threshold is {self.threshold!r}, it must be at most 1")
         if self.widths[-1] % self.n_heads:
             raise ValueError(
                 f"the last of widths is {self.widths[-1]} and n_heads {self.n_heads}: the first "

@@ -88,7 +88,7 @@ BAD = {
     "LMVSC": dict(n_anchors=(2, 91, 7.5, True), alpha=(-1, math.nan, math.inf, "1", True)),
     "UDBGL": dict(n_anchors=(2, 91), beta=(math.nan, math.inf), scale=("columns", None, ["rows"])),
     "CMGEC": _NO_GRAPHS | dict(dropout=(1.0, -0.1, None), metric=("best",), discriminator=((0,),)),
-    "DealMVC": _NO_CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,)),
+    "DealMVC": _NO_CODES | dict(n_heads=(0, 3), finetune_epochs=(-1,), threshold=(-0.1, 1.1)),
     "GCFAggMVC": _NO_CODES | dict(temperature=(0,), pretrain_epochs=(-1,)),
     "DFP-GNN": _NO_GRAPHS
     | dict(shared=((3, 0),), patience=(0,), flat=(-1,), lr=(math.nan,), reduction=("none",)),
