@@ -242,5 +242,5 @@ def test_pdf_shows_what_the_screen_folds(pdf):
     exercises = next(page for title, page in places(pdf) if title.endswith("Exercises"))
     pages = [*pdf.pages[start : start + 4], *pdf.pages[exercises : exercises + 3]]
     text = plain(" ".join(page.extract_text() for page in pages))
-    assert "ax.imshow(mosaic" in text and "Show the code" not in text
+    assert "ax.imshow(part" in text and "Show the code" not in text
     assert "Solution to Exercise" in text and "Click to show" not in text
