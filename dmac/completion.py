@@ -70,7 +70,7 @@ def _filled(views: Sequence[Tensor]) -> Flags:
 
 def with_values(x: Tensor) -> Tensor:
     """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
-    found = x[:, 0] != 0
+    found = (x[:, :1] != 0).any(1)  # no column, no value
     (others,) = torch.where(~found)
     found[others] = (x[others] != 0).any(1)
     return found
