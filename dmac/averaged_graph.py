@@ -47,7 +47,7 @@ _DENSE = 2000
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
 _SPREAD = 1e-3
 # Samples at a time where connected parts are sought.
-_ROWS = 2**14
+_ROWS = 2**11
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
 #: Entries of a block up to which an anchor set is a piece of work; those of a larger one are parts.

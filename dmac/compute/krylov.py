@@ -11,12 +11,15 @@ Chapter 22 of the book says what that saves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dmac.compute.threads import row_slices, walk
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dmac._types import Array
 
@@ -35,6 +38,10 @@ _STEPS, _CORRECTIONS = 4, 30
 _SMALL = 1e-2
 # A residual that no correction makes smaller.
 _ROUNDING = 1e-14
+# Columns of a block that depend on each other, if one has so little of its own.
+_DEPENDENT = 1e-6
+# Rows of long vectors of which threads take some at a time.
+_ROWS = 2**10
 
 
 def largest_eigenpairs(
@@ -81,19 +88,18 @@ def _dense(product: Callable[[Array], Array], known: Array, count: int) -> tuple
 
 def _rough(product: Callable[[Array], Array], known: Array, count: int, most: int) -> Array:
     """The eigenvectors to single precision, by block Lanczos: (M, count), float32."""
-    size, known = len(known), known.astype(np.float32)
-    basis = np.empty((size, most + _BLOCK), np.float32)
+    size, p = known.shape
+    room = np.empty((size, p + most + _BLOCK), np.float32)  # the basis beside what is known
+    room[:, :p], basis = known, room[:, p:]
     projected = np.zeros((most + _BLOCK, most + _BLOCK))
-    start = np.random.default_rng(0).standard_normal((size, _BLOCK), np.float32)
-    w, _ = _orthogonal(start, known, basis[:, :0])
+    w = np.random.default_rng(0).standard_normal((size, _BLOCK), np.float32)
+    w, *_ = _orthogonal(w, room[:, :p])
     used = 0
     for step in range(1, _MOST + 1):
         new = slice(used, used + _BLOCK)
         basis[:, new], used = w, used + _BLOCK
-        image = product(w).astype(np.float32)
-        parts = basis[:, :used].T @ image
-        projected[:used, new] = parts
-        w, rest = _orthogonal(image - basis[:, :used] @ parts, known, basis[:, :used])
+        w, rest, parts = _orthogonal(product(w).astype(np.float32), room[:, : p + used])
+        projected[:used, new] = parts[p:]
         full = used + _BLOCK > most
         if not full and (used < 2 * count or step % 2):
             continue
@@ -105,54 +111,99 @@ def _rough(product: Callable[[Array], Array], known: Array, count: int, most: in
             break
         if full:
             used = min(count + _BLOCK, most - _BLOCK)
-            basis[:, :used] = basis[:, : len(y)] @ y[:, :used].astype(np.float32)
+            basis[:, :used] = _times(basis[:, : len(y)], y[:, :used].astype(np.float32))
             projected[:used, :used] = np.diag(values[:used])
-    return basis[:, : len(y)] @ y[:, : count + _BLOCK].astype(np.float32)
+    return _times(basis[:, : len(y)], y[:, : count + _BLOCK].astype(np.float32))
 
 
 def _corrected(
     product: Callable[[Array], Array], known: Array, vectors: Array, count: int, tolerance: float
 ) -> tuple[Array, Array]:
     """``count`` eigenpairs to double precision, from those and more that are nearly right."""
-    v, guards = vectors[:, :count].astype(float), vectors[:, count:]
-    v, _ = _orthogonal(v, known, known[:, :0])
+    p, guards = known.shape[1], vectors[:, count:]
+    v, *_ = _orthogonal(vectors[:, :count].astype(float), known)
     values, image = np.empty(0), None
     for _ in range(_CORRECTIONS):
         if image is None:
             image = product(v)
-            values, y = np.linalg.eigh(v.T @ image)
-            values, v, image = values[::-1], v @ y[:, ::-1], image @ y[:, ::-1]
-        residual = image - known @ (known.T @ image) - v * values
+            values, y = np.linalg.eigh(_inner(v, image))
+            values, v, image = values[::-1], _times(v, y[:, ::-1]), _times(image, y[:, ::-1])
+        residual = _without(image, known, _inner(known, image)) - v * values
         # An eigenvalue of 0 has only rounding left.
         left = np.linalg.norm(residual, axis=0) / np.maximum(tolerance * values, _ROUNDING)
         if (left <= 1).all():
             break
         # A product with fewer columns takes as long: the next largest residuals fill the block.
         worst = np.argsort(-left, kind="stable")[: max(_BLOCK, (left > 1).sum())]
-        basis, images, w = v, image, guards
+        most = count + guards.shape[1] + _STEPS * len(worst)
+        room, images = np.empty((len(v), p + most)), np.empty((len(v), most))
+        room[:, :p], basis = known, room[:, p:]
+        basis[:, :count], images[:, :count] = v, image
+        used, w = count, guards
         for step in range(1 + _STEPS):
-            w, _ = _orthogonal(w.astype(float), known, basis)
-            basis = np.hstack([basis, w])
-            w = product(w.astype(np.float32))
-            images = np.hstack([images, w])
+            w, *_ = _orthogonal(w.astype(float), room[:, : p + used])
+            new = slice(used, used + w.shape[1])
+            basis[:, new], used = w, new.stop
+            images[:, new] = w = product(w.astype(np.float32))
             if step == 0:
                 w = residual[:, worst]
         # Below the diagonal, which alone is read: what corrections share with the pairs is exact.
-        values, y = np.linalg.eigh(basis.T @ images)
+        values, y = np.linalg.eigh(_inner(basis, images))
         values, y = values[::-1][:count], y[:, ::-1]
-        guards, y = basis @ y[:, count : count + guards.shape[1]], y[:, :count]
-        v, image = basis @ y, images @ y
+        guards, y = _times(basis, y[:, count : count + guards.shape[1]]), y[:, :count]
+        v, image = _times(basis, y), _times(images, y)
         if np.abs(y[count:]).max() > _SMALL:
-            v, image = np.linalg.qr(v)[0], None
+            v, image = _qr(v)[0], None
     return values, v
 
 
-def _orthogonal(w: Array, known: Array, basis: Array) -> tuple[Array, Array]:
-    """An orthonormal block for the part of w (M, b) that is orthogonal to both, and its factor."""
-    factor = np.eye(w.shape[1])
+def _orthogonal(w: Array, basis: Array) -> tuple[Array, Array, Array]:
+    """q, r, t of w = q r + basis t (M, b), with q orthonormal and orthogonal to the basis."""
+    r, t = np.eye(w.shape[1]), np.zeros((basis.shape[1], w.shape[1]))
     for _ in range(2):
-        w = w - known @ (known.T @ w)
-        w = w - basis @ (basis.T @ w)
-        w, r = np.linalg.qr(w)
-        factor = r @ factor
-    return w, factor
+        along = _inner(basis, w)
+        t += along @ r
+        w, own = _qr(_without(w, basis, along))
+        r = own @ r
+    return w, r, t
+
+
+def _inner(a: Array, b: Array) -> Array:
+    """a^T b of long vectors, the same for any threads."""
+    return sum(_by_rows(len(a), lambda rows: a[rows].T @ b[rows]))
+
+
+def _times(a: Array, y: Array) -> Array:
+    """Combinations of long vectors: a y."""
+    return np.concatenate(_by_rows(len(a), lambda rows: a[rows] @ y))
+
+
+def _without(w: Array, a: Array, y: Array) -> Array:
+    """w - a y."""
+    return np.concatenate(_by_rows(len(a), lambda rows: w[rows] - a[rows] @ y))
+
+
+def _qr(w: Array) -> tuple[Array, Array]:
+    """Orthonormal columns, and the triangle that makes w (M, b) of them.
+
+    The triangle is that of w^T w, whose digits are half of those of w; a second time mends that.
+    """
+    products = sum(_by_rows(len(w), lambda rows: _square(w[rows].astype(float, copy=False))))
+    with contextlib.suppress(np.linalg.LinAlgError):
+        r = np.linalg.cholesky(products).T
+        if r.diagonal().min() > _DEPENDENT * r.diagonal().max():
+            return _times(w, np.linalg.inv(r).astype(w.dtype)), r
+    return np.linalg.qr(w)
+
+
+def _square(x: Array) -> Array:
+    return x.T @ x
+
+
+def _by_rows(n: int, function: Callable[[slice], Any]) -> list[Any]:
+    """What a function of some consecutive rows returns, of all n of them."""
+
+    def of_part(part: Sequence[slice]) -> Any:
+        return function(slice(part[0].start, part[-1].stop))
+
+    return walk(row_slices(n, _ROWS), of_part)

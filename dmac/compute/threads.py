@@ -26,7 +26,7 @@ import contextvars
 import functools
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 import torch
@@ -148,15 +148,21 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
         In the order of the functions.
     """
     given = os.environ.get(VARIABLE, "").strip()
-    number = min(len(functions), int(given or _before.get() or torch.get_num_threads()))
-    if number < 2 or getattr(_piece, "inside", False):
+    number = int(given or _before.get() or torch.get_num_threads())
+    if min(len(functions), number) < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
-    before = torch.get_num_threads()
+    before, pieces = torch.get_num_threads(), []
     torch.set_num_threads(1)  # a new thread begins with the number that is set
     try:
-        prepare = functools.partial(_begin, torch.is_grad_enabled())
-        with blas_alone(), ThreadPoolExecutor(number, initializer=prepare) as pool:
-            return list(pool.map(lambda function: function(), functions))
+        with blas_alone():
+            compute = functools.partial(_piece_of, torch.is_grad_enabled())
+            try:
+                pieces += [_workers(os.getpid(), number).submit(compute, f) for f in functions]
+                return [piece.result() for piece in pieces]
+            finally:  # after an error the others are not begun, and none is left running
+                for piece in pieces:
+                    piece.cancel()
+                wait(pieces)
     finally:
         torch.set_num_threads(before)
 
@@ -176,7 +182,19 @@ def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) 
     return side_by_side([functools.partial(function, part) for part in parts or [rows]])
 
 
-def _begin(grad: bool) -> None:
-    """Make a new thread one for pieces."""
+@functools.lru_cache(1)
+def _workers(process: int, number: int) -> ThreadPoolExecutor:
+    """The threads for pieces, which stay: a new one makes room for products and lists of memory.
+
+    A process that was forked has none of its parent's.
+    """
+    return ThreadPoolExecutor(number, "dmac")
+
+
+def _piece_of(grad: bool, function: Callable[[], _Result]) -> _Result:
+    """What a function returns, computed as a piece by this thread."""
     _piece.inside = True
-    torch.set_grad_enabled(grad)
+    if torch.get_num_threads() > 1:
+        torch.set_num_threads(1)
+    with torch.set_grad_enabled(grad):
+        return function()

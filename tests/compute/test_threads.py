@@ -2,7 +2,11 @@
 
 import dataclasses
 import functools
+import os
+import signal
 import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -95,6 +99,34 @@ def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monk
     monkeypatch.setenv(threads.VARIABLE, "2")
     with pytest.raises(ZeroDivisionError):
         threads.side_by_side([lambda: 1 / 0] * 2)
+
+
+def test_threads_for_pieces_stay_and_a_fork_has_its_own(two_threads):
+    def at_once():
+        both = threading.Barrier(2, timeout=30)
+        return set(threads.side_by_side([lambda: (both.wait(), threading.get_ident())[1]] * 2))
+
+    assert at_once() == at_once()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads
+        child = os.fork()
+    if not child:
+        signal.alarm(30)  # a thread of the parent's would never answer
+        os._exit(0 if len(at_once()) == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_no_piece_is_on_its_way_after_an_error(two_threads):
+    begun, ended = [], []
+
+    def piece():
+        begun.append(1)
+        time.sleep(0.05)
+        ended.append(1)
+
+    with pytest.raises(ZeroDivisionError):
+        threads.side_by_side([piece, lambda: 1 / 0] + [piece] * 20)
+    assert len(begun) == len(ended) < 20
 
 
 def test_pieces_of_a_piece_stay_in_its_thread(two_threads):
