@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
-from dmac.compute.distances import SEARCHED, block_distances, row_blocks, smallest
+from dmac.compute.distances import ALONE, SEARCHED, block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, many, n_processes, total
 from dmac.compute.threads import walk
 
@@ -171,6 +171,7 @@ def _sweep(
             if n_nearest:
                 nearest[rows], indices[rows] = smallest(d2, n_nearest)
             if not entropy:
+                del d2  # before the next block: the same memory is still in the cache
                 continue
             h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
             loss += h.sum(dtype=torch.float64)
@@ -181,7 +182,8 @@ def _sweep(
                 dy.addcmul_(g.sum(0)[:, None], y)
         return loss, dy
 
-    blocks = row_blocks(n, m, z.device, 1 if entropy and not many(n) else SEARCHED)
+    times = SEARCHED if not entropy else ALONE if many(n) else 1
+    blocks = row_blocks(n, m, z.device, times)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
     found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
     loss, dy = found[0]
@@ -214,7 +216,7 @@ def _entropies(
     The entropy of the mean assignment p adds :math:`\log p_j`, less its mean under
     :math:`q_i`, to :math:`l_{ij}`.
     """
-    t = d2.div_(bandwidth).add_(1)
+    t = (d2 if bandwidth == 1 else d2.div_(bandwidth)).add_(1)
     logs = t.log()
     w = t.reciprocal_()
     mass = w.sum(1, keepdim=True)

@@ -5,6 +5,7 @@ Chapter 4 of the book shows what they are for and how they keep their digits.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
-# How much larger a block may be that is only searched: fewer operations, for which threads wait.
-SEARCHED = 4
+# How much larger a block may be that is only searched, or whose thread is alone with it: fewer
+# operations, for which threads wait.
+SEARCHED, ALONE = 8, 4
 # Numbers that NumPy sorts at once, and candidates for the smallest beyond those asked for.
 _SORTED = 128
 _SPARE = 2
@@ -112,11 +114,18 @@ def _of_groups(bits: Tensor, groups: int, candidates: int) -> tuple[Tensor, Tens
     lowest.bitwise_and_(~of_group).bitwise_or_(torch.arange(groups, dtype=torch.int32))
     lowest.numpy().sort(axis=1)
     chosen = (lowest[:, :candidates] & of_group).flatten()
-    columns = (torch.arange(rows) * groups + torch.arange(groups)[:, None]).contiguous()
-    marks = columns.int().masked_fill(columns >= m, torch.iinfo(torch.int32).max)
-    keys = bits.gather(1, columns.clamp(max=m - 1).index_select(0, chosen).view(b, -1))
+    columns, marks = _group_columns(m, groups)
+    keys = bits.gather(1, columns.index_select(0, chosen).view(b, -1))
     keys.bitwise_and_(~place).bitwise_or_(marks.index_select(0, chosen).view(b, -1))
     return keys, lowest[:, candidates - 1] & ~of_group
+
+
+@functools.lru_cache(8)
+def _group_columns(m: int, groups: int) -> tuple[Tensor, Tensor]:
+    """The columns of every group (groups, rows), and marks: the largest number beyond the last."""
+    columns = torch.arange(-(-m // groups)) * groups + torch.arange(groups)[:, None]
+    marks = columns.int().masked_fill(columns >= m, torch.iinfo(torch.int32).max)
+    return columns.clamp(max=m - 1).contiguous(), marks.contiguous()
 
 
 def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,6 +151,7 @@ def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
             least, place = d[torch.arange(len(block), device=x.device), group].min(1)
             indices[rows] = group * _GROUP + place
             d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
+            del d  # before the next block: the same memory is still in the cache
 
     blocks = row_blocks(n, m, x.device, SEARCHED)
     if parallel.many(n) and x.device.type == "cpu":
