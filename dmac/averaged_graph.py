@@ -53,7 +53,7 @@ SMALLEST = 1e-8
 #: Entries of a block up to which an anchor set is a piece of work; those of a larger one are parts.
 SIDE_BY_SIDE = 2**24
 # Samples of such a part, at least; from so many parts on all sets of a block are compared in one.
-_PART, _EVEN = 2**15, 8
+_PART, _EVEN = 2**13, 8
 # The degree of an anchor without samples.
 _EMPTY = 1e-12
 

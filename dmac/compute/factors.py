@@ -167,10 +167,7 @@ class Products:
             return block.T @ x
         if (part, rows.start) not in self._turned:
             self._turned[part, rows.start] = self._turn(block, part, rows)
-        numbers, weights, starts = self._turned[part, rows.start]
-        table = torch.as_tensor(x)
-        found = F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum")
-        return found.numpy()
+        return _bags(*self._turned[part, rows.start], x)
 
     def _turn(self, block: Matrix, part: int, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
         """A block by columns, in its place in the copy."""
@@ -199,8 +196,8 @@ class Products:
     def back(self, x: Array, rows: slice | None = None) -> Array:
         """B^T x: (n, d) -> (M, d), or of some rows of B alone. The same for any threads."""
         if rows is not None:
-            out = np.concatenate([row_block(factor, rows).T @ x for factor, _ in self._factors])
-            return out * self._scales
+            found = [_turned_times(row_block(factor, rows), x) for factor, _ in self._factors]
+            return np.concatenate(found) * self._scales
         if self._whole:
             return _times(self._columns, x)
         return self._sums(x.shape[1], lambda rows, out: self._add_back(rows, x[rows], out))
@@ -242,6 +239,21 @@ def _times(matrix: Tensor, x: Array) -> Array:
     for part, found in zip(x.split(_COLUMNS, 1), out.split(_COLUMNS, 1)):
         found.copy_(matrix @ part.contiguous())
     return out.numpy()
+
+
+def _turned_times(block: Matrix, x: Array) -> Array:
+    """B^T x of some rows of B: of many columns it is worth to put B in order by columns first."""
+    if not block.dtype == x.dtype == np.float32 or x.shape[1] < _WIDE:
+        return block.T @ x
+    turned = block.tocsc()
+    numbers, weights, starts = turned.indices, turned.data, turned.indptr[:-1]
+    return _bags(torch.as_tensor(numbers), torch.as_tensor(weights), torch.as_tensor(starts), x)
+
+
+def _bags(numbers: Tensor, weights: Tensor, starts: Tensor, x: Array) -> Array:
+    """Weighed sums of some rows of x: the j-th begins with the number at ``starts[j]``."""
+    table = torch.as_tensor(x)
+    return F.embedding_bag(numbers, table, starts, per_sample_weights=weights, mode="sum").numpy()
 
 
 def _forward(block: Matrix, y: Array) -> Array:

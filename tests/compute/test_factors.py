@@ -64,7 +64,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("turned", [0, 300, 2**25], ids=["one order", "some rows", "both orders"])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("columns", [1, 5])
+@pytest.mark.parametrize("columns", [1, 5, 70])
 def test_products_of_many_rows(small_blocks, monkeypatch, kind, columns, turned):
     monkeypatch.setattr(factors, "TURNED", turned)
     inner = side_by_side_factors([factor(60, 5, 2), factor(60, 3, 1, 1)], [0.5, 2])
