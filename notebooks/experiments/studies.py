@@ -736,7 +736,7 @@ STUDIES = {
     ),
     "further sets, shallow": Study(_SHALLOW, FURTHER, 10, _FURTHER_ON),
     "further sets, LMVSC": _trial(FURTHER, 10, {"LMVSC": {}}, _FURTHER_ON),
-    "further sets, SNF": _trial(FURTHER, 3, {"SNF": {}}, _FURTHER_ON),
+    "further sets, SNF": _trial(FURTHER, FEW, {"SNF": {}}, _FURTHER_ON),
     "further sets, SNF as they come": _trial(
         FURTHER, 1, {"SNF, as they come": dict(scale="none")}, _FURTHER_ON
     ),
@@ -745,7 +745,7 @@ STUDIES = {
     "further sets, revised": Study(_of(REVISED, "revised"), FURTHER, 3, _FURTHER_ON),
     # The same two on the sixteen sets; some of NEMO's runs are those of "libraries".
     "sixteen sets, NEMO": Study(NEMO, SQUARE, 1, _FURTHER_ON),
-    "sixteen sets, SNF": _trial(SQUARE, 1, {"SNF": {}}, _FURTHER_ON),
+    "sixteen sets, SNF": _trial(SQUARE, FEW, {"SNF": {}}, _FURTHER_ON),
     # The other systems, and libraries.
     "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "08_other_systems"),
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),
