@@ -88,7 +88,7 @@ def test_studies_with_missing_runs_are_refused(revised):
         ("2 of 36", lambda: evidence.over_datasets(walk, revised)),
         ("1 of 160", lambda: evidence.beside(closed)),
         ("1 of 72", lambda: evidence.further_scores(snf, ("CLOSED_FORM", "SNF"))),
-        ("1 of 14", lambda: evidence.square_scores(both)),
+        ("1 of 42", lambda: evidence.square_scores(both)),
     ):
         with pytest.raises(ValueError, match=f"{missing} runs are not stored"):
             call()
