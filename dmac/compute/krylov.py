@@ -45,7 +45,7 @@ _ROWS = 2**10
 
 
 def largest_eigenpairs(
-    product: Callable[[Array], Array], known: Array, count: int, tolerance: float = 1e-8
+    product: Callable[[Array], Array], known: Array, count: int, tolerance: float = 5e-8
 ) -> tuple[Array, Array]:
     r"""The largest eigenvalues beyond some known pairs, and their eigenvectors.
 

@@ -39,7 +39,7 @@ def test_pairs_are_those_of_lapack(values, most):
     expected = np.linalg.eigvalsh(matrix)[::-1][:COUNT]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     residual = np.linalg.norm(matrix @ vectors - vectors * found, axis=0)
-    assert (residual <= 1.1e-8 * found).all()
+    assert (residual <= 5.1e-8 * found).all()
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(COUNT), atol=1e-12)
     # One product in double precision; of the corrections, of four products each, one or two.
     assert seen.count(np.float64) == 1 and len(seen) < most
@@ -51,7 +51,7 @@ def test_known_vectors_are_left_out():
     np.testing.assert_allclose(found[:2], [1, 0.9], atol=1e-12)
     np.testing.assert_allclose(q[:, :3].T @ vectors, 0, atol=1e-12)
     residual = np.linalg.norm(matrix @ vectors - vectors * found, axis=0)
-    assert (residual <= 1.1e-8 * found).all()
+    assert (residual <= 5.1e-8 * found).all()
 
 
 @pytest.mark.parametrize("size", [12, 24 * 16 + 1 + 2 * 16])  # the last of which a basis is no less
