@@ -216,7 +216,8 @@ def _entropies(
     The entropy of the mean assignment p adds :math:`\log p_j`, less its mean under
     :math:`q_i`, to :math:`l_{ij}`.
     """
-    t = (d2 if bandwidth == 1 else d2.div_(bandwidth)).add_(1)
+    t = d2 if bandwidth == 1 else d2.div_(bandwidth)
+    t.add_(1)
     logs = t.log()
     w = t.reciprocal_()
     mass = w.sum(1, keepdim=True)

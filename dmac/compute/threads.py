@@ -151,13 +151,15 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     number = int(given or _before.get() or torch.get_num_threads())
     if min(len(functions), number) < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
-    before, pieces = torch.get_num_threads(), []
+    before = torch.get_num_threads()
+    pieces: list[Any] = []
     torch.set_num_threads(1)  # a new thread begins with the number that is set
     try:
         with blas_alone():
-            compute = functools.partial(_piece_of, torch.is_grad_enabled())
+            workers, grad = _workers(os.getpid(), number), torch.is_grad_enabled()
             try:
-                pieces += [_workers(os.getpid(), number).submit(compute, f) for f in functions]
+                for function in functions:
+                    pieces.append(workers.submit(_piece_of, grad, function))
                 return [piece.result() for piece in pieces]
             finally:  # after an error the others are not begun, and none is left running
                 for piece in pieces:
