@@ -72,3 +72,40 @@ def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monke
     exec(READ, here)
     assert len(here["runs"]) > 100
     pd.testing.assert_frame_equal(pd.read_csv("read.csv"), here["runs"])
+
+
+#: A listing of a page: its file, and its options.
+LISTING = re.compile(r"```\{literalinclude\} (\S+)\n((?::[\w-]+:.*\n)*)")
+
+
+def listings():
+    """Every listing of the book: the page, the file, and the options."""
+    for page in sorted([*BOOK.rglob("*.ipynb"), *BOOK.rglob("*.md")]):
+        text = page.read_text(encoding="utf-8")
+        if page.suffix == ".ipynb":
+            cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+            text = "\n".join("".join(cell["source"]) for cell in cells)
+        for file, options in LISTING.findall(text):
+            yield page, page.parent / file, dict(re.findall(r":([\w-]+): ?(.*)", options))
+
+
+def source_of(path, name):
+    """The lines of a function, a class or a method ("Class.method") of a module."""
+    text = path.read_text(encoding="utf-8")
+    found = ast.parse(text)
+    for part in name.split("."):
+        (found,) = [node for node in found.body if getattr(node, "name", None) == part]
+    return ast.get_source_segment(text, found)
+
+
+def test_listings_find_what_they_show():
+    seen = list(listings())
+    assert len(seen) > 20
+    for page, path, options in seen:
+        shown = path.read_text(encoding="utf-8")
+        if "pyobject" in options:
+            shown = source_of(path, options["pyobject"])
+        for end in ("start-at", "start-after", "end-at", "end-before"):
+            assert options.get(end, "") in shown, f"{page.name}: {options}"
+            if end == "start-at" and end in options:
+                shown = shown[shown.index(options[end]) :]
