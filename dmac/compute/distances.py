@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
 _GROUP = 32
 # How much larger a block may be that is only searched, or whose thread is alone with it: fewer
-# operations, for which threads wait.
+# operations, for which threads wait. On a GPU both are the smaller number, for its memory.
 SEARCHED, ALONE = 8, 4
 # Numbers that NumPy sorts at once, and candidates for the smallest beyond those asked for.
 _SORTED = 128
@@ -52,7 +52,8 @@ def row_blocks(n: int, m: int, device: torch.device, times: int = 1) -> list[sli
 
     One that is only searched, with no gradient beside it, may be a few ``times`` as large.
     """
-    size = max(1, times * _BLOCK["cuda" if device.type == "cuda" else "cpu"] // m)
+    times, kind = (min(times, ALONE), "cuda") if device.type == "cuda" else (times, "cpu")
+    size = max(1, times * _BLOCK[kind] // m)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 

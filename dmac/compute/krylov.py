@@ -188,16 +188,12 @@ def _qr(w: Array) -> tuple[Array, Array]:
 
     The triangle is that of w^T w, whose digits are half of those of w; a second time mends that.
     """
-    products = sum(_by_rows(len(w), lambda rows: _square(w[rows].astype(float, copy=False))))
+    x = w.astype(float, copy=False)
     with contextlib.suppress(np.linalg.LinAlgError):
-        r = np.linalg.cholesky(products).T
+        r = np.linalg.cholesky(_inner(x, x)).T
         if r.diagonal().min() > _DEPENDENT * r.diagonal().max():
             return _times(w, np.linalg.inv(r).astype(w.dtype)), r
     return np.linalg.qr(w)
-
-
-def _square(x: Array) -> Array:
-    return x.T @ x
 
 
 def _by_rows(n: int, function: Callable[[slice], Any]) -> list[Any]:

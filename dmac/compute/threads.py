@@ -186,7 +186,7 @@ def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) 
 
 @functools.lru_cache(1)
 def _workers(process: int, number: int) -> ThreadPoolExecutor:
-    """The threads for pieces, which stay: a new one makes room for products and lists of memory.
+    """The threads for pieces. They stay, since a new one has to ask the system for memory again.
 
     A process that was forked has none of its parent's.
     """
