@@ -107,7 +107,7 @@ def available(*, by_kind: bool = False) -> list[str] | dict[str, list[str]]:
     ----------
     by_kind : bool
         Whether to group them by what they hold: images, text, links, omics, cells, patients,
-        synthetic. :data:`dmac.data.datasets.KINDS` says what these are.
+        sensors, synthetic. :data:`dmac.data.datasets.KINDS` says what these are.
 
     Returns
     -------
@@ -118,8 +118,8 @@ def available(*, by_kind: bool = False) -> list[str] | dict[str, list[str]]:
     >>> import dmac
     >>> dmac.available()[:3]
     ['mfeat', 'PIE', 'BBC']
-    >>> dmac.available(by_kind=True)["cells"]
-    ['CITEseq-PBMC-1182']
+    >>> dmac.available(by_kind=True)["patients"]
+    ['BreastCancer-3', 'Dermatology']
     """
     kinds = {"mfeat": "images"} | {name: entry.kind for name, entry in DATASETS.items()}
     if not by_kind:

@@ -137,9 +137,19 @@ def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
     brought, reported, further = studies.BROUGHT, studies.REPORTED, studies.FURTHER
     assert (len(brought), len(reported), len(set(further))) == (6, 18, 24)
     assert not set(further) & set(studies.SIXTEEN)
-    assert {*further, *studies.SIXTEEN} == set(DATASETS)
+    assert {*further, *studies.SIXTEEN, *studies.NEVER_TOUCHED} == set(DATASETS)
     assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
     asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
     assert len(asked) == 9 and all(s.datasets == further for s in asked.values())
     for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
         assert asked[f"further sets, {name}"].variants == STUDIES[other].variants
+
+
+def test_every_data_set_is_in_one_group_by_what_happened_to_it():
+    sizes = {name: len(sets) for name, sets in studies.GROUPS.items()}
+    assert sizes == {"chosen on": 24, "looked at": 8, "touched once": 8, "never touched": 26}
+    assert sorted(sum(studies.GROUPS.values(), ())) == sorted(DATASETS)
+    assert {*studies.DEVELOPED, *studies.BROUGHT} < set(studies.GROUPS["chosen on"])
+    assert set(studies.REDUCED) < set(studies.NEVER_TOUCHED)
+    seen = [s for n, s in STUDIES.items() if not n.startswith("never touched")]
+    assert not any(set(s.datasets) & set(studies.NEVER_TOUCHED) for s in seen)
