@@ -830,6 +830,20 @@ STUDIES = {
 }
 
 
+
+def _with_shipped_schedule(study):
+    """The same runs of RELEASED with its own `neighbor_delay`, which no page shows yet."""
+    delay = {"neighbor_delay": RELEASED.neighbor_delay}
+    runs = {name: (method, settings | delay) for name, (method, settings) in study.variants.items()}
+    return dataclasses.replace(study, variants=runs, pages="", file="")
+
+
+#: What was run with k one epoch early, with the schedule of the authors' code: made in the
+#: background, and shown once all of them are there.
+_EARLY = ("grid", "lines", "trials", "trials, 10 seeds", "beyond", "long", "tf-idf")
+STUDIES |= {f"{name}, own schedule": _with_shipped_schedule(STUDIES[name]) for name in _EARLY}
+
+
 def shown_on(*pages):
     """The studies that a page shows, by name."""
     return {name: s for name, s in STUDIES.items() if set(pages) & set(s.pages.split())}
