@@ -64,7 +64,7 @@ def epochs_by_system(runs, column):
 
 
 def epochs_table(runs):
-    """Seconds of an epoch by system, with the sizes, and how much longer the dense reading takes."""
+    """Seconds of an epoch by system, with sizes and the ratio of the dense reading to RELEASED."""
     seconds = epochs_by_system(runs, "median")
     own = {title_of(r["name"]): r for r in runs if r["system"] == "released"}
     sizes = [[own[name]["n"], own[name]["m"]] for name in seconds.index]
