@@ -63,19 +63,13 @@ def epochs_by_system(runs, column):
     return grid.rename_axis(None).rename_axis(None, axis=1)
 
 
-def epochs_table(stored):
-    """Seconds of an epoch by system, with the sizes, the floor and the ratios of RELEASED.
-
-    ``ratio`` is how many times longer the dense reading takes, ``floor`` the seconds of the matrix
-    products alone, and ``times`` how many times the floor an epoch takes.
-    """
-    seconds = epochs_by_system(stored["runs"], "median")
-    own = {title_of(r["name"]): r for r in stored["runs"] if r["system"] == "released"}
+def epochs_table(runs):
+    """Seconds of an epoch by system, with sizes and the ratio of the dense reading to RELEASED."""
+    seconds = epochs_by_system(runs, "median")
+    own = {title_of(r["name"]): r for r in runs if r["system"] == "released"}
     sizes = [[own[name]["n"], own[name]["m"]] for name in seconds.index]
     table = pd.DataFrame(sizes, seconds.index, ["n", "m"]).join(seconds)
     table["ratio"] = seconds.dense / seconds.released
-    table["floor"] = [own[name]["operations"] / stored["matrix_rate"] for name in seconds.index]
-    table["times"] = seconds.released / table.floor
     return table
 
 
@@ -272,18 +266,21 @@ def constants(stored, recipe="CLOSED_FORM"):
 
 
 def costs_table(growing, runs, sizes, gb=16):
-    """What numbers of samples cost with 512 anchors on two cores, from what one more sample costs.
+    """What numbers of samples cost with 512 anchors on two cores.
 
     Seconds, memory, and how many machines of so many GB hold that, of a whole fit of CLOSED_FORM,
-    and of an epoch of RELEASED.
+    and of an epoch of RELEASED: as measured, or else from what one more sample costs.
     """
     epochs = [r | {"seconds": r["median"]} for r in runs if r["name"] == "growth"]
     epochs = [r | {"recipe": "RELEASED", "fixed": r["m"] == 512} for r in epochs]
     columns = {}
     for recipe, fits in (("CLOSED_FORM", growing["fits"]), ("RELEASED", epochs)):
         seconds, (slope, offset) = constants({"fits": fits}, recipe)
-        memory = [offset + slope * n for n in sizes]
-        columns[recipe, "seconds"] = [seconds * n for n in sizes]
+        known = {r["n"]: r for r in fits if r["recipe"] == recipe and r["fixed"]}
+        memory = [known[n]["peak_gb"] if n in known else offset + slope * n for n in sizes]
+        columns[recipe, "seconds"] = [
+            known[n]["seconds"] if n in known else seconds * n for n in sizes
+        ]
         columns[recipe, "GB"] = memory
         columns[recipe, "machines"] = [math.ceil(one / gb) for one in memory]
     return pd.DataFrame(columns, sizes)
