@@ -30,6 +30,7 @@ from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
+    check_no_views,
     check_seed,
     check_views,
     filled,
@@ -207,6 +208,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             sample lacks the views whose frames do not have it. Only "closed_form" takes those
             (:mod:`dmac.completion`).
         y : ignored
+            Labels may stand here, as in scikit-learn. Several columns are a view, and refused.
         present : array_like of shape (n, v), bool, optional
             Which views each sample has. The entries of the others are not looked at.
         callback : callable, optional
@@ -245,6 +247,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ``ConvergenceWarning`` that names it: the model can be used and saved. A recipe that trains
         nothing stops at once.
         """
+        check_no_views(y)
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -412,6 +415,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable, or too few for c clusters and their anchors.
         """
+        check_no_views(y)
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
         views = self._checked(views, solver, present, self.n_features_)
         c = len(self.cluster_centers_)

@@ -284,6 +284,22 @@ def test_fit_needs_no_gradient_mode_of_the_caller(fitted):
         np.testing.assert_array_equal(quick_model().fit_predict(views), model.labels_)
 
 
+def test_a_view_in_the_place_of_labels_is_refused(fitted):
+    model, (rna, protein, other), classes = fitted
+    views = [protein, scipy.sparse.csr_matrix(protein), torch.tensor(protein), [protein, other]]
+    calls = [quick_model().fit, quick_model().fit_predict, quick_model().fit_transform, model.score]
+    for call in calls:
+        for y in (*views, protein.tolist(), pytest.importorskip("pandas").DataFrame(protein)):
+            with pytest.raises(ValueError, match=r"y has the shape .* fit\(\[rna, protein\]\)"):
+                call(rna, y)
+    with pytest.raises(ValueError, match=r"candidates has the shape .* fit\(\[rna, protein\]\)"):
+        dmac.suggest_n_clusters(rna, protein)
+    model = dmac.DMAC(3, random_state=0)
+    expected = model.fit_predict([rna, protein])
+    for y in (classes, classes[:, None], classes.tolist(), classes.astype(str), list("ab")):
+        np.testing.assert_array_equal(model.fit_predict([rna, protein], y), expected)
+
+
 X = np.random.default_rng(0).normal(size=(40, 4))
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_seed, check_views
+from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.data.feature_names import feature_names
 
 #: Bytes that a method may plan for unless told otherwise.
@@ -154,6 +154,7 @@ class Peer(ClusterMixin, BaseEstimator):
         MemoryError
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
+        check_no_views(y)
         names = feature_names(views)
         views = check_views(views)
         n = views[0].shape[0]

@@ -104,3 +104,10 @@ def test_a_wrong_number_of_clusters_is_refused(bad):
     why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
     with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
         Echo(bad).fit(VIEWS)
+
+
+def test_a_view_in_the_place_of_labels_is_refused():
+    for call in (Echo(2).fit, Echo(2).fit_predict):
+        with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
+            call(*VIEWS)
+    Echo(2).fit(VIEWS, np.arange(12))
