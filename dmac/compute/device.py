@@ -9,12 +9,17 @@ def resolve_device(device: str) -> torch.device:
     """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    resolved = None
     try:
         resolved = torch.device(device)
         torch.empty(0, device=resolved).cpu()  # from the device meta there is no way back
     except (RuntimeError, TypeError, AssertionError) as error:
-        why = str(error).partition("\n")[0]  # a list of all kernels may follow
-        raise ValueError(f"device {device!r} is not usable here: {why:.200}") from error
+        why = ""
+        if resolved is not None and not isinstance(error, NotImplementedError):  # a list of kernels
+            why = f" ({str(error).splitlines()[0]:.100})"
+        raise ValueError(
+            f"device {device!r} is not usable here{why}: pass 'cpu', 'cuda' or 'auto'"
+        ) from error
     return resolved
 
 
