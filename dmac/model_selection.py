@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,9 +121,9 @@ class Suggestion:
     """
 
     n_clusters: int
-    candidates: tuple[int, ...]
-    scores: dict[str, Floats]
-    eigenvalues: Floats
+    candidates: tuple[int, ...] = field(repr=False)
+    scores: dict[str, Floats] = field(repr=False)
+    eigenvalues: Floats = field(repr=False)
 
     def best(self, criterion: str) -> int:
         """The candidate with the highest score of one criterion; of equals the smallest.
