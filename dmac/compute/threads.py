@@ -49,6 +49,10 @@ LARGE = 5_000_000_000
 # decides in which order numbers are added.
 _PARTS = 4
 
+# Threads that may be asked for, unless the machine has a quarter of that: the memory for many more
+# of them ends a fit.
+_MOST = 256
+
 # A thread that computes a piece does not spread what belongs to it.
 _piece = threading.local()
 #: Threads that PyTorch had when `threads_for` took them from it.
@@ -72,14 +76,21 @@ def n_threads(work: int) -> int | None:
     Raises
     ------
     ValueError
-        If the variable is not a whole number of at least 1.
+        If the variable is not a whole number from 1 to `_MOST` (or four times the processors).
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        if not (given.isdecimal() and int(given) >= 1):
-            raise ValueError(f"{VARIABLE} is {given!r}, it must be a whole number of at least 1")
-        return int(given)
-    return 1 if work < LARGE else None
+    return _given() or (1 if work < LARGE else None)
+
+
+def _given() -> int | None:
+    """What the variable says, if it is set."""
+    given, processors = os.environ.get(VARIABLE, "").strip(), os.cpu_count() or 1
+    most = max(_MOST, 4 * processors)
+    if given and not (given.isdecimal() and 1 <= int(given[:9]) <= most):
+        raise ValueError(
+            f"{VARIABLE} is {given!r:.20}, it must be a whole number from 1 to {most}; this "
+            f"machine has {processors} processor(s)"
+        )
+    return int(given) if given else None
 
 
 @functools.cache
@@ -147,8 +158,7 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     list
         In the order of the functions.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    number = int(given or _before.get() or torch.get_num_threads())
+    number = _given() or _before.get() or torch.get_num_threads()
     if min(len(functions), number) < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
     before = torch.get_num_threads()
