@@ -76,7 +76,7 @@ def n_threads(work: int) -> int | None:
     Raises
     ------
     ValueError
-        If the variable is not a whole number from 1 to `_MOST` (or four times the processors).
+        If the variable is no whole number from 1 to 256, or to four times the processors.
     """
     return _given() or (1 if work < LARGE else None)
 
