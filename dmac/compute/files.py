@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,10 +29,22 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to: it takes the name at the end, whole or not at all.
+    """A path to write to: what is there at the end comes to ``path``, whole or not at all.
 
-    An interruption leaves an earlier file as it was. The folder must be there.
+    A new file beside an ordinary one takes its name; an interruption leaves the earlier one as it was. A link stays and is followed. What is no ordinary
+    file, such as a pipe or a device, stays what it is, and is written into. The folder must be
+    there.
     """
+    if path.exists() and not path.is_file():
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / "content"
+            yield temporary
+            with open(temporary, "rb") as file, open(path, "wb") as into:
+                shutil.copyfileobj(file, into)
+        return
+    path = Path(os.path.realpath(path))
+    if path.is_symlink():
+        raise OSError(f"{path} is a link to itself: name another file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     _remove_leftovers(path)
     try:

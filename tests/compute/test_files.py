@@ -1,6 +1,9 @@
 """Tensors on disk: what comes back, what is refused, and what an interruption leaves."""
 
 import os
+import stat
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from dmac.compute import files
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.files import read_tensors, replacing, write_tensors
 
 ABOUT = {"epoch": 3, "loss": [0.1, 1e-300, None], "näme": {"a": True}}
 
@@ -64,6 +67,38 @@ def test_interruption_leaves_the_old_file_and_nothing_else(step, tmp_path, monke
     with pytest.raises(TypeError, match="not JSON serializable"):
         write_tensors(path, {"a": torch.zeros(1)}, {"when": object()})
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_links_are_followed_and_stay(tmp_path):
+    target, link = tmp_path / "kept" / "x.safetensors", tmp_path / "link"
+    target.parent.mkdir()
+    link.symlink_to(Path("kept") / "x.safetensors")
+    far = tmp_path / "link to the link"
+    far.symlink_to(link)
+    for number, name in enumerate((link, far)):  # at first there is no file
+        write_tensors(name, {"a": torch.full((1,), number)}, {})
+        assert name.is_symlink() and target.is_file() and not target.is_symlink()
+        assert read_tensors(target)[0]["a"] == number == read_tensors(name)[0]["a"]
+    assert list(target.parent.iterdir()) == [target]
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="loop is a link to itself"), replacing(loop):
+        pass
+    assert loop.is_symlink()
+
+
+def test_a_pipe_is_written_into_and_stays_one(tmp_path):
+    pipe, link, read = tmp_path / "pipe", tmp_path / "link", []
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for name in (pipe, link):
+        reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+        reader.start()
+        with replacing(name) as temporary:
+            temporary.write_bytes(b"text")
+        reader.join(10)
+    assert read == [b"text", b"text"]
+    assert stat.S_ISFIFO(os.lstat(pipe).st_mode) and sorted(tmp_path.iterdir()) == [link, pipe]
 
 
 def test_damaged_and_foreign_files_are_refused_by_name(tmp_path):
