@@ -526,8 +526,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Raises
         ------
-        FileNotFoundError, ValueError
-            If the folder is incomplete or damaged; the message names the file.
+        FileNotFoundError, PermissionError, ValueError
+            If the folder is incomplete, may not be read or is damaged; the message names the file.
         """
         return persistence.load(cls, path, device)
 
