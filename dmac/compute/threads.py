@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 import torch
 from threadpoolctl import ThreadpoolController
 
+from dmac.compute.device import usual_settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -102,23 +104,26 @@ def _libraries() -> ThreadpoolController:
 def threads_for(work: int) -> Iterator[None]:
     """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
 
+    PyTorch has its usual settings (:func:`dmac.compute.device.usual_settings`) in it.
+
     Parameters
     ----------
     work : int
         Multiplications of an epoch.
     """
     number, before = n_threads(work), torch.get_num_threads()
-    if number is None:
-        yield
-        return
-    token = _before.set(before)
-    torch.set_num_threads(number)
-    try:
-        with _libraries().limit(limits=number, user_api="blas"):
+    with usual_settings():
+        if number is None:
             yield
-    finally:
-        torch.set_num_threads(before)
-        _before.reset(token)
+            return
+        token = _before.set(before)
+        torch.set_num_threads(number)
+        try:
+            with _libraries().limit(limits=number, user_api="blas"):
+                yield
+        finally:
+            torch.set_num_threads(before)
+            _before.reset(token)
 
 
 @contextlib.contextmanager
