@@ -32,7 +32,8 @@ from dmac.data.sample_names import as_views
 from dmac.diagnostics import gaussian_like, standardized_differences
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
-from dmac.recipes import SpectralRecipe
+from dmac.recipes import SpectralRecipe, get_recipe
+from dmac.solvers.contract import solver_of
 from dmac.votes import unit_rows
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ _MOST, _DOTS = 2000, 1000
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
+# What a fit says of a view as it came.
+_OF_VIEWS = r"view \d+ has \d+ rows of zeros"
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -97,7 +100,10 @@ def page(
     if not hasattr(type(model), "view_support_"):
         raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
     sources = views if isinstance(views, (list, tuple)) else [views]
-    checked = check_views(views, streamed=True, incomplete=True)
+    with warnings.catch_warnings(record=True) as of_views:
+        warnings.simplefilter("always")
+        tells = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = check_views(views, streamed=True, incomplete=True, tells=tells)
     names = [str(x) for x in view_names or [f"view {a + 1}" for a in range(len(checked))]]
     if feature_names is None:
         feature_names = [getattr(x, "columns", None) for x in sources]
@@ -120,8 +126,12 @@ def page(
             _check_fit(model, views, checked)
         else:
             model.fit(views)
+        # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
+        warnings.filterwarnings("ignore", _OF_VIEWS)
         fits = _fits(model, part, first, seeds, n <= _MOST)
-    messages = list(dict.fromkeys(name_views(str(one.message), names) for one in said))
+    messages = list(
+        dict.fromkeys(name_views(str(one.message), names) for one in [*of_views, *said])
+    )
     for text in messages:
         warnings.warn(text, stacklevel=2)
     with warnings.catch_warnings():

@@ -332,3 +332,16 @@ def test_the_command_writes_the_page(call, tmp_path):
 def test_problems_are_told(arguments, code, message, call, tmp_path):
     found, _, err = call("report", "data.npz", *arguments.split())
     assert found == code and message in err and not (tmp_path / "x.html").exists()
+
+
+def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
+    rng, classes = np.random.default_rng(0), np.arange(60) % 3
+    views = [5 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (6, 3)]
+    wide, narrow = (pd.DataFrame(x, [f"s{i}" for i in range(60)]) for x in views)
+    model = dmac.DMAC(3, random_state=0)
+    assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)
+    assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted
+    narrow[:5] = 0.0
+    for given in (model, dmac.DMAC(3, random_state=0)):  # the labels of both are the same
+        with pytest.warns(UserWarning, match="view 2 .* has 5 rows of zeros"):
+            assert page(given, [wide, narrow], seeds=2).count("rows of zeros") == 1

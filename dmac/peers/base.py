@@ -5,7 +5,6 @@ The book's chapter on the field introduces the systems and says how to add one.
 
 import inspect
 import math
-import numbers
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,8 +12,9 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_seed, check_views
+from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.data.feature_names import feature_names
+from dmac.solvers.contract import check_clusters
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
@@ -154,10 +154,11 @@ class Peer(ClusterMixin, BaseEstimator):
         MemoryError
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
+        check_no_views(y)
         names = feature_names(views)
         views = check_views(views)
         n = views[0].shape[0]
-        _check_clusters(self.n_clusters, n)
+        check_clusters(n, self.n_clusters)
         self._check(n)
         widths = tuple(x.shape[1] for x in views)
         needed = self.memory(n, widths)
@@ -197,10 +198,3 @@ class Peer(ClusterMixin, BaseEstimator):
 def dense(x):
     """A view as an array."""
     return x.toarray() if scipy.sparse.issparse(x) else x
-
-
-def _check_clusters(c, n):
-    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
-    if not 2 <= c <= n:
-        raise ValueError(f"n_clusters is {c}, it must be from 2 to n_samples = {n}")

@@ -101,6 +101,15 @@ def test_too_much_memory_is_refused_before_anything_is_done():
 
 @pytest.mark.parametrize("bad", [1, 0, -3, 13, 2.0, "3", None, True])
 def test_a_wrong_number_of_clusters_is_refused(bad):
-    why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
-    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
+    why = "it must be an integer"
+    if type(bad) is int:
+        why = "it must be at least 2" if bad < 2 else "but there are only 12 samples"
+    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, {why}"):
         Echo(bad).fit(VIEWS)
+
+
+def test_a_view_in_the_place_of_labels_is_refused():
+    for call in (Echo(2).fit, Echo(2).fit_predict):
+        with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
+            call(*VIEWS)
+    Echo(2).fit(VIEWS, np.arange(12))
