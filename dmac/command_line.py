@@ -520,7 +520,7 @@ def _say_what_separates(labels: Array, found: NamedViews) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     import numpy as np
 
-    from dmac.diagnostics import standardized_differences
+    from dmac.separation import standardized_differences
 
     if len(np.unique(labels)) < 2:
         return
