@@ -292,6 +292,7 @@ def report(
             found.views,
             view_names=found.names,
             feature_names=found.columns or None,
+            sample_names=found.samples,
             classes=found.labels,
             seeds=seeds,
         )

@@ -169,7 +169,7 @@ def autoencoder_bytes(n_samples, n_features, widths, batch_size):
 
 @parameters
 class AutoencoderPeer(Peer):
-    """A system of one auto-encoder a view, trained by `reconstruct`, and then by its own ``_loss``."""
+    """A system of one auto-encoder a view, trained by `reconstruct`, then by its own ``_loss``."""
 
     widths: tuple = choice(
         (500, 500, 2000, 512), WIDTHS, "Of the encoders' layers; the decoders mirror them."

@@ -298,7 +298,7 @@ def link_bytes(n_samples):
 
 
 class GraphView(NamedTuple):
-    """A view's auto-encoder, its unit rows, and its graph, as a matrix and as convolutions need it."""
+    """A view's auto-encoder, unit rows, and graph, as a matrix and as convolutions need it."""
 
     model: GraphAutoencoder
     x: torch.Tensor | SparseView
