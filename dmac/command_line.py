@@ -312,6 +312,7 @@ def report(
             found.views,
             view_names=found.names,
             feature_names=found.columns or None,
+            sample_names=found.samples,
             classes=found.labels,
             seeds=seeds,
         )
@@ -548,7 +549,7 @@ def _say_what_separates(labels: Array, found: NamedViews) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     import numpy as np
 
-    from dmac.diagnostics import standardized_differences
+    from dmac.separation import standardized_differences
 
     if len(np.unique(labels)) < 2:
         return
