@@ -14,7 +14,6 @@ from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.data.feature_names import feature_names
-from dmac.solvers.contract import check_clusters
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
@@ -162,8 +161,9 @@ class Peer(ClusterMixin, BaseEstimator):
         names = feature_names(views)
         views = check_views(views)
         n = views[0].shape[0]
-        check_clusters(n, self.n_clusters)
         check_ranges(self)
+        if self.n_clusters > n:
+            raise ValueError(f"n_clusters is {self.n_clusters}, and there are {n} samples")
         self._check(n)
         widths = tuple(x.shape[1] for x in views)
         needed = self.memory(n, widths)
