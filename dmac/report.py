@@ -52,7 +52,7 @@ _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
 # What a fit says of a view as it came.
-_OF_VIEWS = r"view \d+ has \d+ rows of zeros"
+_OF_VIEWS = r"view \d+ has \S+ (rows of zeros|% of its variance)"
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # Samples at a time whose features are there in float64: all at once they would be larger than the
 # views. Of many, where several threads take some.
 _ROWS, _ROWS_OF_MANY = 2**14, 2**12
+# Weight of the constant eigenvector in `ratio_rows`.
+_LEADS = 30.0
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -92,6 +94,15 @@ def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
 def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:
     """Unit rows of weighed eigenvectors: (n, K) -> (n, K)."""
     return unit_rows(u, np.sqrt(u.shape[0]) * column_weights(values, c, recipe))
+
+
+def ratio_rows(u: Array) -> Array:
+    """Unit rows of the first c eigenvectors, led by the constant one: (n, c) -> (n, c).
+
+    Its weight makes a row of unit length nearly the ratios of the others to it, in one scale
+    (Jin 2015), so that a small group, whose entries are large, stays as far off as it is.
+    """
+    return unit_rows(u, np.r_[_LEADS, np.ones(u.shape[1] - 1)] * np.sqrt(len(u)))
 
 
 def voters(recipe: SpectralRecipe) -> tuple[str, ...]:
@@ -193,6 +204,33 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     w = eigh(smoothed, moment, subset_by_index=last)[1]
     w = w[:, ::-1]
     return w * np.sign(np.take_along_axis(w, np.abs(w).argmax(0)[None], 0))
+
+
+def association(graph: AveragedGraph, labels: Array, c: int) -> float:
+    r"""How far a step on G stays in its cluster, clusters of all sizes alike.
+
+    .. math:: a(q) = \frac{1}{c - 1} \Big( \sum_k \frac{1_k^T G 1_k}{1_k^T R 1_k} - 1 \Big)
+        \le \frac{1}{c - 1} \sum_{j=2}^{c} \lambda_j ,
+
+    with the shares :math:`r_i` on the diagonal of R. Source: the normalised association of Shi and
+    Malik (2000); the bound is Ky Fan's.
+
+    Parameters
+    ----------
+    graph : dmac.averaged_graph.AveragedGraph
+    labels : numpy.ndarray of shape (n,)
+        Integers from 0 to c - 1, of this process's samples.
+    c : int
+
+    Returns
+    -------
+    float
+        At most 1.
+    """
+    indicator = np.eye(c)[labels]
+    stays = (graph.to_anchors(indicator) ** 2).sum(0)
+    sizes = parallel.total(torch.as_tensor(graph.shares @ indicator)).numpy()
+    return float((stays[sizes > 0] / sizes[sizes > 0]).sum() - 1) / (c - 1)
 
 
 def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:

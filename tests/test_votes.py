@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from dmac.averaged_graph import AveragedGraph, Block, draw_sets
 from dmac.recipes import CLOSED_FORM
 from dmac.votes import (
+    association,
     ballot,
     column_weights,
     filtered,
     learned_map,
     markov_stability,
     n_columns,
+    ratio_rows,
     unit_rows,
     voters,
 )
@@ -165,3 +167,27 @@ def test_rows_have_unit_length_or_are_zero():
 def test_offset_must_be_positive():
     with pytest.raises(ValueError, match="filter_offset is 0"):
         recipe(filter_offset=0.0)
+
+
+def test_association_is_that_of_the_dense_graph_and_below_its_bound():
+    rng = np.random.default_rng(0)
+    labels = np.r_[np.zeros(30, int), np.ones(10, int)]
+    weights = rng.random((40, 12)) * (rng.random((40, 12)) < 0.5) + 0.01
+    weights /= weights.sum(1, keepdims=True)
+    factor = scipy.sparse.csr_matrix(weights / np.sqrt(weights.sum(0)))
+    graph = AveragedGraph([factor], [1])
+    dense, q = (factor @ factor.T).toarray(), np.eye(3)[labels]
+    stays = [q[:, k] @ dense @ q[:, k] / q[:, k].sum() for k in (0, 1)]
+    assert association(graph, labels, 3) == pytest.approx((sum(stays) - 1) / 2)  # one is empty
+    values = np.linalg.eigvalsh(dense)[::-1]
+    assert values[0] == pytest.approx(1)
+    for seed in range(20):
+        drawn = np.random.default_rng(seed).integers(3, size=40)
+        assert association(graph, drawn, 3) <= values[1:3].mean() + 1e-12
+
+
+def test_rows_of_the_cut_are_nearly_ratios_whatever_the_shares():
+    ratios, shares = np.array([[1.0, 0.3, -0.2], [1.0, -2.0, 0.1]]), np.array([[1.0], [0.25]])
+    z = ratio_rows(ratios)
+    np.testing.assert_allclose(z[:, 1:] / z[:, :1], ratios[:, 1:] / 30)
+    np.testing.assert_allclose(ratio_rows(ratios * shares), z)

@@ -32,7 +32,16 @@ from dmac.compute.threads import in_pieces
 from dmac.data.levels import LevelPipeline
 from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
 from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
-from dmac.votes import ballot, filtered, learned_map, markov_stability, n_columns, voters
+from dmac.votes import (
+    association,
+    ballot,
+    filtered,
+    learned_map,
+    markov_stability,
+    n_columns,
+    ratio_rows,
+    voters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +59,11 @@ if TYPE_CHECKING:
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
 # most; on the book's sixteen data sets the second view has 0.22 at least.
 _ALONE, _CHANCE = 0.4, 0.1
+
+# Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
+# much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
+# least, and 0.35 on all but one.
+_LACKING, _LITTLE = 0.22, 0.01
 
 
 class SpectralSolver:
@@ -128,6 +142,8 @@ class SpectralSolver:
            G in equal parts, and step 2 is done again on that.
         4. The guard: labels with votes are taken if their Markov stability on G is at least
            ``guard`` times that of the labels without.
+        5. The cut at c eigenvectors takes their place where they lose small groups that it keeps
+           (`rare_groups`).
         """
         many = parallel.many(len(prepared.views[0]))
         with in_pieces() if many else contextlib.nullcontext():
@@ -184,6 +200,9 @@ class SpectralSolver:
         if recipe.vote_rounds and not taken:
             lift, values = stages[0].lift, stages[0].values
             found[0] = self.filtered_rows(first.to_samples(lift), values, c), found[0][1]
+        rare = self.rare_groups(first, stages[0], found[taken][1].labels_, c, generator)
+        if rare is not None:
+            taken, found = 0, [rare]
         support = own_support(found[taken][1].labels_, factors, blocks, v)
         warn_of_one_view(support)
         everyone = parallel.gather(torch.as_tensor(present)).numpy()
@@ -200,6 +219,7 @@ class SpectralSolver:
             missing=(~everyone).sum(0),
             completion=completion,
             weights=of_views,
+            cut=rare is not None,
         )
         return self.outcome(model, first, found[taken], prepared)
 
@@ -282,6 +302,34 @@ class SpectralSolver:
         time = self.recipe.guard_time
         stable = [markov_stability(graph, last.labels_[mine], time) for _, last in found]
         return int(len(found) > 1 and stable[-1] >= self.recipe.guard * stable[0]), stable
+
+    def rare_groups(
+        self,
+        graph: AveragedGraph,
+        stage: Stage,
+        labels: Array,
+        n_clusters: int,
+        generator: torch.Generator,
+    ) -> tuple[Array, KMeans] | None:
+        r"""Rows and k-means of the cut, where ``labels`` lose groups that it keeps; else None.
+
+        A group of few samples has an eigenvector of its own, but the filter's rows of unit length
+        leave no more of it than of noise in a large group. Two things tell: the association of the
+        cut is much nearer to its bound (:func:`dmac.votes.association`), and a gap follows the
+        eigenvectors that it takes.
+        """
+        c, values = n_clusters, stage.values
+        mine, bound = parallel.my_rows(len(labels)), values[1:c].sum() / (c - 1)
+        before, after = 1 - values[min(c, len(values)) - 1], 1 - values[min(c, len(values) - 1)]
+        most = _LACKING * after * (bound - association(graph, labels[mine], c))
+        if self.recipe.filter == "cut" or _LITTLE * before >= most:
+            return None
+        z = ratio_rows(graph.to_samples(stage.lift[:, :c]))
+        z = parallel.gather(torch.as_tensor(z)).numpy()
+        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        last = kmeans(z, c, seed, n_init=self.recipe.final_n_init)
+        lacks = bound - association(graph, last.labels_[mine], c)
+        return (z, last) if (lacks + _LITTLE) * before < most else None
 
     def outcome(
         self,

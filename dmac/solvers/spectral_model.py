@@ -13,7 +13,7 @@ import torch
 
 from dmac.averaged_graph import AnchorSets, average, blocks_of, own_blocks, rows_on
 from dmac.completion import Completion, Directions
-from dmac.votes import ballot, filtered, voters
+from dmac.votes import ballot, filtered, ratio_rows, voters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,6 +81,9 @@ class SpectralModel:
     weights : array_like of shape (v,), optional
         See :func:`dmac.solvers.spectral.view_weights`; equal if not given. With them, as with a
         completion, the anchor sets of all views come before those of single ones.
+    cut : bool
+        Whether samples are embedded by the first c eigenvectors alone
+        (:func:`dmac.votes.ratio_rows`), since the filter loses small groups.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class SpectralModel:
         missing: npt.ArrayLike | None = None,
         completion: Completion | None = None,
         weights: npt.ArrayLike | None = None,
+        cut: bool = False,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
@@ -107,6 +111,7 @@ class SpectralModel:
         self.missing = np.asarray(np.zeros(len(widths)) if missing is None else missing, np.int64)
         self.completion = completion
         self.weights = None if weights is None else np.asarray(weights, float)
+        self.cut = cut
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +132,7 @@ class SpectralModel:
             return (own.sum() - own) / (answers.sum() - answers)
 
     def embed_new(self, views: Sequence[Tensor]) -> Tensor:
-        """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
+        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c)."""
         recipe, c = self.recipe, self.n_clusters
         blocks, views = self.blocks(views)
         features = Features(views)
@@ -142,7 +147,7 @@ class SpectralModel:
                 rows = ballot(voter, u, values, features, weight, c, recipe)
                 factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
-        return torch.as_tensor(filtered(u, values, c, recipe))
+        return torch.as_tensor(ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, recipe))
 
     def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
@@ -160,7 +165,7 @@ class SpectralModel:
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
         out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
-        out["missing"] = self.missing
+        out |= {"missing": self.missing, "cut": self.cut}
         if self.weights is not None:
             out["weights"] = self.weights
         if self.completion is not None:
@@ -217,6 +222,7 @@ class SpectralModel:
             missing=state["missing"].numpy() if "missing" in state else None,
             completion=_completion_of(state, [pair[0] for pair in widths]),
             weights=state.get("weights"),
+            cut=bool(state.get("cut", False)),
         )
 
 

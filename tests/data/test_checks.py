@@ -1,5 +1,7 @@
 """What users may pass as views and labels, and what they are told otherwise."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,3 +177,24 @@ def test_an_array_among_objects_is_told_in_short():
     with pytest.raises(ValueError, match="view 1 holds array") as caught:
         check_views([inner])
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_a_column_that_is_nearly_all_of_a_view_is_told(kind):
+    rng = np.random.default_rng(0)
+    values, noise = rng.normal(size=(300, 8)), rng.normal(size=(300, 1))
+    other = kind(rng.normal(size=(300, 7)))
+    for size in (1e2, 1e6, 1e100):
+        view = np.hstack([values, size * noise])
+        with pytest.warns(UserWarning, match=r"view 2 has \S+ % of its variance in column 8"):
+            check_views([other, kind(view)], incomplete=True, tells=True)
+        with pytest.warns(UserWarning, match=r"view 1 has \S+ % of its variance in column 8"):
+            check_views([kind(view**2), other], incomplete=True, tells=True)
+    outlier = np.hstack([values, np.eye(300)[:, :1] * 1e6])  # one sample, not the column
+    narrow, one = np.hstack([values[:, :4], 1e6 * noise]), 1e6 * noise
+    same = np.ones((300, 9))
+    for view in (outlier, narrow, one, same, 0 * same, 10 * values):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check_views([other, kind(view)], incomplete=True, tells=True)
+    check_views([np.hstack([values, 1e6 * noise]), other])  # a prediction says nothing

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -197,3 +198,36 @@ def test_features_have_the_mean_of_the_views_products():
     found = Features(views)[2:7]
     mean = sum(x[2:7] @ x[2:7].T for x in views) / 3
     np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
+
+
+def rare(seed, n=2000, small=40, distance=20, widths=(10, 20)):
+    """Two views of one large group around the origin, and a small one far off."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.permutation(n) < small).astype(int)
+    directions = [z / np.linalg.norm(z) for z in (rng.normal(size=d) for d in widths)]
+    views = [distance * np.outer(labels, z) + rng.normal(size=(n, len(z))) for z in directions]
+    return views, labels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_far_group_of_two_in_a_hundred_is_kept(seed, tmp_path):
+    views, labels = rare(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no view decides alone
+        model = fit(views, CLOSED_FORM, 2, seed)
+    assert dmac.scores(labels, model.labels_)["ari"] > 0.9 and model.network_.cut
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(again.transform(views), model.transform(views))
+    for one in (model, again):
+        assert (one.predict(views) == model.labels_).mean() > 0.999
+        np.testing.assert_array_equal(one.predict([x[::9] for x in views]), one.predict(views)[::9])
+
+
+def test_where_no_group_is_lost_the_filter_stays():
+    views, labels = planted()
+    model = fit(views)
+    assert not model.network_.cut and acc(labels, model.labels_) > 0.95
+    views, labels = rare(0)
+    cut = fit(views, dataclasses.replace(SMALL, filter="cut", vote_rounds=0), 2)
+    assert not cut.network_.cut  # it is the cut by itself
