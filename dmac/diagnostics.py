@@ -160,11 +160,11 @@ def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
     drawn = []
     for x in views:
         has = np.asarray(abs(x).sum(1)).ravel() > 0
-        known = x[has].toarray() if scipy.sparse.issparse(x) else x[has]
-        mean = known.mean(0)
+        measured = x[has].toarray() if scipy.sparse.issparse(x) else x[has]
+        mean = measured.mean(0)
         with blas_alone():
-            y = mixing[:, has] @ (known - mean) / max(len(known) - 1, 1) ** 0.5 + mean
-        y = y if (known < 0).any() else np.maximum(y, 0)
+            y = mixing[:, has] @ (measured - mean) / max(len(measured) - 1, 1) ** 0.5 + mean
+        y = y if (measured < 0).any() else np.maximum(y, 0)
         y[~has] = 0
         drawn.append(y)
     return drawn

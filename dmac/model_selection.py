@@ -218,7 +218,7 @@ def suggest_n_clusters(
         halves = [_draw(blocks, len(views), m, seed) for seed in seeds[:2]]
         weights = [block.weight for block in blocks]
         graphs = [AveragedGraph(factors, weights) for factors in halves]
-        graphs.append(AveragedGraph([*halves[0], *halves[1]], 2 * weights))
+        graphs.append(AveragedGraph([*halves[0], *halves[1]], [*weights, *weights]))
         spectra = []
         for graph in graphs:
             values, lift = graph.eigenpairs(candidates[-1] + 1)

@@ -207,19 +207,19 @@ def _moved_rows(
     Third is, (c, b), which samples are in a cluster, and have the view.
     """
     for rows in block_slices([x]):
-        part, mine = take(x, rows), codes[rows]
-        has = np.asarray(abs(part).sum(1)).ravel() > 0
-        at = mine, np.arange(len(mine))
-        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(mine)))
-        if scipy.sparse.issparse(part):
-            part = scipy.sparse.csr_array(part, copy=True)
-            part.eliminate_zeros()
-            k, j = np.repeat(mine, np.diff(part.indptr)), part.indices
-            part.data = np.clip(part.data / unit[j], low[k, j], high[k, j])
-            stored = scipy.sparse.csr_array((np.ones(part.nnz), j, part.indptr), part.shape)
+        values, own = take(x, rows), codes[rows]
+        has = np.asarray(abs(values).sum(1)).ravel() > 0
+        at = own, np.arange(len(own))
+        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(own)))
+        if scipy.sparse.issparse(values):
+            values = scipy.sparse.csr_array(values, copy=True)
+            values.eliminate_zeros()
+            k, j = np.repeat(own, np.diff(values.indptr)), values.indices
+            values.data = np.clip(values.data / unit[j], low[k, j], high[k, j])
+            stored = scipy.sparse.csr_array((np.ones(values.nnz), j, values.indptr), values.shape)
         else:
-            part, stored = np.clip(part / unit, low[mine], high[mine]), np.ones(part.shape)
-        yield part, stored, indicator
+            values, stored = np.clip(values / unit, low[own], high[own]), np.ones(values.shape)
+        yield values, stored, indicator
 
 
 def _limits(x: Matrix, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:

@@ -80,11 +80,11 @@ def train(loss, optimizer, epochs, stage, history, batches=None, full_batch=Fals
     """
     for epoch in range(epochs):
         start, total = time.perf_counter(), 0.0
-        parts = [epoch] if batches is None else batches()
-        sizes = [1] if batches is None else [len(rows) for rows in parts]
+        steps = [epoch] if batches is None else batches()
+        sizes = [1] if batches is None else [len(rows) for rows in steps]
         optimizer.zero_grad()
-        for part, size in zip(parts, sizes):
-            value = loss(part)
+        for step, size in zip(steps, sizes):
+            value = loss(step)
             if value is None:
                 return
             share = size / sum(sizes)

@@ -247,18 +247,18 @@ class ConsensusEmbedding(nn.Module):
         """Z (n, d) over a fused graph (n, n), with a dropout of the views' embeddings."""
         h = 0
         for encoder, operator, x, image in zip(self.encoders, self.operators, self.xs, self.images):
-            part = encoder.encode(operator, x)
-            h = h + image(dropout(part, rate, self.draws))
+            features = encoder.encode(operator, x)
+            h = h + image(dropout(features, rate, self.draws))
         return self.consensus.encode(lambda y: dense_operator(graph, y), h.softmax(1))
 
     def loss(self, graph):
         """The mean ``link_loss`` over the views plus the weighted ``information_loss``: ()."""
         z = self(graph, self.dropout)
-        links = sum(link_loss(z, part) for part in self.links) / len(self.links)
+        links = sum(link_loss(z, links) for links in self.links) / len(self.links)
         # Neighbours of somebody else: the same samples, but as they come in a random pairing.
-        other = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
+        paired = torch.randperm(len(self.of), generator=self.draws).to(self.of.device)
         together = self._judge(z[self.of], z[self.neighbor])
-        apart = self._judge(z[self.of], z[self.neighbor[other]])
+        apart = self._judge(z[self.of], z[self.neighbor[paired]])
         return links + self.lambda2 * information_loss(together, apart)
 
     def _judge(self, left, right):

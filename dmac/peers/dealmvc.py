@@ -98,7 +98,7 @@ def dual_calibration_loss(hs, qs, fused, p, threshold):
     hs, qs : lists of v torch.Tensor of shape (b, d) and (b, c)
         Features and soft labels of the views.
     fused, p : torch.Tensor of shape (b, d) and (b, c)
-        The same of the fused features.
+        Fused features, and their soft labels.
     threshold : float
 
     Returns
@@ -292,7 +292,7 @@ class DealMVC(AutoencoderPeer):
         """Features and soft labels of all samples: two lists of v tensors."""
         hs, qs = [], []
         for net, x in zip(network.autoencoders, views):
-            z = torch.cat([net.encoder(part) for part in x.split(self.batch_size)])
+            z = torch.cat([net.encoder(rows) for rows in x.split(self.batch_size)])
             hs.append(network.features(z))
             qs.append(network.labels(z))
         return hs, qs

@@ -62,22 +62,22 @@ def smallest_eigenvectors(laplacian, k, generator):
     """
     laplacian = scipy.sparse.csr_matrix(laplacian)
     n = laplacian.shape[0]
-    _, found, sizes = np.unique(components(laplacian), return_inverse=True, return_counts=True)
+    _, member, sizes = np.unique(components(laplacian), return_inverse=True, return_counts=True)
     if len(sizes) >= k:
         largest = np.argsort(-sizes, kind="stable")[:k]
-        return np.zeros(k), (found[:, None] == largest) / np.sqrt(sizes[largest])
-    places = [np.flatnonzero(found == component) for component in range(len(sizes))]
+        return np.zeros(k), (member[:, None] == largest) / np.sqrt(sizes[largest])
+    places = [np.flatnonzero(member == component) for component in range(len(sizes))]
     parts = [
         _of_component(laplacian[rows][:, rows], min(k, len(rows)), generator) for rows in places
     ]
-    every = np.concatenate([values for values, _ in parts])
-    order = np.argsort(every, kind="stable")[:k]
+    spectrum = np.concatenate([values for values, _ in parts])
+    order = np.argsort(spectrum, kind="stable")[:k]
     vectors, first = np.zeros((n, k)), 0
     for rows, (values, part) in zip(places, parts):
         chosen = np.flatnonzero((order >= first) & (order < first + len(values)))
         vectors[np.ix_(rows, chosen)] = part[:, order[chosen] - first]
         first += len(values)
-    return every[order], vectors
+    return spectrum[order], vectors
 
 
 def _of_component(laplacian, k, generator):

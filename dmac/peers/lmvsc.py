@@ -87,12 +87,12 @@ class LMVSC(Peer):
             anchors = kmeans(x, m, int(generator.integers(2**31)), _STARTS).cluster_centers_
             hessian = 2 * (self.alpha * np.eye(m) + anchors @ anchors.T)
             linear = -2 * np.asarray(x @ anchors.T)
-            found = solve_rows(hessian, linear)
-            graph[:, a * m : (a + 1) * m] = found.z
+            solution = solve_rows(hessian, linear)
+            graph[:, a * m : (a + 1) * m] = solution.z
             squares = x.multiply(x).sum() if scipy.sparse.issparse(x) else (x**2).sum()
-            objective = squares + ((0.5 * found.z @ hessian + linear) * found.z).sum()
+            objective = squares + ((0.5 * solution.z @ hessian + linear) * solution.z).sum()
             history.append(
-                LMVSCRecord(a + 1, float(objective), found.iterations, float(found.gap.max()))
+                LMVSCRecord(a + 1, float(objective), solution.iterations, float(solution.gap.max()))
             )
         graph /= np.sqrt(v)
         embedding = leading_singular_vectors(graph, self.n_clusters)[0]

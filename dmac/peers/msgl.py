@@ -111,12 +111,12 @@ class MSGL(Peer):
         for iteration in range(1, _ITERATIONS + 1):
             distances = bipartite_embedding(z, c)[3]
             old = z
-            found = self._graph(fits, weights, distances, old)
-            z = found.z
+            solution = self._graph(fits, weights, distances, old)
+            z = solution.z
             weights = self._weights(fits, z)
             change = np.linalg.norm(z - old) / np.linalg.norm(old)
             objective = self._objective(fits, z, weights, distances)
-            current, gap = tuple(weights.tolist()), float(found.gap.max())
+            current, gap = tuple(weights.tolist()), float(solution.gap.max())
             history.append(MSGLRecord(objective, float(change), current, gap))
             if iteration >= _LEAST and change < _TOLERANCE:
                 break

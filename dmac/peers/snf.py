@@ -181,8 +181,8 @@ def diffused(kernels, steps):
         Rows sum to 1, with 1/2 on the diagonal.
     """
     total, others = sum(kernels), max(1, len(kernels) - 1)
-    found = []
+    following = []
     for p, s in zip(kernels, steps):
         mean = (total - p) / others if len(kernels) > 1 else p
-        found.append(full_kernel((s @ (s @ mean).T).T))
-    return found
+        following.append(full_kernel((s @ (s @ mean).T).T))
+    return following

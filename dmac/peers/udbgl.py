@@ -145,8 +145,8 @@ class UDBGL(Peer):
         for _ in range(_OUTER):
             gap = 0.0
             for a in range(v):
-                found = self._graph(z, delta, p, a, grams[a], products[a])
-                z[a], gap = found.z, max(gap, float(found.gap.max()))
+                solution = self._graph(z, delta, p, a, grams[a], products[a])
+                z[a], gap = solution.z, max(gap, float(solution.gap.max()))
             old, delta = delta, _view_weights(z, p)
             p, inner = cocluster(_fused(z, delta), c)
             before, value = value, objective(z, delta, p)
