@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments import paper, studies
-from experiments.compare import interval, list_datasets, mean_and_sd, over_datasets
+from experiments.compare import list_datasets, mean_and_sd, over_datasets
 from experiments.records import curves
 from experiments.tables import typeset
 
@@ -295,45 +295,4 @@ def plot_epochs(runs, baselines=None):
         draw_paper(axis, name, paper.value(name, "acc"))
         axis.set(title=name, xlabel="epoch", ylabel="ACC, %")
     add_legend(figure, axes)
-    return figure
-
-
-def plot_changes(table):
-    """Changes against RELEASED by variant: a marker for each data set, and a bar for their mean.
-
-    The bars have Student's 95 % interval over the data sets.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Of :func:`experiments.compare.changes`.
-    """
-    if table.empty:
-        return plot_nothing()
-    order = table["mean"].sort_values(na_position="first").index
-    figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.21 * len(order)), layout="constrained")
-    axis.axvline(0, color="black", linewidth=0.8)
-    half = [np.nan_to_num(interval(table.loc[row].drop("mean").dropna())[1]) for row in order]
-    axis.barh(
-        range(len(order)),
-        table.loc[order, "mean"],
-        xerr=half,
-        color="0.85",
-        label="mean",
-        error_kw={"ecolor": "0.6", "elinewidth": 1},
-    )
-    for number, name in enumerate(c for c in table.columns if c != "mean"):
-        axis.plot(
-            table.loc[order, name],
-            range(len(order)),
-            MARKERS[number],
-            label=name,
-            color=f"C{number}",
-            markersize=4.5,
-            fillstyle="full" if number % 2 else "none",
-        )
-    axis.set_yticks(range(len(order)), order, fontsize=8)
-    axis.set_xlabel("change of ACC against RELEASED, points")
-    axis.set_ylim(-0.7, len(order) - 0.3)
-    figure.legend(loc="outside upper center", ncols=6, fontsize=8)
     return figure
