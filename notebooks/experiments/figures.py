@@ -62,7 +62,7 @@ def add_legend(figure, axes):
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
 
 
-def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=None):
+def plot_scores(runs, metric="acc", marks=None, limits=None):
     """Every variant's mean and standard deviation, one panel per data set.
 
     Recipes of DMAC are diamonds.
@@ -72,10 +72,6 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
     runs : pandas.DataFrame
     metric : str
         A column of it.
-    also : str, optional
-        Another one, drawn as open markers.
-    columns : int
-        Panels beside each other.
     marks : callable, optional
         Of a data set and a variant: a value to mark with a cross, or None. Without it the paper's
         DMAC is a line.
@@ -86,7 +82,7 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
     if not names:
         return plot_nothing()
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
-    columns = min(columns, len(names))
+    columns = min(3, len(names))
     figure, axes = make_panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
     recipes = {name.upper() for name in studies.RECIPES}
     for i, (name, axis) in enumerate(zip(names, axes)):
@@ -95,9 +91,9 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
             own = variant in recipes
             style = dict(fmt="D" if own else "o", color="C1" if own else "C0", capsize=2)
             mine = part[part.variant == variant]
-            if also is not None:
-                _draw_spread(axis, mine[also], j, markerfacecolor="white", **style)
-            _draw_spread(axis, mine[metric], j, **style)
+            mean, sd = mean_and_sd(mine[metric])
+            if not np.isnan(mean):
+                axis.errorbar(mean, j, xerr=sd, markersize=5, **style)
             if marks is not None and (value := marks(name, variant)) is not None:
                 axis.plot(value, j, "x", color="black", markersize=6)
         if marks is None:
@@ -109,12 +105,6 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
         if i >= len(names) - columns:
             axis.set_xlabel(f"{metric.removeprefix('oracle_').upper()}, %")
     return figure
-
-
-def _draw_spread(axis, values, place, **style):
-    mean, sd = mean_and_sd(values)
-    if not np.isnan(mean):
-        axis.errorbar(mean, place, xerr=sd, markersize=5, **style)
 
 
 def plot_beside(means, spread, other, baselines, line):
