@@ -2,14 +2,15 @@
 
 One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), ``embedding`` (2),
 ``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
-``training`` (8), ``diagnostics`` (9), ``recipes`` (17), ``estimator`` (19), ``scaling`` (22), and
-for the field the wing ``peers``. ``network`` and ``sampling`` join the parts of the network,
-``averaged_graph`` and ``votes`` are those of the closed form, and ``model_selection`` judges labels
-on its graph. ``report`` writes a page about a fit. ``distributed`` is the command for several
-processes, and ``reference`` the dense reading of the equations that the tests compare with. Beside
-them are four wings: ``solvers`` leads from views to labels in two ways behind one contract,
-``data`` reads and prepares views, ``compute`` is what the mathematics runs on, and ``peers`` has
-the nine other systems of the paper's comparison and SNF, one class each.
+``training`` (8), ``diagnostics`` (9), ``recipes`` (17), ``estimator`` and ``separation`` (19),
+``scaling`` (22), and for the field the wing ``peers``. ``network`` and ``sampling`` join the parts
+of the network, ``averaged_graph`` and ``votes`` are those of the closed form, and
+``model_selection`` judges labels on its graph. ``report`` writes a page about a fit.
+``distributed`` is the command for several processes, and ``reference`` the dense reading of the
+equations that the tests compare with. Beside them are four wings: ``solvers`` leads from views to
+labels in two ways behind one contract, ``data`` reads and prepares views, ``compute`` is what the
+mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison and SNF, one
+class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.
@@ -45,16 +46,17 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         report as report,
         sampling as sampling,
         scaling as scaling,
+        separation as separation,
         solvers as solvers,
         structure as structure,
         training as training,
         views as views,
         votes as votes,
     )
-    from dmac.diagnostics import features_that_separate
     from dmac.estimator import DMAC
     from dmac.metrics import scores
     from dmac.model_selection import suggest_n_clusters
+    from dmac.separation import features_that_separate
     from dmac.views import MultiViewData, available, load
 
 __version__ = VERSION
@@ -74,7 +76,7 @@ if not TYPE_CHECKING:  # or every name that is spelt wrongly would be one
         __name__,
         {
             "DMAC": "dmac.estimator",
-            "features_that_separate": "dmac.diagnostics",
+            "features_that_separate": "dmac.separation",
             "scores": "dmac.metrics",
             "suggest_n_clusters": "dmac.model_selection",
             **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),

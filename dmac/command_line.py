@@ -16,6 +16,7 @@ import contextlib
 import csv
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import re
@@ -76,8 +77,21 @@ classes: they are never used for clustering, only to score it.
 """
 
 _data = click.argument("data", nargs=-1, required=True, type=click.Path())
+
+
+def _place(context: click.Context, option: click.Parameter, out: str | None) -> str | None:
+    """Let what is said go to the standard error where ``-``, the standard output, has the rest."""
+    if out == "-":
+        context.meta["out"] = sys.stdout
+        context.with_resource(contextlib.redirect_stdout(sys.stderr))
+    return out
+
+
 _out = click.option(
-    "--out", type=click.Path(dir_okay=False), help="Write sample and cluster to this CSV file."
+    "--out",
+    type=click.Path(dir_okay=False),
+    callback=_place,
+    help="Write sample and cluster to this CSV file; - is the standard output.",
 )
 
 _recipe = click.option(
@@ -235,7 +249,13 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     type=click.Path(),
     help="Report on this folder, which fit has written, instead of --clusters, --recipe, --seed.",
 )
-@click.option("--out", required=True, type=click.Path(dir_okay=False), help="The page to write.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=_place,
+    help="The page to write; - is the standard output.",
+)
 @_recipe
 @_seed
 @click.option(
@@ -292,13 +312,11 @@ def report(
             found.views,
             view_names=found.names,
             feature_names=found.columns or None,
+            sample_names=found.samples,
             classes=found.labels,
             seeds=seeds,
         )
-    from dmac.compute.files import replacing
-
-    with replacing(Path(out).expanduser()) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    _write(text, out)
     clusters = len(set(estimator.labels_.tolist()))
     click.echo(f"{out}: {len(estimator.labels_)} samples in {clusters} clusters")
 
@@ -357,12 +375,8 @@ def _digest(model: str) -> str:
 
 def _write_names(model: str, found: NamedViews) -> None:
     """Keep what views and columns are called beside a model, whose own file has only numbers."""
-    from dmac.compute.files import replacing
-
     kept = {"model": _digest(model), "views": found.names, "columns": found.columns}
-    text = json.dumps(kept)
-    with replacing(Path(model).expanduser() / _NAMES) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    _write(json.dumps(kept), Path(model).expanduser() / _NAMES)
 
 
 def _read_names(model: str) -> tuple[list[str], list[list[str] | None]]:
@@ -484,11 +498,28 @@ def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> 
         if model and own.is_dir() and own.resolve() == Path(model).expanduser().resolve():
             raise ValueError(f"{model} is the folder of the data: name another for the model")
     for place in (out, model):
-        folder = Path(place or ".").expanduser().absolute().parent
-        if not folder.is_dir():
+        if place in (None, "-"):
+            continue
+        path = Path(place).expanduser()
+        folder = Path(os.path.realpath(path)).parent
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe is written into
+            if not os.access(path, os.W_OK):
+                raise ValueError(f"{place} cannot be written to")
+        elif not folder.is_dir():
             raise ValueError(f"{place}: there is no folder {folder}")
-        if not os.access(folder, os.W_OK):
+        elif not os.access(folder, os.W_OK):
             raise ValueError(f"{place}: the folder {folder} cannot be written to")
+
+
+def _write(text: str, out: str | Path) -> None:
+    """Write text to a file, or to the standard output."""
+    from dmac.compute.files import replacing
+
+    if out == "-":
+        click.get_current_context().meta["out"].buffer.write(text.encode())
+        return
+    with replacing(Path(out).expanduser()) as temporary:
+        temporary.write_bytes(text.encode())
 
 
 def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
@@ -497,13 +528,11 @@ def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
 
     if out:
         names = found.samples or range(1, len(labels) + 1)
-        from dmac.compute.files import replacing
-
-        with replacing(Path(out).expanduser()) as temporary:
-            with open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(OUTPUT)
-                writer.writerows(zip(names, labels.tolist()))
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(OUTPUT)
+        writer.writerows(zip(names, labels.tolist()))
+        _write(file.getvalue(), out)
         click.echo(f"{out}: {len(labels)} samples")
     else:
         click.echo(f"{len(labels)} samples")
@@ -520,7 +549,7 @@ def _say_what_separates(labels: Array, found: NamedViews) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     import numpy as np
 
-    from dmac.diagnostics import standardized_differences
+    from dmac.separation import standardized_differences
 
     if len(np.unique(labels)) < 2:
         return

@@ -1,7 +1,7 @@
-"""Did the embedding collapse, and what sets the clusters apart? Label-free looks at a fit.
+"""Did the embedding collapse, and would data without clusters give the same? Looks without labels.
 
 Chapter 9 of the book follows the measures of an embedding and of its anchors over training, and
-tells how to read them for a fit of one's own. Chapter 19 says what its clusters are about.
+tells how to read them for a fit of one's own. Chapter 19 compares a fit with Gaussian data.
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ import scipy.sparse
 import torch
 
 from dmac.compute.parallel import count, largest, total
-from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import blas_alone
-from dmac.data.checks import check_labels, check_views
-from dmac.data.sample_names import as_views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    import numpy.typing as npt
-    import pandas
     from torch import Tensor
 
-    from dmac._types import Array, Flags, Floats, Matrix, Views
+    from dmac._types import Array, Floats, Matrix
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192
@@ -140,156 +135,6 @@ def empty_anchors(degrees: Tensor | Array) -> int:
     return int((torch.as_tensor(degrees) <= 0).sum())
 
 
-def features_that_separate(
-    views: Views,
-    labels: npt.ArrayLike,
-    *,
-    view_names: Sequence[Any] | None = None,
-    feature_names: Sequence[Sequence[Any] | None] | None = None,
-) -> pandas.DataFrame:
-    """Table of what sets each cluster apart: its features by how far they differ from the rest.
-
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-        As for :class:`dmac.DMAC`. Those of a fit, or others of the same samples that it never saw.
-    labels : array_like of shape (n,)
-        Clusters, such as ``labels_``.
-    view_names : sequence of length v, optional
-        By default the numbers from 1.
-    feature_names : sequence of v sequences of length d_a, or of None, optional
-        By default the columns of data frames, and numbers from 0 elsewhere, as where it is None.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each cluster and feature, with the columns "cluster", "view", "feature" and
-        "difference" (:func:`dmac.diagnostics.standardized_differences`), the largest magnitude
-        first.
-        ``table.groupby("cluster").head(3)`` has the first three of each cluster.
-
-    Raises
-    ------
-    ValueError
-        If views or labels are not usable, all labels are the same, or names are too many or few.
-    ImportError
-        If pandas is not installed; :func:`dmac.diagnostics.standardized_differences` does without.
-
-    Examples
-    --------
-    >>> import dmac
-    >>> views = [[[0.0, 5.0], [0.1, 5.0], [9.0, 5.0], [9.1, 5.0]]]
-    >>> dmac.features_that_separate(views, [0, 0, 1, 1], feature_names=[["size", "constant"]])
-       cluster  view   feature  difference
-    0        0     1      size   -1.999877
-    1        1     1      size    1.999877
-    2        0     1  constant    0.000000
-    3        1     1  constant    0.000000
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("the table is a data frame: python -m pip install pandas") from error
-
-    clusters, gaps = standardized_differences(views, labels)
-    sources = views if isinstance(views, (list, tuple)) and len(views) == len(gaps) else [views]
-    if view_names is None:
-        view_names = range(1, len(gaps) + 1)
-    if feature_names is None:
-        feature_names = [getattr(x, "columns", None) for x in sources]
-    for what, names in (("view_names", view_names), ("feature_names", feature_names)):
-        if len(names) != len(gaps):
-            raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")
-    parts = []
-    for a, (view, names, gap) in enumerate(zip(view_names, feature_names, gaps), 1):
-        names = range(gap.shape[1]) if names is None else names
-        if len(names) != gap.shape[1]:
-            raise ValueError(
-                f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"
-            )
-        index = pd.MultiIndex.from_product([clusters, list(names)], names=["cluster", "feature"])
-        part = pd.DataFrame({"difference": gap.ravel()}, index).reset_index()
-        part.insert(1, "view", view)
-        parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
-    return table.sort_values(
-        "difference", key=abs, ascending=False, kind="stable", ignore_index=True
-    )
-
-
-def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array, list[Floats]]:
-    r"""For each cluster and feature: mean in the cluster less mean of the rest, by the deviation.
-
-    .. math:: \delta_{kj} = (\bar x_{kj} - \bar x_{\ne k, j}) / s_j
-
-    with the standard deviation :math:`s_j` over all samples (divisor n), so that it is finite where
-    a feature is constant in each cluster: at most :math:`n / \sqrt{n_k (n - n_k)}`. It is 0 for a
-    constant feature. A row of zeros is a view that the sample lacks, and is left out.
-
-    Parameters
-    ----------
-    views : list of v array_likes of shape (n, d_a)
-        Sparse ones stay sparse, and those on disk are read in blocks.
-    labels : array_like of shape (n,)
-        A series with the names of the samples of data frames is lined up by them.
-
-    Returns
-    -------
-    clusters : numpy.ndarray of shape (c,)
-        The distinct labels, sorted.
-    differences : list of v numpy.ndarray of shape (c, d_a)
-        nan where no sample of the cluster, or of the rest, has the view.
-
-    Raises
-    ------
-    ValueError
-        If views or labels are not usable, or all labels are the same.
-    """
-    labels = as_views(labels, views)
-    views = check_views(views, streamed=True, incomplete=True)
-    codes = check_labels(labels, views[0].shape[0])
-    first = np.unique(codes, return_index=True)[1]
-    if len(first) < 2:
-        raise ValueError("labels: all samples are in one cluster, so there is nothing to compare")
-    values = labels.detach().cpu() if hasattr(labels, "detach") else labels
-    return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _differences(x: Matrix, codes: Array, c: int, peaks: Array | None = None) -> Floats:
-    """Standardised differences of the features of a checked view: (c, d).
-
-    Where squares leave the range of float64 features are divided by their largest magnitudes.
-    """
-    sizes: Any = np.zeros(c)
-    sums: Any = np.zeros((c, x.shape[1]))
-    for rows, part, has in _known_rows(x, peaks):
-        n = len(codes[rows])
-        indicator = scipy.sparse.csr_matrix((np.ones(n), codes[rows], np.arange(n + 1)), (n, c))
-        sizes += has @ indicator
-        added = indicator.T @ part
-        sums += added.toarray() if scipy.sparse.issparse(added) else added
-    n, whole = max(sizes.sum(), 1), sums.sum(0)
-    mean, squares = whole / n, np.zeros(x.shape[1])
-    for _, part, has in _known_rows(x, peaks):  # once more, since x² less mean² loses digits
-        if scipy.sparse.issparse(part):
-            stored = part.data != 0
-            columns, d = part.indices[stored], len(mean)
-            squares += np.bincount(columns, (part.data[stored] - mean[columns]) ** 2, d)
-            squares += (has.sum() - np.bincount(columns, minlength=d)) * mean**2
-        else:
-            squares += has @ (part - mean) ** 2
-    if peaks is None and not np.isfinite(squares).all():
-        found = [abs(part).max(0) for _, part, _ in _known_rows(x, None)]
-        found = [row.toarray()[0] if scipy.sparse.issparse(row) else row for row in found]
-        return _differences(x, codes, c, np.maximum(np.max(found, axis=0), 1))
-    variance, eps = squares / n, np.finfo(float).eps
-    constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = sums / sizes[:, None] - (whole - sums) / (n - sizes)[:, None]
-    return np.where(constant, 0 * abs(gap), gap / np.sqrt(np.where(constant, 1, variance)))
-
-
 def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
     r"""Data without clusters: one Gaussian with the means and covariances of some views.
 
@@ -323,14 +168,3 @@ def gaussian_like(views: Sequence[Matrix], seed: int) -> list[Floats]:
         y[~has] = 0
         drawn.append(y)
     return drawn
-
-
-def _known_rows(x: Matrix, peaks: Array | None) -> Iterator[tuple[slice, Matrix, Flags]]:
-    """Blocks of rows of a checked view by ``peaks``, and which of their samples have it."""
-    for rows in block_slices([x]):
-        part = take(x, rows)
-        has = np.asarray(abs(part).sum(1)).ravel() > 0
-        if peaks is not None:
-            sparse = scipy.sparse.issparse(part)
-            part = part.multiply(1 / peaks).tocsr() if sparse else part / peaks
-        yield rows, part, has

@@ -21,7 +21,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dmac.compute.device import resolve_device, resolve_dtype
+from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
@@ -30,6 +30,7 @@ from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
+    check_no_views,
     check_seed,
     check_views,
     filled,
@@ -207,6 +208,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             sample lacks the views whose frames do not have it. Only "closed_form" takes those
             (:mod:`dmac.completion`).
         y : ignored
+            Labels may stand here, as in scikit-learn. Several columns are a view, and refused.
         present : array_like of shape (n, v), bool, optional
             Which views each sample has. The entries of the others are not looked at.
         callback : callable, optional
@@ -245,6 +247,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ``ConvergenceWarning`` that names it: the model can be used and saved. A recipe that trains
         nothing stops at once.
         """
+        check_no_views(y)
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -362,7 +365,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n, c = views[0].shape[0], len(self.cluster_centers_)
         work = solver.work(n, self.n_features_, self.n_anchors_, c)
         parts, zero = [], np.ones(n, bool)
-        with torch.no_grad(), threads_for(work):
+        with threads_for(work), torch.no_grad():
             for rows in block_slices(views):
                 tensors: list[Any] = []
                 for pipeline, x in zip(self.pipelines_, views):
@@ -412,6 +415,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable, or too few for c clusters and their anchors.
         """
+        check_no_views(y)
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
         views = self._checked(views, solver, present, self.n_features_)
         c = len(self.cluster_centers_)
@@ -477,9 +481,10 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(final_rows(self._embed(views, present), self.recipe_))
-        centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
-        nearest = squared_distances(z, centers).argmin(1).numpy()
+        z = final_rows(self._embed(views, present), self.recipe_)
+        with usual_settings(), torch.no_grad():
+            centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
+            nearest = squared_distances(torch.as_tensor(z), centers).argmin(1).numpy()
         return representative_centers(self.cluster_centers_, self.labels_)[nearest]
 
     @property
@@ -503,7 +508,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             If ``path`` is a file.
         """
         check_is_fitted(self, "network_")
-        persistence.save(self, path)
+        with usual_settings():
+            persistence.save(self, path)
 
     @classmethod
     def load(cls, path: PathLike, device: str | None = None) -> Self:
@@ -522,10 +528,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Raises
         ------
-        FileNotFoundError, ValueError
-            If the folder is incomplete or damaged; the message names the file.
+        FileNotFoundError, PermissionError, ValueError
+            If the folder is incomplete, may not be read or is damaged; the message names the file.
         """
-        return persistence.load(cls, path, device)
+        with usual_settings():
+            return persistence.load(cls, path, device)
 
 
 def _both(bar: ProgressBar | None, callback: Callback | None) -> Callback | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs, own_block
 from dmac.completion import is_needed, present_views, with_graphs
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_seed, check_views
+from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.recipes import CLOSED_FORM_2026_11
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
@@ -121,9 +121,9 @@ class Suggestion:
     """
 
     n_clusters: int
-    candidates: tuple[int, ...]
-    scores: dict[str, Floats]
-    eigenvalues: Floats
+    candidates: tuple[int, ...] = field(repr=False)
+    scores: dict[str, Floats] = field(repr=False)
+    eigenvalues: Floats = field(repr=False)
 
     def best(self, criterion: str) -> int:
         """The candidate with the highest score of one criterion; of equals the smallest.
@@ -199,6 +199,7 @@ def suggest_n_clusters(
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}, it must be one of {CRITERIA}")
+    check_no_views(candidates, "candidates")
     views = check_views(views, incomplete=True)
     n = views[0].shape[0]
     candidates = _checked(candidates, n)

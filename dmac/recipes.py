@@ -7,65 +7,24 @@ which to use.
 """
 
 import dataclasses
-import inspect
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeGuard, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
-_Class = TypeVar("_Class", bound=type)
-
-
-@dataclass(frozen=True)
-class _Range:
-    """What a field may be, in words and as a function."""
-
-    text: str
-    holds: Callable[[object], bool]
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def at_least(least: int, or_none: bool = False) -> _Range:
-    """A whole number of at least ``least``, or None where that is allowed."""
-
-    def holds(value: object) -> bool:
-        whole = isinstance(value, int) and _is_number(value) and value >= least
-        return whole or (or_none and value is None)
-
-    return _Range(f"an integer of at least {least}", holds)
-
-
-def one_of(*choices: str) -> _Range:
-    """One of some words."""
-    return _Range(f"one of {choices}", lambda value: value in choices)
-
-
-_TEXT = _Range("a string", lambda value: isinstance(value, str))
-FLAG = _Range("True or False", lambda value: isinstance(value, bool))
-_POSITIVE = _Range("a positive number", lambda v: _is_number(v) and 0 < v < math.inf)
-_NON_NEGATIVE = _Range("a number of at least 0", lambda v: _is_number(v) and 0 <= v < math.inf)
-_SHARE = _Range("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
-
-
-def choice(default: object, allowed: _Range, doc: str) -> Any:
-    """A field of a recipe: its default, its range, and what the docstring says of it."""
-    return dataclasses.field(default=default, metadata={"range": allowed, "doc": doc})
-
-
-def documented(cls: _Class) -> _Class:
-    """Append the fields to a recipe's docstring, as numpydoc lists them."""
-    lines = ["Attributes", "----------"]
-    for field in dataclasses.fields(cls):
-        or_none = ", or None" if field.metadata["range"].holds(None) else ""
-        lines.append(f"{field.name} : {field.metadata['range'].text}{or_none}")
-        lines += [f"    {line}" for line in inspect.cleandoc(field.metadata["doc"]).splitlines()]
-    cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", *lines, ""])
-    return cls
+from dmac._parameters import (
+    FLAG,
+    NON_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    at_least,
+    check_ranges,
+    choice,
+    documented,
+    one_of,
+    or_none,
+)
 
 
 @documented
@@ -82,30 +41,30 @@ class BaseRecipe:
     #: The class that solves it, as ``module:class``; :func:`dmac.solvers.contract.solver_of`.
     solver: ClassVar[str]
 
-    name: str = choice(dataclasses.MISSING, _TEXT, "Of the recipe.")
+    name: str = choice(dataclasses.MISSING, TEXT, "Of the recipe.")
 
     # What a view goes through first.
     root: bool = choice(False, FLAG, "Take the square root of views without negative entries.")
     components: float = choice(
         0.0,
-        _NON_NEGATIVE,
+        NON_NEGATIVE,
         """
         A view is projected to so many times c principal directions and whitened
         (:class:`dmac.data.pipeline.ViewPipeline`); 0 leaves it as it is.""",
     )
     whitening_ridge: float = choice(
-        0.0, _NON_NEGATIVE, "The ridge of the whitening, where a very large one only projects."
+        0.0, NON_NEGATIVE, "The ridge of the whitening, where a very large one only projects."
     )
 
     # Anchors and their graphs.
     n_anchors: int | None = choice(
         None,
-        at_least(2, or_none=True),
+        or_none(at_least(2)),
         r"""m; None means :math:`\lfloor \min(f \sqrt{n c},\ s\,n) \rfloor` with f and s the next
         two.""",
     )
-    anchor_factor: float = choice(1.0, _POSITIVE, "The f of ``n_anchors``.")
-    anchor_share: float = choice(1.0, _SHARE, "The s of ``n_anchors``.")
+    anchor_factor: float = choice(1.0, POSITIVE, "The f of ``n_anchors``.")
+    anchor_share: float = choice(1.0, SHARE, "The s of ``n_anchors``.")
     anchor_iterations: int = choice(5, at_least(0), "Of Lloyd's, from random samples.")
     anchor_sets: int = choice(
         1,
@@ -121,7 +80,7 @@ class BaseRecipe:
     )
     vote_weight: float = choice(
         0.0,
-        _NON_NEGATIVE,
+        NON_NEGATIVE,
         """
         Length of the rows of a vote beside the views (:eq:`eq:vote-graph`; :mod:`dmac.votes`). A
         network's vote is the unit rows of the current Z, in a graph of its own with anchors that
@@ -136,14 +95,10 @@ class BaseRecipe:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value, allowed = getattr(self, field.name), field.metadata["range"]
+            value = getattr(self, field.name)
             if isinstance(value, np.generic):  # plain numbers compare, print and save alike
-                value = value.item()
-                object.__setattr__(self, field.name, value)
-            if not allowed.holds(value):
-                raise ValueError(
-                    f"recipe field {field.name} is {value!r}, it must be {allowed.text}"
-                )
+                object.__setattr__(self, field.name, value.item())
+        check_ranges(self, "recipe field ")
 
 
 @documented
@@ -186,9 +141,9 @@ class Recipe(BaseRecipe):
         Start the linear maps at :func:`dmac.structure.closed_form_projection`; it needs
         ``components`` and does nothing to an "mlp", which has no linear map.""",
     )
-    embedding_dim: int | None = choice(64, at_least(1, or_none=True), "d; None means c.")
+    embedding_dim: int | None = choice(64, or_none(at_least(1)), "d; None means c.")
     hidden_dim: int = choice(256, at_least(1), "Width of the encoders' hidden layer.")
-    negative_slope: float = choice(0.01, _NON_NEGATIVE, "Slope of every leaky ReLU below 0.")
+    negative_slope: float = choice(0.01, NON_NEGATIVE, "Slope of every leaky ReLU below 0.")
     normalize_embedding: bool = choice(
         True,
         FLAG,
@@ -208,9 +163,9 @@ class Recipe(BaseRecipe):
         at_least(0),
         "Epochs of the pre-training from the fused embedding :eq:`eq:reconstruction`.",
     )
-    pretrain_lr: float = choice(1e-3, _POSITIVE, "RMSprop step of the pre-training.")
+    pretrain_lr: float = choice(1e-3, POSITIVE, "RMSprop step of the pre-training.")
     epochs: int = choice(50, at_least(0), "Epochs of the main training.")
-    lr: float = choice(5e-3, _POSITIVE, "First step size of the main training.")
+    lr: float = choice(5e-3, POSITIVE, "First step size of the main training.")
     optimizer: str = choice("rmsprop", one_of("rmsprop", "adam"), "Of the main training.")
     schedule: str = choice(
         "constant",
@@ -233,7 +188,7 @@ class Recipe(BaseRecipe):
         (:class:`dmac.compute.kmeans.WarmAnchors`); or random samples and ``anchor_iterations`` of
         Lloyd's.""",
     )
-    vote_share: float = choice(0.0, _SHARE, "Share of the structure loss taken on that graph.")
+    vote_share: float = choice(0.0, SHARE, "Share of the structure loss taken on that graph.")
 
     # What becomes of them before the graph.
     perturbation: bool = choice(
@@ -298,17 +253,17 @@ class Recipe(BaseRecipe):
     )
     al_weight: float = choice(
         1.0,
-        _NON_NEGATIVE,
+        NON_NEGATIVE,
         "Weight of the anchor learning loss in the joint loss :eq:`eq:joint-loss`.",
     )
     cm_weight: float = choice(
         1e3,
-        _NON_NEGATIVE,
+        NON_NEGATIVE,
         """
         Weight of the consistency loss. The paper uses its letters for this weight and the next
         both ways round.""",
     )
-    sp_weight: float = choice(1e3, _NON_NEGATIVE, "Weight of the structure preservation loss.")
+    sp_weight: float = choice(1e3, NON_NEGATIVE, "Weight of the structure preservation loss.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -394,11 +349,11 @@ class SpectralRecipe(BaseRecipe):
         Eigenvectors with equal weight up to column c, or with weights that fall with the
         eigenvalue (:func:`dmac.votes.column_weights`).""",
     )
-    filter_power: float = choice(2.0, _POSITIVE, "The power p of the resolvent.")
-    filter_offset: float = choice(0.5, _POSITIVE, "Its offset.")
+    filter_power: float = choice(2.0, POSITIVE, "The power p of the resolvent.")
+    filter_offset: float = choice(0.5, POSITIVE, "Its offset.")
     filter_factor: float = choice(
         3.0,
-        _POSITIVE,
+        POSITIVE,
         "Eigenvectors that are computed: so many times c, at most c and the next.",
     )
     filter_extra: int = choice(50, at_least(1), "See ``filter_factor``.")
@@ -411,10 +366,10 @@ class SpectralRecipe(BaseRecipe):
         functions of all features that are learned on the graph (:func:`dmac.votes.learned_map`),
         or the last two, each with a graph of its own.""",
     )
-    vote_ridge: float = choice(0.1, _POSITIVE, "The ridge of the learned functions.")
+    vote_ridge: float = choice(0.1, POSITIVE, "The ridge of the learned functions.")
     guard: float = choice(
         0.0,
-        _SHARE,
+        SHARE,
         """
         Labels with votes are taken if their Markov stability is at least so much of that of the
         labels without; 0 takes them always.""",

@@ -1,21 +1,20 @@
 """One page about a clustering: what was found, and what speaks for it.
 
-``python -m dmac report`` writes it; the chapter on your own data reads one. Its sentences are in
-``report.html``; this module fills in the numbers and draws.
+``python -m dmac report`` writes it; the chapter on your own data reads one. ``report.html`` is the
+page, a template; this module has what is filled in.
 """
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
 import numbers
-import re
 import warnings
-from html import escape
-from importlib import resources
 from itertools import combinations
-from string import Template
 from typing import TYPE_CHECKING
 
+import jinja2
 import numpy as np
 import sklearn
 import torch
@@ -26,13 +25,14 @@ from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
 from dmac.data.checks import check_views, count_missing
-from dmac.data.disk import StreamedArray
-from dmac.data.named_views import NamedViews, name_views
-from dmac.data.sample_names import as_views
-from dmac.diagnostics import gaussian_like, standardized_differences
+from dmac.data.named_views import name_views
+from dmac.data.sample_names import as_views, index_of
+from dmac.diagnostics import gaussian_like
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
-from dmac.recipes import SpectralRecipe
+from dmac.recipes import SpectralRecipe, get_recipe
+from dmac.separation import standardized_differences, take_rows
+from dmac.solvers.contract import solver_of
 from dmac.votes import unit_rows
 
 if TYPE_CHECKING:
@@ -41,16 +41,18 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from dmac._types import Array, Integers, Matrix, Views
+    from dmac._types import Integers, Matrix, Views
     from dmac.estimator import DMAC
     from dmac.model_selection import Suggestion
 
-# Samples that the fits on other seeds and the control take, and those on the map.
-_MOST, _DOTS = 2000, 1000
+# Samples that the fits on other seeds and the control take, those on the map, and those listed.
+_MOST, _DOTS, _LISTED = 2000, 1000, 5000
 # Features that are named of a cluster.
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
+# What a fit says of a view as it came.
+_OF_VIEWS = r"view \d+ has \d+ rows of zeros"
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -61,6 +63,7 @@ def page(
     *,
     view_names: Sequence[Any] | None = None,
     feature_names: Sequence[Sequence[Any] | None] | None = None,
+    sample_names: Sequence[Any] | None = None,
     classes: npt.ArrayLike | None = None,
     seeds: int = 5,
 ) -> str:
@@ -74,7 +77,9 @@ def page(
     view_names : sequence of length v, optional
         By default "view 1" and so on.
     feature_names : sequence of v sequences of length d_a, or of None, optional
-        By default the columns of data frames, and numbers elsewhere.
+        By default the columns of data frames, and "column 1" and so on elsewhere.
+    sample_names : sequence of length n, optional
+        By default the index of data frames, and numbers from 1 elsewhere.
     classes : array_like of shape (n,), optional
         Known classes, for a score.
     seeds : int
@@ -96,12 +101,67 @@ def page(
         raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
     if not hasattr(type(model), "view_support_"):
         raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
-    sources = views if isinstance(views, (list, tuple)) else [views]
-    checked = check_views(views, streamed=True, incomplete=True)
-    names = [str(x) for x in view_names or [f"view {a + 1}" for a in range(len(checked))]]
+    with warnings.catch_warnings(record=True) as of_views:
+        warnings.simplefilter("always")
+        tells = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = check_views(views, streamed=True, incomplete=True, tells=tells)
+    n, c = checked[0].shape[0], model.n_clusters
+    names, columns, samples = _named(views, checked, view_names, feature_names, sample_names)
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
+    drawn = [take_rows(x, rows) for x in checked]
+    first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        if hasattr(model, "labels_"):
+            _check_fit(model, views, checked)
+        else:
+            model.fit(views)
+        # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
+        warnings.filterwarnings("ignore", _OF_VIEWS)
+        fits = _fits(model, drawn, first, seeds, n <= _MOST)
+    said = [*of_views, *said]
+    messages = list(dict.fromkeys(name_views(str(warning.message), names) for warning in said))
+    for text in messages:
+        warnings.warn(text, stacklevel=2)
+    lacking = np.zeros(len(names), int) if model.n_missing_ is None else model.n_missing_
+    clusters, features = _features(views, model.labels_, names, columns)
+    return _template().render(
+        n=n,
+        c=c,
+        seed=first,
+        seeds=seeds,
+        version=VERSION,
+        sklearn=sklearn.__version__,
+        torch=torch.__version__,
+        model=model,
+        spectral=isinstance(model.recipe_, SpectralRecipe),
+        warnings=messages,
+        views=list(zip(names, model.n_features_, lacking.tolist())),
+        clusters=clusters,
+        features=features,
+        colours={k: _colour(k) for k in clusters},
+        samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
+        csv=_csv(samples, model.labels_),
+        known={} if classes is None else scores(as_views(classes, views), model.labels_),
+        map=_map(model),
+        dots=_DOTS,
+        **_compared(model, fits, drawn, first, seeds),
+    )
+
+
+def _named(
+    views: Views,
+    checked: list[Matrix],
+    view_names: Sequence[Any] | None,
+    feature_names: Sequence[Sequence[Any] | None] | None,
+    sample_names: Sequence[Any] | None,
+) -> tuple[list[str], list[list[str] | None], list[str]]:
+    """Names of views, columns and samples: those given, those of frames, or numbers from 1."""
+    n, sources = checked[0].shape[0], views if isinstance(views, (list, tuple)) else [views]
+    names = [str(name) for name in view_names or [f"view {a + 1}" for a in range(len(checked))]]
     if feature_names is None:
         feature_names = [getattr(x, "columns", None) for x in sources]
-    columns = [None if x is None else [str(one) for one in x] for x in feature_names]
+    columns = [_as_text(given) for given in feature_names]
     for what, given in (("view_names", names), ("feature_names", columns)):
         if len(given) != len(checked):
             raise ValueError(f"{what} has {len(given)} entries, and there are {len(checked)} views")
@@ -110,70 +170,70 @@ def page(
             raise ValueError(
                 f"feature_names: view {a} has {x.shape[1]} features, and {len(given)} names"
             )
-    n, c = checked[0].shape[0], model.n_clusters
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
-    part = [_take(x, rows) for x in checked]
-    first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        if hasattr(model, "labels_"):
-            _check_fit(model, views, checked)
-        else:
-            model.fit(views)
-        fits = _fits(model, part, first, seeds, n <= _MOST)
-    messages = list(dict.fromkeys(name_views(str(one.message), names) for one in said))
-    for text in messages:
-        warnings.warn(text, stacklevel=2)
+    samples = _as_text(index_of(views) if sample_names is None else sample_names)
+    samples = [str(i + 1) for i in range(n)] if samples is None else samples
+    if len(samples) != n:
+        raise ValueError(f"sample_names has {len(samples)} entries, and there are {n} samples")
+    return names, columns, samples
+
+
+def _as_text(given: Iterable[Any] | None) -> list[str] | None:
+    """Names as text; None where they only count from 0."""
+    given = None if given is None else list(given)
+    return None if given is None or given == list(range(len(given))) else list(map(str, given))
+
+
+def _compared(
+    model: DMAC, fits: list[DMAC], drawn: list[Matrix], first: int, seeds: int
+) -> dict[str, Any]:
+    """What fits of the data, of their halves, and of the control say."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is said of halves and control is not of the data
-        halves = [_on_halves(model, part, first, seeds)]
-        without = gaussian_like(part, seed=first)
+        halves = [_on_halves(model, drawn, first, seeds)]
+        without = gaussian_like(drawn, seed=first)
         controls = _fits(model, without, first, seeds)
-        halves += [_on_halves(model, without, first, seeds)]
-        most = min(max(20, c + 5), len(rows) // 4)
-        pairs = (part, without) if most > max(2, c - 1) else ()
-        found = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
-    both = [[one.labels_ for one in models] for models in (fits, controls)]
-    aris = {"seeds": [*map(_mean_ari, both)], "random halves": [*map(_mean_ari, halves)]}
-    filled = {
-        "n": n,
-        "c": c,
-        "recipe": escape(model.recipe_.name),
-        "seed": first,
-        "version": VERSION,
-        "views_in_words": f"{len(names)} view{'s' * (len(names) > 1)}",
-        "warnings": _warnings(messages),
-        "data": _data(model, names),
-        "clusters": _clusters(views, model.labels_, NamedViews(names, checked, columns=columns)),
-        "support": _support(model, names),
-        "trust": _trust(aris, [fits, controls], len(rows) < n),
-        "number": _number(found, c),
-        "map": _map(model),
-        "drawn": f" ({_DOTS} of {n}, drawn at random)" if n > _DOTS else "",
-        "known": _known(as_views(classes, views), model.labels_),
-        "methods": _methods(model, names, aris, found, seeds, first),
+        halves.append(_on_halves(model, without, first, seeds))
+        n, c = len(fits[-1].labels_), model.n_clusters
+        most = min(max(20, c + 5), n // 4)
+        pairs = (drawn, without) if most > max(2, c - 1) else ()
+        suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
+    labels = [[fit.labels_ for fit in models] for models in (fits, controls)]
+    return {
+        "aris": {"seeds": [*map(_mean_ari, labels)], "random halves": [*map(_mean_ari, halves)]},
+        "supports": _supports(fits, controls),
+        "more": _MORE,
+        "n_drawn": n,
+        "suggestion": suggestions[0] if suggestions else None,
+        "gaps": suggestions and dict(zip(suggestions[0].candidates, suggestions[0].scores["gap"])),
+        "spectrum": suggestions and _spectrum(suggestions),
     }
-    return _say("page", **filled)
 
 
 @functools.cache
-def _fragments() -> dict[str, Template]:
-    """The sentences, by the names in ``report.html``."""
-    text = resources.files("dmac").joinpath("report.html").read_text(encoding="utf-8")
-    parts = re.findall(r"<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", text, re.DOTALL)
-    return {name: Template(part) for name, part in parts}
+def _template() -> jinja2.Template:
+    places = jinja2.Environment(
+        loader=jinja2.PackageLoader("dmac", ""),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    places.filters["number"] = _number
+    return places.get_template("report.html")
 
 
-def _say(name: str, **filled: object) -> str:
-    return _fragments()[name].substitute(filled)
+def _number(value: float, digits: int = 2, sign: str = "") -> str:
+    """A number with a minus sign; a dash where there is none."""
+    return "–" if value != value else f"{value + 0.0:{sign}.{digits}f}".replace("-", "−")
 
 
-def _take(x: Matrix, rows: Array) -> Matrix:
-    """Some rows of a checked view, in rising order, in memory."""
-    if not isinstance(x, StreamedArray):
-        return x[rows]
-    inside = [(s, rows[(rows >= s.start) & (rows < s.stop)] - s.start) for s in x.slices()]
-    return np.concatenate([x.read(s)[chosen] for s, chosen in inside if len(chosen)])
+def _csv(samples: list[str], labels: Integers) -> str:
+    """The cluster of each sample, as a file that other programs read."""
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow(("sample", "cluster"))
+    rows.writerows(zip(samples, labels.tolist()))
+    return text.getvalue()
 
 
 def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
@@ -202,7 +262,7 @@ def _fits(
         clone(model).set_params(random_state=seed, verbose=False)
         for seed in range(first + is_first, first + seeds)
     ]
-    return [model] * is_first + [one.fit(views) for one in fresh]
+    return [model] * is_first + [copy.fit(views) for copy in fresh]
 
 
 def _on_halves(model: DMAC, views: list[Any], first: int, seeds: int) -> list[Integers]:
@@ -220,123 +280,54 @@ def _mean_ari(labels: list[Integers]) -> float:
     return float(np.mean(pairs)) if pairs else float("nan")
 
 
-def _text(value: float, digits: int = 2, sign: str = "") -> str:
-    """A number with a minus sign; a dash where there is none."""
-    return "–" if value != value else f"{value + 0.0:{sign}.{digits}f}".replace("-", "−")
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of cells in HTML; columns whose title begins with # stand on the right."""
-    kinds = [" class=n" * title.startswith("#") for title in head]
-    lines = [[f"<th{kind}>{title.lstrip('#')}</th>" for kind, title in zip(kinds, head)]]
-    lines += [[f"<td{kind}>{x}</td>" for kind, x in zip(kinds, row)] for row in rows]
-    return "\n".join(["<table>", *(f"<tr>{''.join(line)}</tr>" for line in lines), "</table>"])
-
-
-def _bar(value: float) -> str:
-    width = 4 * max(np.nan_to_num(value), 0)
-    bar = f'<span class=bar style="width:{width:.2f}rem"></span>'
-    return f"<span class=keep>{bar}{_text(value)}</span>"
-
-
 def _colour(k: int) -> str:
-    """One colour a cluster, by the golden angle: neighbours in number are far apart in hue."""
+    """A colour for each cluster, by the golden angle: neighbours in number differ much in hue."""
     return f"hsl({(205 + 137.5 * k) % 360:.0f} 58% {(46, 60, 38)[k % 3]}%)"
 
 
-def _warnings(messages: list[str]) -> str:
-    lines = "".join(f"<li>{escape(text)}</li>" for text in messages)
-    return _say("warned", lines=lines) if messages else _say("calm")
+def _features(
+    views: Views, labels: Integers, names: list[str], columns: list[list[str] | None]
+) -> tuple[dict[int, int], dict[int, list[tuple[str, str, float]]]]:
+    """Sizes of the clusters by number, and the features of each that differ most from the rest."""
+    sizes = dict(zip(*(x.tolist() for x in np.unique(labels, return_counts=True))))
+    if len(sizes) < 2:
+        return sizes, {k: [] for k in sizes}
+    _, differences = standardized_differences(views, labels)
+    places = [(a, j) for a, gap in enumerate(differences) for j in range(gap.shape[1])]
+    told = {}
+    for k, row in zip(sizes, np.nan_to_num(np.hstack(differences))):
+        first = [(places[i], row[i]) for i in np.argsort(-abs(row), kind="stable")[:_FIRST]]
+        told[k] = [
+            (names[a], f"column {j + 1}" if columns[a] is None else columns[a][j], gap)
+            for (a, j), gap in first
+            if gap
+        ]
+    return sizes, told
 
 
-def _data(model: DMAC, names: list[str]) -> str:
-    n, missing = len(model.labels_), model.n_missing_
-    lacking = [0] * len(names) if missing is None else missing.tolist()
-    rows = [
-        (escape(name), width, f"{few} ({100 * few / n:.0f} %)" if few else 0)
-        for name, width, few in zip(names, model.n_features_, lacking)
-    ]
-    return _table(["view", "#features", "#samples that lack it"], rows)
+def _supports(*both: list[DMAC]) -> list[float]:
+    """Mean support by the other views, of the data and of the control, where there is such."""
+    fit = both[0][0]
+    if fit.view_support_ is None or len(fit.n_features_) < 2:
+        return []
+    return [float(np.mean([fit.view_support_ for fit in fits])) for fits in both]
 
 
-def _clusters(views: Views, labels: Integers, named: NamedViews) -> str:
-    """Sizes, and of each cluster the features that differ most from the rest."""
-    found, sizes = np.unique(labels, return_counts=True)
-    told = [""] * len(found)
-    if len(found) > 1:
-        _, parts = standardized_differences(views, labels)
-        at = [(a, j) for a, part in enumerate(parts) for j in range(part.shape[1])]
-        for k, row in enumerate(np.nan_to_num(np.hstack(parts))):
-            first = [j for j in np.argsort(-abs(row), kind="stable")[:_FIRST] if row[j]]
-            told[k] = " ".join(
-                f"<span class=what>{escape(named.column(*at[j]))} <b>{_text(row[j], sign='+')}</b>"
-                "</span>"
-                for j in first
-            )
-    rows = [
-        (f'<span class=dot style="background:{_colour(k)}"></span>{k}', size, features)
-        for k, size, features in zip(found, sizes, told)
-    ]
-    return _table(["cluster", "#samples", "what sets it apart"], rows)
-
-
-def _support(model: DMAC, names: list[str]) -> str:
-    agreement, support = model.view_agreement_, model.view_support_
-    if agreement is None or support is None:
-        return _say("unsupported")
-    rows = [(escape(name), _bar(a), _bar(b)) for name, a, b in zip(names, agreement, support)]
-    table = _table(["view", "its own graph", "the other views' graphs"], rows)
-    return _say("support", table=table)
-
-
-def _trust(aris: dict[str, list[float]], fits: list[list[DMAC]], drawn: bool) -> str:
-    """The same numbers of the data and of the control."""
-    one = fits[0][0]
-    rows = [(f"mean ARI of {len(fits[0])} {what}", *map(_text, aris[what])) for what in aris]
-    if one.view_support_ is not None and len(one.n_features_) > 1:
-        means = [float(np.mean([model.view_support_ for model in models])) for models in fits]
-        rows.append(("mean support by the other views", *map(_text, means)))
-    note = _say("drawn", n=len(one.labels_)) if drawn else ""
-    data, control = aris["random halves"]
-    news = "unknown" if data != data else "news" if data > control + _MORE else "no_news"
-    return _table(["", "#your data", "#control"], rows) + _say(news) + note
-
-
-def _number(found: list[Suggestion], c: int) -> str:
-    if not found:
-        return _say("no_number")
-    one = found[0]
-    gaps = dict(zip(one.candidates, one.scores["gap"]))
-    return _say(
-        "number",
-        suggested=one.n_clusters,
-        c=c,
-        largest=_text(gaps[one.n_clusters], 3),
-        asked=_text(gaps[c], 3),
-        spectrum=_spectrum(found),
-    )
-
-
-def _spectrum(found: list[Suggestion]) -> str:
-    """Eigenvalues by their number."""
-    values = np.array([one.eigenvalues for one in found])
+def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
+    """Where the eigenvalues of data and control lie on a drawing of 640 x 248."""
+    values = np.array([suggestion.eigenvalues for suggestion in suggestions])
     count, low = values.shape[1], values.min()
     x, y = 60 + 564 * np.arange(count) / (count - 1), 16 + 200 * (1 - values) / max(1 - low, 1e-9)
-    gap = x[found[0].n_clusters - 1 :][:2].mean()
-    parts = [f'<path d="M{gap:.1f} 8V224" stroke="var(--mark)" stroke-dasharray="4 3"/>']
-    for j in range(0, count, 1 + count // 22):
-        parts.append(f'<text x="{x[j]:.1f}" y="242" text-anchor="middle">{j + 1}</text>')
-    for value, at in ((1, 16), ((1 + low) / 2, 116), (low, 216)):
-        parts.append(f'<path d="M54 {at}H628" stroke="var(--line)"/>')
-        parts.append(f'<text x="48" y="{at + 4}" text-anchor="end">{value:.2f}</text>')
-    for row, fill in zip(y, ("var(--mark)", "var(--paper)")):
-        dots = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4"/>' for a, b in zip(x, row))
-        parts.append(f'<g fill="{fill}" stroke="var(--mark)">{dots}</g>')
-    return _svg(248, f"Eigenvalues, gap after {found[0].n_clusters}", parts)
+    return {
+        "gap": x[suggestions[0].n_clusters - 1 :][:2].mean(),
+        "numbers": [(x[j], j + 1) for j in range(0, count, 1 + count // 22)],
+        "lines": [(16, 1), (116, (1 + low) / 2), (216, low)],
+        "dots": [list(zip(x, row)) for row in y],
+    }
 
 
-def _map(model: DMAC) -> str:
-    """The embedding in the plane, coloured by cluster."""
+def _map(model: DMAC) -> dict[int, dict[str, Any]]:
+    """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
     n = len(model.labels_)
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_DOTS])
     labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
@@ -344,68 +335,8 @@ def _map(model: DMAC) -> str:
         near = min(30.0, (len(z) - 1) / 3)
         flat = TSNE(2, perplexity=near, init="random", random_state=0).fit_transform(z)
     flat = (flat - flat.min(0)) / np.maximum(np.ptp(flat, axis=0), 1e-9) * (600, 420) + 20
-    parts, names = [], []
-    for k in np.unique(labels):
-        mine = flat[labels == k]
-        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in mine)
-        parts.append(f'<path d="{dots}" stroke="{_colour(k)}"/>')
-        x, y = np.median(mine[:, 0]), np.percentile(mine[:, 1], 5)  # above its island
-        names.append(f'<text x="{x:.1f}" y="{y - 7:.1f}">{k}</text>')
-    dots = f'<g fill="none" stroke-width="6" stroke-linecap="round">{"".join(parts)}</g>'
-    return _svg(
-        460, "A map of the samples, by cluster", [dots, f"<g class=name>{''.join(names)}</g>"]
-    )
-
-
-def _svg(height: int, label: str, parts: list[str]) -> str:
-    start = f'<svg viewBox="0 0 640 {height}" role="img" aria-label="{label}">'
-    return "\n".join([start, *parts, "</svg>"])
-
-
-def _known(classes: npt.ArrayLike | None, labels: Integers) -> str:
-    if classes is None:
-        return ""
-    found = scores(classes, labels)
-    rows = [(name.upper(), f"{100 * value:.1f} %") for name, value in found.items()]
-    return _say("known", table=_table(["score", "#value"], rows))
-
-
-def _methods(
-    model: DMAC,
-    names: list[str],
-    aris: dict[str, list[float]],
-    found: list[Suggestion],
-    seeds: int,
-    seed: int,
-) -> str:
-    """The paragraph for a paper."""
-    recipe, widths, missing = model.recipe_, model.n_features_, model.n_missing_
-    few = [] if missing is None else [(m, escape(name)) for m, name in zip(missing, names) if m]
-    lacking = f"Of the samples {', '.join(f'{m} lack {name}' for m, name in few)}."
-    return _say(
-        "methods",
-        n=len(model.labels_),
-        c=model.n_clusters,
-        recipe=escape(recipe.name.upper()),
-        version=VERSION,
-        views=", ".join(f"{escape(name)} ({d} features)" for name, d in zip(names, widths)),
-        how=_say(
-            "spectral" if isinstance(recipe, SpectralRecipe) else "network",
-            k=recipe.n_neighbors,
-            m=model.n_anchors_,
-            sets=recipe.anchor_sets,
-            epochs=len(model.history_),
-        ).strip(),
-        seed=seed,
-        sklearn=sklearn.__version__,
-        torch=torch.__version__,
-        lacking=lacking if few else "",
-        seeds=seeds,
-        ari=_text(aris["seeds"][0]),
-        control=_text(aris["seeds"][1]),
-        halves=_text(aris["random halves"][0]),
-        halves_of_control=_text(aris["random halves"][1]),
-        gap=f"The largest gap of the spectrum is after {found[0].n_clusters} eigenvalues."
-        if found
-        else "",
-    )
+    islands = {k: flat[labels == k] for k in np.unique(labels).tolist()}
+    middles = {  # the dot in the middle, since a cluster may be several islands
+        k: dots[((dots - np.median(dots, 0)) ** 2).sum(1).argmin()] for k, dots in islands.items()
+    }
+    return {k: {"dots": dots, "middle": middles[k]} for k, dots in islands.items()}

@@ -112,7 +112,9 @@ def main():
     parser.add_argument("folder", type=Path, help="where the arrays are written")
     parser.add_argument("--against", type=Path, help="a folder that was written before")
     parser.add_argument("--only", default="", help="fits whose name has this in it")
-    parser.add_argument("--sets", action="store_true", help="CLOSED_FORM's labels on every data set")
+    parser.add_argument(
+        "--sets", action="store_true", help="CLOSED_FORM's labels on every data set"
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
     given.folder.mkdir(parents=True, exist_ok=True)

@@ -346,6 +346,7 @@ BAD = {
         ("a negative seed", lambda: X, "random_state is -1: it must be", {"random_state": -1}),
         ("text for a seed", lambda: X, "a numpy.random.RandomState, or", {"random_state": "0"}),
         ("a device of no use", lambda: X, "device 'meta' is not usable here", {"device": "meta"}),
+        ("no device", lambda: X, "here: pass 'cpu', 'cuda' or 'auto'", {"device": "gpu"}),
     ],
 }
 REFUSED = [

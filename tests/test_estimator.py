@@ -1,7 +1,9 @@
 """The estimator: scikit-learn's contract, repeatability, new samples, saving, and bad input."""
 
+import contextlib
 import dataclasses
 import re
+import threading
 import warnings
 
 import numpy as np
@@ -278,10 +280,75 @@ def test_failed_fit_leaves_the_earlier_one_as_it_was(small_views):
     assert model.labels_ is labels and model.history_ is history
 
 
-def test_fit_needs_no_gradient_mode_of_the_caller(fitted):
-    model, views, _ = fitted
-    with torch.no_grad():
-        np.testing.assert_array_equal(quick_model().fit_predict(views), model.labels_)
+@contextlib.contextmanager
+def as_set(name, value):
+    """A global setting of PyTorch, for a while."""
+    before = getattr(torch, f"get_{name}")()
+    getattr(torch, f"set_{name}")(value)
+    yield
+    assert getattr(torch, f"get_{name}")() == value  # a fit leaves it alone
+    getattr(torch, f"set_{name}")(before)
+
+
+SETTINGS = {
+    "float64": lambda: as_set("default_dtype", torch.float64),
+    "another device": lambda: torch.device("meta"),
+    "inference mode": torch.inference_mode,
+    "no gradients": torch.no_grad,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "products of less precision": lambda: as_set("float32_matmul_precision", "medium"),
+}
+
+
+@pytest.mark.parametrize("recipe", [QUICK, REVISED, "closed_form"], ids=["quick", "revised", "c"])
+def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, tmp_path):
+    views, _ = small_views
+
+    def everything():
+        model = quick_model(recipe=recipe, device="cpu").fit(views)
+        model.save(tmp_path)
+        again = dmac.DMAC.load(tmp_path)
+        arrays = model.embedding_, model.labels_, model.predict(views), again.transform(views)
+        return *arrays, again.predict(views), model.score(views)
+
+    expected = everything()
+    for setting in SETTINGS.values():
+        with setting():
+            found = everything()
+        for one, other in zip(found, expected):
+            np.testing.assert_array_equal(one, other)
+    again = dmac.DMAC.load(tmp_path)  # saved in the last setting
+    np.testing.assert_array_equal(again.predict(views), expected[-2])
+
+
+def test_fits_side_by_side_give_the_settings_back_after_the_last(small_views):
+    views, entered, left = small_views[0], threading.Event(), threading.Event()
+    first = threading.Thread(
+        target=lambda: quick_model().fit(views, callback=lambda *_: entered.set() or left.wait(60))
+    )
+    with as_set("default_dtype", torch.float64):
+        first.start()
+        assert entered.wait(60)
+        quick_model().fit(views)
+        assert torch.get_default_dtype() is torch.float32  # the other one still needs it
+        left.set()
+        first.join()
+
+
+def test_a_view_in_the_place_of_labels_is_refused(fitted):
+    model, (rna, protein, other), classes = fitted
+    views = [protein, scipy.sparse.csr_matrix(protein), torch.tensor(protein), [protein, other]]
+    calls = [quick_model().fit, quick_model().fit_predict, quick_model().fit_transform, model.score]
+    for call in calls:
+        for y in (*views, protein.tolist(), pytest.importorskip("pandas").DataFrame(protein)):
+            with pytest.raises(ValueError, match=r"y has the shape .* fit\(\[rna, protein\]\)"):
+                call(rna, y)
+    with pytest.raises(ValueError, match=r"candidates has the shape .* fit\(\[rna, protein\]\)"):
+        dmac.suggest_n_clusters(rna, protein)
+    model = dmac.DMAC(3, random_state=0)
+    expected = model.fit_predict([rna, protein])
+    for y in (classes, classes[:, None], classes.tolist(), classes.astype(str), list("ab")):
+        np.testing.assert_array_equal(model.fit_predict([rna, protein], y), expected)
 
 
 X = np.random.default_rng(0).normal(size=(40, 4))

@@ -39,6 +39,19 @@ def test_clear_clusters_are_counted(c, criterion):
     np.testing.assert_array_equal(again.scores[criterion], found.scores[criterion])
 
 
+def test_a_suggestion_is_no_number_and_names_its_own(small_views):
+    views, _ = small_views
+    found = suggest_n_clusters(views, range(2, 8))
+    assert repr(found) == "Suggestion(n_clusters=3)"
+    for model in (dmac.DMAC(found), dmac.DMAC(found, "revised"), dmac.peers.LMVSC(found)):
+        says = r"n_clusters is Suggestion\(.*\), it must be an integer: pass its .n_clusters$"
+        with pytest.raises(ValueError, match=says):
+            model.fit(views)
+    with pytest.raises(ValueError, match="must be an integer$") as refused:
+        dmac.DMAC(np.arange(1000)).fit(views)
+    assert len(str(refused.value)) < 120
+
+
 def test_only_some_of_many_samples_are_looked_at(monkeypatch, small_views):
     views, _ = small_views
     seen = []

@@ -142,3 +142,44 @@ def test_no_path_of_one_machine():
         if paths:
             found[path.relative_to(ROOT).as_posix()] = paths
     assert found == {}
+
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_the_commands_of_the_readme(path):
+    text = path.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow[True] and workflow["permissions"]  # `on`, which YAML 1.1 reads as true
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    assert all(
+        re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step
+    )
+    commands = [step["run"] for step in steps if "run" in step]
+    ours = [command for command in commands if not command.startswith("gh ")]
+    assert ours and all(command in read("README.md") for command in ours)
+    (python,) = {step["with"]["python-version"] for step in steps if "setup-python" in str(step)}
+    assert python in SpecifierSet(
+        tomllib.loads(read("pyproject.toml"))["project"]["requires-python"]
+    )
+
+
+def test_the_three_workflows_test_publish_and_release():
+    commands = {path.stem: path.read_text(encoding="utf-8") for path in WORKFLOWS}
+    for name, command in {"ci": ".ci/run", "book": "make book", "release": "make wheel"}.items():
+        assert f"- run: {command}\n" in commands.pop(name)
+    assert not commands
+
+
+def test_hooks_use_the_ruff_of_the_tests_and_issues_ask_what_the_data_are():
+    hooks = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
+    (ruff,) = [repo["rev"] for repo in hooks if repo["repo"].endswith("ruff-pre-commit")]
+    assert f"ruff=={ruff.removeprefix('v')}\n" in read("constraints.txt")
+    for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert {"name", "description", "body"} <= form.keys()
+        assert "python -m dmac info" in str(form["body"])
+        names = [field["id"] for field in form["body"]]
+        assert len(set(names)) == len(names)

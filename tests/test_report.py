@@ -1,9 +1,10 @@
 """The page about a fit: it stands alone, its numbers are the estimator's, its control can fail."""
 
+import io
 import re
 import warnings
 from itertools import combinations
-from types import SimpleNamespace
+from urllib.parse import unquote
 
 import chromium
 import numpy as np
@@ -16,8 +17,9 @@ from bs4 import BeautifulSoup
 import dmac
 from dmac.command_line import main
 from dmac.data.disk import StreamedArray
-from dmac.diagnostics import gaussian_like, standardized_differences
+from dmac.diagnostics import gaussian_like
 from dmac.report import page
+from dmac.separation import standardized_differences, take_rows
 
 RNG = np.random.default_rng(0)
 CLASSES = np.arange(120) % 4
@@ -109,7 +111,7 @@ def test_the_spectrum_is_drawn_to_scale():
         dmac.suggest_n_clusters(x, range(2, 21)) for x in (VIEWS, gaussian_like(VIEWS, seed=0))
     )
     low = min(found.eigenvalues.min(), control.eigenvalues.min())
-    for group, one in zip(svg("g"), (found, control)):
+    for group, one in zip(svg("g"), (control, found)):  # the data lie on top
         x, y = np.array([[dot["cx"], dot["cy"]] for dot in group("circle")], float).T
         assert len(x) == len(one.eigenvalues) and np.ptp(np.diff(x)) < 0.3
         np.testing.assert_allclose(1 - (y - 16) / 200 * (1 - low), one.eigenvalues, atol=1e-3)
@@ -146,10 +148,10 @@ def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster():
         (np.nan, np.nan, "too few samples to fit on halves"),
     ],
 )
-def test_news_is_what_the_control_has_not(data, control, says):
-    fits = [[SimpleNamespace(view_support_=None)]] * 2
-    aris = {"seeds": [1.0, 1.0], "random halves": [data, control]}
-    assert says in " ".join(dmac.report._trust(aris, fits, False).split())
+def test_news_is_what_the_control_has_not(data, control, says, monkeypatch):
+    aris = iter([1.0, 1.0, data, control])
+    monkeypatch.setattr(dmac.report, "_mean_ari", lambda labels: next(aris))
+    assert says in report()[1].text
 
 
 def test_planted_clusters_are_stable_and_the_control_is_not():
@@ -169,8 +171,10 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice():
     model, found = report()
     told = page(dmac.DMAC(4, random_state=0), VIEWS, seeds=2)
     assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
-    assert not {"src", "href", "xlink:href"} & {name for one in found.tags for name in one.attrs}
+    (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+    assert not {"src", "xlink:href"} & {name for tag in found.tags for name in tag.attrs}
     assert not re.search(r"http|url\(|@import|<script|<link", told)
+    assert link.startswith("data:text/csv;charset=utf-8,")
     assert told.startswith("<!doctype html>") and told.count("<svg") == 2
     assert "prefers-color-scheme: dark" in told and "@media print" in told
     assert "gave no warning" in told
@@ -201,6 +205,28 @@ def test_names_are_text():
     assert [row[0] for row in found.rows].count(odd[0]) == 2
     assert f"{odd[0]} (12 features), {odd[1]} (9 features)" in found.text
     assert re.search(r"<b>& <i>\d+&amp;\$n [+−]\d", found.text)
+
+
+def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
+    index = [f'patient "{i}", <{i}>' for i in range(120)]
+    frames = [pd.DataFrame(x, index) for x in VIEWS]
+    for views, given, expected in (
+        (frames, None, index),
+        (VIEWS, index, index),
+        ([pd.DataFrame(x) for x in VIEWS], None, [str(i + 1) for i in range(120)]),
+        (VIEWS, None, [str(i + 1) for i in range(120)]),
+    ):
+        model, found = report(views, sample_names=given)
+        listed = [tag.get_text().split(maxsplit=1) for tag in found.tags if tag.name == "li"]
+        assert [name for _, name in listed] == expected
+        assert [int(k) for k, _ in listed] == model.labels_.tolist()
+        (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+        table = pd.read_csv(io.StringIO(unquote(link.partition(",")[2])), dtype={"sample": str})
+        assert table["sample"].tolist() == expected
+        assert table["cluster"].tolist() == model.labels_.tolist()
+        assert "column 1" in found.text  # names of columns that only count are from 1
+    monkeypatch.setattr(dmac.report, "_LISTED", 119)
+    assert "python -m dmac fit writes with --out" in report()[1].text
 
 
 def test_samples_that_lack_views_are_counted():
@@ -261,7 +287,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch, tmp_path):
     memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
     memory[:] = VIEWS[1]
     rows = np.array([3, 15, 16, 31, 32, 119])
-    drawn = dmac.report._take(StreamedArray(memory), rows)
+    drawn = take_rows(StreamedArray(memory), rows)
     np.testing.assert_array_equal(drawn, VIEWS[1][rows])
 
 
@@ -272,6 +298,7 @@ def test_what_is_refused():
         ([x[RNG.permutation(120)] for x in VIEWS], {}, "not the samples of the fit, or not in its"),
         (VIEWS, {"view_names": ["a"]}, "view_names has 1 entries, and there are 2 views"),
         (VIEWS, {"feature_names": [["a"], None]}, "view 1 has 12 features, and 1 names"),
+        (VIEWS, {"sample_names": ["a"]}, "sample_names has 1 entries, and there are 120 samples"),
         (VIEWS, {"classes": [1, 2]}, "2"),
         (VIEWS, {"seeds": 1}, "seeds is 1: it must be an integer of at least 2"),
         (VIEWS, {"seeds": 2.5}, "seeds is 2.5: it must be an integer"),
@@ -332,3 +359,16 @@ def test_the_command_writes_the_page(call, tmp_path):
 def test_problems_are_told(arguments, code, message, call, tmp_path):
     found, _, err = call("report", "data.npz", *arguments.split())
     assert found == code and message in err and not (tmp_path / "x.html").exists()
+
+
+def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
+    rng, classes = np.random.default_rng(0), np.arange(60) % 3
+    views = [5 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (6, 3)]
+    wide, narrow = (pd.DataFrame(x, [f"s{i}" for i in range(60)]) for x in views)
+    model = dmac.DMAC(3, random_state=0)
+    assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)
+    assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted
+    narrow[:5] = 0.0
+    for given in (model, dmac.DMAC(3, random_state=0)):  # the labels of both are the same
+        with pytest.warns(UserWarning, match="view 2 .* has 5 rows of zeros"):
+            assert page(given, [wide, narrow], seeds=2).count("rows of zeros") == 1

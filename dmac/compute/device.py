@@ -1,20 +1,65 @@
-"""Where tensors live and how wide their numbers are, by name."""
+"""Where tensors live and how wide their numbers are, by name; and what PyTorch is set to."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Settings that all threads share: how many blocks need the usual ones, and what they were before.
+_lock = threading.Lock()
+_inside: list[tuple[torch.dtype, str]] = []
+
+
+@contextlib.contextmanager
+def usual_settings() -> Iterator[None]:
+    """Within it PyTorch is set as it starts, whatever its user has set; after it as before.
+
+    The default type and device, the precision of products, autocast, inference mode and gradients
+    would otherwise change what a seed gives, or end in an error.
+    """
+    with _lock:
+        _inside.append((torch.get_default_dtype(), torch.get_float32_matmul_precision()))
+        torch.set_default_dtype(torch.float32)
+        torch.set_float32_matmul_precision("highest")
+    try:
+        with contextlib.ExitStack() as stack:
+            for kind in ("cpu", "cuda"):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+            if torch.get_default_device().type != "cpu":
+                stack.enter_context(torch._C.DisableTorchFunction())
+            yield
+    finally:
+        with _lock:
+            before = _inside[0] if len(_inside) == 1 else None
+            _inside.pop()  # the first stays until the last is done
+            if before is not None:
+                torch.set_default_dtype(before[0])
+                torch.set_float32_matmul_precision(before[1])
 
 
 def resolve_device(device: str) -> torch.device:
     """Return the device of a name, "auto" being a GPU when there is one; ValueError if unusable."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    resolved = None
     try:
         resolved = torch.device(device)
         torch.empty(0, device=resolved).cpu()  # from the device meta there is no way back
     except (RuntimeError, TypeError, AssertionError) as error:
-        why = str(error).partition("\n")[0]  # a list of all kernels may follow
-        raise ValueError(f"device {device!r} is not usable here: {why:.200}") from error
+        why = ""
+        if resolved is not None and not isinstance(error, NotImplementedError):  # a list of kernels
+            why = f" ({str(error).splitlines()[0]:.100})"
+        raise ValueError(
+            f"device {device!r} is not usable here{why}: pass 'cpu', 'cuda' or 'auto'"
+        ) from error
     return resolved
 
 

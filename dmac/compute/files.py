@@ -8,6 +8,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import stat
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +18,8 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+
+from dmac.data.safe_files import check_readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,16 +32,33 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to: it takes the name at the end, whole or not at all.
+    """A path to write to: what is there at the end comes to ``path``, whole or not at all.
 
-    An interruption leaves an earlier file as it was. The folder must be there.
+    A new file beside an ordinary one takes its name, with the mode that the umask gives; an
+    interruption leaves the earlier one as it was. A link stays and is followed. What is no ordinary
+    file, such as a pipe or a device, stays what it is, and is written into. The folder must be
+    there.
     """
+    if path.exists() and not path.is_file():
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / "content"
+            yield temporary
+            with open(temporary, "rb") as file, open(path, "wb") as into:
+                shutil.copyfileobj(file, into)
+        return
+    path = Path(os.path.realpath(path))
+    if path.is_symlink():
+        raise OSError(f"{path} is a link to itself: name another file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     _remove_leftovers(path)
     try:
+        temporary.unlink(missing_ok=True)
+        with open(temporary, "x") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         yield temporary
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())  # it is on the disk before it takes the name
+        temporary.chmod(mode)  # safetensors writes files that only their owner may read
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -75,8 +97,10 @@ def _remove_leftovers(path: Path) -> None:
 def read_tensors(path: PathLike) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors that `write_tensors` wrote, on the CPU, and what it wrote about them.
 
-    ``FileNotFoundError`` without such a file, ``ValueError`` if it is damaged or another's.
+    ``FileNotFoundError`` without such a file, ``PermissionError`` if it may not be read,
+    ``ValueError`` if it is damaged or another's.
     """
+    check_readable(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is missing")
     try:

@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 import torch
 from threadpoolctl import ThreadpoolController
 
+from dmac.compute.device import usual_settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -48,6 +50,10 @@ LARGE = 5_000_000_000
 # Parts of a walk over many rows; their number must not depend on that of the threads, since it
 # decides in which order numbers are added.
 _PARTS = 4
+
+# Threads that may be asked for, unless the machine has a quarter of that: the memory for many more
+# of them ends a fit.
+_MOST = 256
 
 # A thread that computes a piece does not spread what belongs to it.
 _piece = threading.local()
@@ -72,14 +78,21 @@ def n_threads(work: int) -> int | None:
     Raises
     ------
     ValueError
-        If the variable is not a whole number of at least 1.
+        If the variable is no whole number from 1 to 256, or to four times the processors.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        if not (given.isdecimal() and int(given) >= 1):
-            raise ValueError(f"{VARIABLE} is {given!r}, it must be a whole number of at least 1")
-        return int(given)
-    return 1 if work < LARGE else None
+    return _given() or (1 if work < LARGE else None)
+
+
+def _given() -> int | None:
+    """What the variable says, if it is set."""
+    given, processors = os.environ.get(VARIABLE, "").strip(), os.cpu_count() or 1
+    most = max(_MOST, 4 * processors)
+    if given and not (given.isdecimal() and 1 <= int(given[:9]) <= most):
+        raise ValueError(
+            f"{VARIABLE} is {given!r:.20}, it must be a whole number from 1 to {most}; this "
+            f"machine has {processors} processor(s)"
+        )
+    return int(given) if given else None
 
 
 @functools.cache
@@ -91,23 +104,26 @@ def _libraries() -> ThreadpoolController:
 def threads_for(work: int) -> Iterator[None]:
     """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
 
+    PyTorch has its usual settings (:func:`dmac.compute.device.usual_settings`) in it.
+
     Parameters
     ----------
     work : int
         Multiplications of an epoch.
     """
     number, before = n_threads(work), torch.get_num_threads()
-    if number is None:
-        yield
-        return
-    token = _before.set(before)
-    torch.set_num_threads(number)
-    try:
-        with _libraries().limit(limits=number, user_api="blas"):
+    with usual_settings():
+        if number is None:
             yield
-    finally:
-        torch.set_num_threads(before)
-        _before.reset(token)
+            return
+        token = _before.set(before)
+        torch.set_num_threads(number)
+        try:
+            with _libraries().limit(limits=number, user_api="blas"):
+                yield
+        finally:
+            torch.set_num_threads(before)
+            _before.reset(token)
 
 
 @contextlib.contextmanager
@@ -147,8 +163,7 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     list
         In the order of the functions.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    number = int(given or _before.get() or torch.get_num_threads())
+    number = _given() or _before.get() or torch.get_num_threads()
     if min(len(functions), number) < 2 or getattr(_piece, "inside", False):
         return [function() for function in functions]
     before = torch.get_num_threads()

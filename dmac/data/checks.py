@@ -470,6 +470,27 @@ def check_seed(random_state: Any) -> np.random.RandomState:
         ) from error
 
 
+def check_no_views(y: Any, name: str = "y") -> None:
+    """Refuse what is passed where labels may stand, and are ignored, if it is another view.
+
+    Parameters
+    ----------
+    y : object
+        None, or labels: one dimension, or one column. A ``ValueError`` if it has several columns
+        or is a list of arrays.
+    name : str
+        What the argument is called in the error.
+    """
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, (list, tuple)) and y:
+        shape = (len(y), *(getattr(y[0], "shape", None) or np.shape(y[0])))
+    if shape is not None and len(shape) > 1 and (len(shape) > 2 or shape[1] != 1):
+        raise ValueError(
+            f"{name} has the shape {tuple(shape)}, as a view has: several views are one list, "
+            "fit([rna, protein])"
+        )
+
+
 def check_labels(
     labels: npt.ArrayLike, n_samples: int | None = None, *, name: str = "labels"
 ) -> Integers:

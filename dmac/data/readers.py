@@ -29,7 +29,7 @@ from dmac.data.known_classes import (
 )
 from dmac.data.matfiles import read_variables
 from dmac.data.named_views import NamedViews, natural, unread
-from dmac.data.safe_files import open_hdf5
+from dmac.data.safe_files import check_readable, open_hdf5
 from dmac.data.sample_names import (
     by_one_name,
     names_twice,
@@ -119,7 +119,10 @@ def read_views(
     for path in paths:
         if not str(path):
             raise ValueError("the name of a file is empty")
+        check_readable(Path(path).expanduser())
         some, others = _files(Path(path).expanduser())
+        for file in some:
+            check_readable(file)
         files += some
         unread |= others
     if not files:

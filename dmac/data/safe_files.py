@@ -13,8 +13,11 @@ Chapter 1 of the book loads such files through :func:`dmac.load`.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
+import os
+import stat
 import struct
 import zlib
 from pathlib import Path
@@ -29,6 +32,18 @@ if TYPE_CHECKING:
     from dmac._types import PathLike
 
 _CONTAINERS = (1, 2, 3)  # cell, structure, object
+
+
+def check_readable(path: PathLike) -> None:
+    """Raise a ``PermissionError`` that says so where this user may not read an ordinary file."""
+    try:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe would take what is in it
+                open(path, "rb").close()
+    except PermissionError as error:
+        raise PermissionError(
+            f"{path} may not be read: change its mode, or that of its folder, or ask its owner"
+        ) from error
 
 
 def loadmat(path: PathLike) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the auto-encoder systems share: scaling, networks, mini-batches and their training loop."""
+"""What DealMVC and GCFAggMVC share: scaling, auto-encoders, and training in mini-batches."""
 
 import math
 
@@ -8,9 +8,11 @@ import torch.nn.functional as F
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
+from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice, one_of
+from dmac.compute.device import resolve_device
 from dmac.compute.layers import dense_layer
-from dmac.peers._training import train
-from dmac.peers.base import dense
+from dmac.peers._training import adam, torch_generator, train
+from dmac.peers.base import Peer, dense, on_device, parameters
 
 
 class MinMax:
@@ -35,9 +37,6 @@ class MinMax:
     def transform(self, x):
         """(n, d) array or sparse matrix -> (n, d) array, float32."""
         return ((dense(x) / 2 - self.low) / self.width).astype(np.float32)
-
-
-SCALES = ("range", "standard")
 
 
 def scaled_views(views, device, scale="range"):
@@ -157,12 +156,6 @@ def layer_bytes(batch, *layers):
     return 4 * (4 * weights + 3 * batch * sum(n_out for _, n_out in layers))
 
 
-def autoencoder_work(n_samples, n_features, widths):
-    """Multiplications of an epoch of reconstruction, encoders and decoders forward."""
-    chains = [(d, *widths) for d in n_features]
-    return 2 * n_samples * sum(a * b for chain in chains for a, b in zip(chain, chain[1:]))
-
-
 def autoencoder_bytes(n_samples, n_features, widths, batch_size):
     """Bytes of the scaled views, one of them in float64 while it is scaled, and the networks."""
     total = 4 * n_samples * sum(n_features) + 24 * n_samples * max(n_features)
@@ -172,3 +165,50 @@ def autoencoder_bytes(n_samples, n_features, widths, batch_size):
         mirrored = [(b, a) for a, b in pairs]
         total += layer_bytes(min(batch_size, n_samples), *pairs, *mirrored)
     return total
+
+
+@parameters
+class AutoencoderPeer(Peer):
+    """A system of one auto-encoder a view, trained by `reconstruct`, then by its own ``_loss``."""
+
+    widths: tuple = choice(
+        (500, 500, 2000, 512), WIDTHS, "Of the encoders' layers; the decoders mirror them."
+    )
+    batch_size: int = choice(
+        256, at_least(2), "b; an incomplete last batch is left out of an epoch."
+    )
+    lr: float = choice(3e-4, NON_NEGATIVE, "Of Adam.")
+    n_init: int = choice(100, at_least(1), "Starts of the k-means.")
+    scale: str = choice(
+        "range",
+        one_of("range", "standard"),
+        "Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.",
+    )
+    device: str = on_device()
+
+    def _work(self, n_samples, n_features):
+        """Encoders and decoders forward."""
+        chains = [(d, *self.widths) for d in n_features]
+        return 2 * n_samples * sum(a * b for chain in chains for a, b in zip(chain, chain[1:]))
+
+    def _trained(self, network, views, generator, stage, epochs):
+        """The two trainings: network, scaled views, optimizer, history.
+
+        ``network`` is its class, of the widths of the views, of this system, and of the generator
+        of its weights. ``_loss(network, batch, draws)`` is what the second training descends.
+        """
+        device, draws, history = resolve_device(self.device), torch_generator(generator), []
+        network = network([x.shape[1] for x in views], self, draws).to(device)
+        views = scaled_views(views, device, self.scale)
+        optimizer, b = adam(network.parameters(), self.lr), self.batch_size
+        before = self.pretrain_epochs
+        reconstruct(network.autoencoders, views, before, b, optimizer, draws, history)
+
+        def loss(rows):
+            return self._loss(network, [x[rows.to(device)] for x in views], draws)
+
+        def batches():
+            return shuffled_batches(len(views[0]), b, draws)
+
+        train(loss, optimizer, epochs, stage, history, batches)
+        return network, views, optimizer, history

@@ -3,14 +3,20 @@
 The book's chapter on the field uses them in three of the systems that it compares.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+import scipy.sparse
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice
 from dmac.compute.layers import SparseView, dense_layer, product, view_tensor
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._graphs import mutual_graph, nearest_neighbors, normalized
 from dmac.peers._training import train
+from dmac.peers.base import Peer, on_device, parameters
 
 # Numbers in a block of rows of an n x n matrix that is never held whole.
 _BLOCK = 2**22
@@ -229,21 +235,13 @@ def divergence(p, q):
     return (torch.xlogy(p, p) - p * q.log()).sum() / len(p)
 
 
-def prepare_view(x, n_neighbors, min_common, device):
-    """A view's unit rows on the device, its ``mutual_graph``, and its operator and ``Links``."""
-    x = RowNormalizer().fit_transform(x)
-    graph = mutual_graph(nearest_neighbors(x, n_neighbors), min_common)
-    x = view_tensor(x, torch.float32, device)
-    return x, graph, graph_operator(graph, device), Links([graph], device)
-
-
 def filled(x):
     """A tensor as it is, a ``SparseView`` with its zeros."""
     return x if torch.is_tensor(x) else x.x.to_dense()
 
 
 def rmsprop(parameters, lr, decay):
-    """The optimizer of DFP-GNN and SURER: a momentum of 0.9, ``decay`` the weight decay."""
+    """RMSprop with a momentum of 0.9; ``decay`` is the weight decay."""
     return torch.optim.RMSprop(parameters, lr=lr, momentum=0.9, weight_decay=decay)
 
 
@@ -297,3 +295,96 @@ def graph_bytes(n_samples, n_neighbors):
 def link_bytes(n_samples):
     """Bytes of a ``link_loss``: the blocks of rows of n x n that it works on."""
     return 4 * 8 * max(min(_BLOCK, n_samples**2), n_samples)
+
+
+class GraphView(NamedTuple):
+    """A view's auto-encoder, unit rows, and graph, as a matrix and as convolutions need it."""
+
+    model: GraphAutoencoder
+    x: torch.Tensor | SparseView
+    graph: scipy.sparse.csr_matrix
+    operator: Callable
+    links: Links
+
+
+@parameters
+class GraphAutoencoderPeer(Peer):
+    """A system of one graph auto-encoder a view, trained alone first, and then with all others.
+
+    A subclass has ``n_neighbors``, ``lambda0``, ``pretrain_epochs``, ``epochs``, ``refresh`` and
+    ``lr``, and ``_pretraining``.
+    """
+
+    min_common: int = choice(2, at_least(0), "Neighbours that the ends of an edge must share.")
+    hidden: tuple = choice((512, 2048, 256), WIDTHS, "Of the views' encoders.")
+    pretrain_decay: float = choice(1e-6, NON_NEGATIVE, "Weight decay of pre-training.")
+    weight_decay: float = choice(1e-5, NON_NEGATIVE, "Weight decay of the last stage.")
+    device: str = on_device()
+
+    def _work(self, n_samples, n_features):
+        return n_samples * sum(n_features) * self.hidden[0]
+
+    def _bytes_of_views(self, n_samples, n_features, graphs):
+        """Layers, activations, rows, and so many sparse graphs of each."""
+        total = len(n_features) * graphs * graph_bytes(n_samples, self.n_neighbors)
+        for d in n_features:
+            total += convolution_bytes(n_samples, [d, *self.hidden]) + 16 * n_samples * d
+        return total
+
+    def _pretraining(self, width):
+        """Learning rate, ``stop`` and ``scale`` of `pretrain` for a view of this width."""
+        raise NotImplementedError
+
+    def _pretrain(self, view, stage, history):
+        lr, stop, scale = self._pretraining(view.x.shape[1])
+        optimizer = rmsprop(view.model.parameters(), lr, self.pretrain_decay)
+        training = optimizer, self.pretrain_epochs, stage, history, stop, scale
+        return pretrain(view.model, view.x, view.operator, view.links, self.lambda0, *training)
+
+    def _pretrained(self, views, device, draws, history):
+        """The views, and their embeddings: two lists."""
+        prepared, hs = [], []
+        for a, x in enumerate(views, 1):
+            x = RowNormalizer().fit_transform(x)
+            graph = mutual_graph(nearest_neighbors(x, self.n_neighbors), self.min_common)
+            model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
+            x, links = view_tensor(x, torch.float32, device), Links([graph], device)
+            prepared.append(GraphView(model, x, graph, graph_operator(graph, device), links))
+            hs.append(self._pretrain(prepared[-1], f"view {a}", history))
+        return prepared, hs
+
+    def _cluster(self, forward, centers, weights, loss, stage, history, settled=None):
+        """The last stage, in which assignments train with all else: Z, q, and what comes with Z.
+
+        Parameters
+        ----------
+        forward : callable
+            () -> Z and more.
+        centers : torch.Tensor of shape (c, d)
+            Where they start.
+        weights : list of torch.nn.Parameter
+            What trains beside them.
+        loss : callable
+            Assignments q, their target p, Z and more -> tensor of shape ().
+        stage, history
+            As in ``train``.
+        settled : callable, optional
+            The labels at every new target -> whether this is the end.
+        """
+        centers, target = nn.Parameter(centers), None
+
+        def with_target(epoch):
+            nonlocal target
+            z, *more = forward()
+            q = student_t(z, centers)
+            if epoch % self.refresh == 0:
+                if settled is not None and settled(q.argmax(1)):
+                    return None
+                target = sharpened(q)
+            return loss(q, target, z, *more)
+
+        optimizer = rmsprop([centers, *weights], self.lr, self.weight_decay)
+        train(with_target, optimizer, self.epochs, stage, history)
+        with torch.no_grad():
+            z, *more = forward()
+            return z, student_t(z, centers), *more

@@ -3,28 +3,38 @@
 The book's chapter on the field introduces the systems and says how to add one.
 """
 
-import inspect
 import math
-import numbers
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice, documented
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_seed, check_views
+from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.data.feature_names import feature_names
+from dmac.solvers.contract import check_clusters
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
 
-#: Parameters that mean one thing in every method: `Peer` adds them to its classes' docstrings.
-SHARED = {
-    "device": 'str\n    "auto" takes a GPU where there is one.',
-    "random_state": "int, numpy.random.RandomState or None",
-    "memory_budget": "int\n    Bytes that a fit may take.",
-}
+#: What `fit` looks at itself.
+_SEED = Range("an integer, numpy.random.RandomState or None", lambda value: True)
+_DEVICE = Range("a string", lambda value: True)
+
+
+def parameters(cls):
+    """Make a `Peer` a dataclass of its parameters, given by name, and list them in its docstring.
+
+    A parameter is ``name: type = choice(default, range, doc)``. `Peer.fit` checks the ranges.
+    """
+    return documented(dataclass(eq=False, repr=False, kw_only=True)(cls), "Parameters")
+
+
+def on_device():
+    """The parameter of a system that PyTorch trains."""
+    return choice("auto", _DEVICE, '"auto" takes a GPU where there is one.')
 
 
 @dataclass
@@ -52,15 +62,14 @@ class Outcome:
     bipartite: bool = False
 
 
+@parameters
 class Peer(ClusterMixin, BaseEstimator):
     """A multi-view clustering method: a list of views in, labels out.
 
-    A subclass is a dataclass, without ``eq`` and ``repr``, or has an ``__init__`` that stores its
-    parameters under their names, ``n_clusters``, ``random_state`` and ``memory_budget`` among them.
-    It has two methods, ``_solve`` and `memory`; a third, ``_check``, refuses parameters, where
-    there is something to refuse. What its docstring says of its parameters is completed by
-    `SHARED`. The samples are shuffled before ``_solve`` sees them and put back after, so that
-    nothing can be learned from the order of a file.
+    A subclass has two methods, ``_solve`` and `memory`. One with parameters of its own declares
+    them as fields, under the decorator `parameters`; a third method, ``_check``, refuses what
+    their ranges do not. The samples are shuffled before ``_solve`` sees them and put back after, so
+    that nothing can be learned from the order of a file.
 
     Attributes
     ----------
@@ -79,14 +88,9 @@ class Peer(ClusterMixin, BaseEstimator):
         Names of the columns of all views, where every view was a data frame that has them.
     """
 
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        if cls.__doc__ and "\nParameters\n" in (text := inspect.cleandoc(cls.__doc__)):
-            text, *rest = text.split("\n\nAttributes\n")
-            for name, meaning in SHARED.items():
-                if name in vars(cls) and f"\n{name} : " not in text:
-                    text += f"\n{name} : {meaning}"
-            cls.__doc__ = "\n\nAttributes\n".join([text, *rest])
+    n_clusters: int = choice(MISSING, at_least(2), "c, at most the number of samples.", False)
+    random_state: object = choice(None, _SEED, "Where all that is random is drawn from.")
+    memory_budget: int = choice(MEMORY_BUDGET, NON_NEGATIVE, "Bytes that a fit may take.")
 
     @property
     def n_features_in_(self):
@@ -98,7 +102,7 @@ class Peer(ClusterMixin, BaseEstimator):
         return tags
 
     def _check(self, n_samples):
-        """Raise ValueError if a parameter is not usable; called before `memory` and ``_solve``."""
+        """Raise ValueError if parameters do not fit together or n; called before `memory`."""
 
     def _solve(self, views, generator):
         """Cluster v checked views, float64 arrays or CSR matrices (n, d_a).
@@ -154,10 +158,12 @@ class Peer(ClusterMixin, BaseEstimator):
         MemoryError
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
+        check_no_views(y)
         names = feature_names(views)
         views = check_views(views)
         n = views[0].shape[0]
-        _check_clusters(self.n_clusters, n)
+        check_clusters(n, self.n_clusters)
+        check_ranges(self)
         self._check(n)
         widths = tuple(x.shape[1] for x in views)
         needed = self.memory(n, widths)
@@ -199,8 +205,10 @@ def dense(x):
     return x.toarray() if scipy.sparse.issparse(x) else x
 
 
-def _check_clusters(c, n):
-    if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
-    if not 2 <= c <= n:
-        raise ValueError(f"n_clusters is {c}, it must be from 2 to n_samples = {n}")
+def check_anchors(model, n):
+    """Refuse a number of anchors that is not from ``n_clusters`` to the number of samples."""
+    m, c = model.n_anchors, model.n_clusters
+    if m is not None and not c <= m <= n:
+        raise ValueError(
+            f"n_anchors is {m}, it must be from n_clusters = {c} to the number of samples, {n}"
+        )

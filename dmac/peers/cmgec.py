@@ -3,8 +3,6 @@
 The book's chapter on the field introduces it.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -13,10 +11,10 @@ import torch.nn.functional as F
 from scipy.sparse.linalg import ArpackError, eigsh
 from torch import nn
 
+from dmac._parameters import BELOW_ONE, NON_NEGATIVE, WIDTHS, at_least, choice, one_of
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import SparseView, dense_layer, linear, store_by_columns, view_tensor
-from dmac.peers._checks import check_dropout, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphEncoder,
     Links,
@@ -26,9 +24,9 @@ from dmac.peers._gcn import (
     link_bytes,
     link_loss,
 )
-from dmac.peers._graphs import directed_graph, nearest_neighbors
+from dmac.peers._graphs import METRICS, directed_graph, nearest_neighbors
 from dmac.peers._training import adam, dropout, torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers.base import Outcome, Peer, on_device, parameters
 
 # An entry of the fused graph above this is an edge.
 _EDGE = 0.4
@@ -270,7 +268,7 @@ class ConsensusEmbedding(nn.Module):
         return self.discriminator[-1](t)[:, 0]
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class CMGEC(Peer):
     r"""Consistent multiple graph embedding for multi-view clustering.
 
@@ -304,65 +302,32 @@ class CMGEC(Peer):
     Memory is O(n^2), about 17 n x n floats; time is O(n^3) an epoch, by three products with the
     fusion network's n x n/2 weights, and O(n^2 c) for Q. Source: Wang et al. (2021), public
     repository ``wangemm/CMGEC-TMM-2021``.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_neighbors : int
-        Of the views' graphs.
-    n_close : int
-        Neighbours whose rows a sample's own row should tell of.
-    metric : str
-        "cosine", "euclidean" or "manhattan". An angle knows no length; by the two others, among
-        rows of unit sum, documents of many words lie near the origin and become everybody's
-        neighbours.
-    hidden : tuple of int
-        Widths of the views' convolutions.
-    consensus : tuple of int
-        Widths of the convolutions over the fused graph.
-    discriminator : tuple of int
-        Hidden widths.
-    dropout : float
-        Share of the views' embeddings that an epoch leaves out, below 1.
-    lambda1, lambda2 : float
-        Weights of the trace and of the mutual information.
-    fusion_epochs, embedding_epochs, epochs : int
-        Of the three stages.
-    pretrain_lr, lr : float
-        Learning rates of the first two stages and of the last.
-    refresh : int
-        Epochs between two Q.
     """
 
-    n_clusters: int
-    n_neighbors: int = 7
-    n_close: int = 3
-    metric: str = "cosine"
-    hidden: tuple = (64, 32)
-    consensus: tuple = (32, 10)
-    discriminator: tuple = (10, 10, 10)
-    dropout: float = 0.1
-    lambda1: float = 1e-3
-    lambda2: float = 1.0
-    fusion_epochs: int = 2000
-    embedding_epochs: int = 2000
-    epochs: int = 500
-    pretrain_lr: float = 1e-4
-    lr: float = 0.01
-    refresh: int = 50
-    device: str = "auto"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
-
-    def _check(self, n_samples):
-        check_widths(self, "hidden", "consensus", "discriminator")
-        counts = ("fusion_epochs", "embedding_epochs", "epochs")
-        reals = ("lambda1", "lambda2", "pretrain_lr", "lr")
-        positive = ("n_neighbors", "n_close", "refresh")
-        integers = [(name, 1) for name in positive] + [(name, 0) for name in counts]
-        check_numbers(self, integers, [(name, 0) for name in reals])
-        check_dropout(self)
+    n_neighbors: int = choice(7, at_least(1), "Of the views' graphs.")
+    n_close: int = choice(3, at_least(1), "Neighbours whose rows a sample's own row tells of.")
+    metric: str = choice(
+        "cosine",
+        one_of(*METRICS),
+        """
+        An angle knows no length; by the two others, among rows of unit sum, documents of many words
+        lie near the origin and become everybody's neighbours.""",
+    )
+    hidden: tuple = choice((64, 32), WIDTHS, "Of the views' convolutions.")
+    consensus: tuple = choice((32, 10), WIDTHS, "Of the convolutions over the fused graph.")
+    discriminator: tuple = choice((10, 10, 10), WIDTHS, "Of its hidden layers.")
+    dropout: float = choice(
+        0.1, BELOW_ONE, "Share of the views' embeddings that an epoch leaves out."
+    )
+    lambda1: float = choice(1e-3, NON_NEGATIVE, "Weight of the trace.")
+    lambda2: float = choice(1.0, NON_NEGATIVE, "Weight of the mutual information.")
+    fusion_epochs: int = choice(2000, at_least(0), "Of the first stage.")
+    embedding_epochs: int = choice(2000, at_least(0), "Of the second stage.")
+    epochs: int = choice(500, at_least(0), "Of the last stage.")
+    pretrain_lr: float = choice(1e-4, NON_NEGATIVE, "Learning rate of the first two stages.")
+    lr: float = choice(0.01, NON_NEGATIVE, "Learning rate of the last stage.")
+    refresh: int = choice(50, at_least(1), "Epochs between two Q.")
+    device: str = on_device()
 
     def memory(self, n_samples, n_features):
         """Bytes: 17 n^2 floats (weights and moments, graphs, gradients), layers, sparse graphs."""

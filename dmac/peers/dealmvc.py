@@ -3,7 +3,6 @@
 The book's chapter on the field introduces it.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -12,26 +11,21 @@ import torch.nn.functional as F
 from scipy.optimize import linear_sum_assignment
 from torch import nn
 
-from dmac.compute.device import resolve_device
+from dmac._parameters import BELOW_ONE, SHARE, at_least, choice
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
-    SCALES,
     AutoEncoder,
+    AutoencoderPeer,
     MinMax,
     attention_layer,
     autoencoder_bytes,
-    autoencoder_work,
     even_batches,
     layer_bytes,
     perceptron,
-    reconstruct,
-    scaled_views,
-    shuffled_batches,
 )
-from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import adam, dropout, torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers._training import dropout, train
+from dmac.peers.base import Outcome, parameters
 
 
 def calibration_target(p, q, threshold=0.8):
@@ -194,8 +188,8 @@ class _Network(nn.Module):
         return sum(a * h for a, h in zip(w, hs)), w
 
 
-@dataclass(eq=False, repr=False)
-class DealMVC(Peer):
+@parameters
+class DealMVC(AutoencoderPeer):
     r"""Dual contrastive calibration for multi-view clustering.
 
     Auto-encoders with codes :math:`z_i^v`, a shared head for unit rows :math:`h_i^v`, a shared head
@@ -228,105 +222,48 @@ class DealMVC(Peer):
     Source: Yang et al. (2023), on the networks of Xu et al. (2022); public repository
     xihongyang1999/DealMVC.
 
-    Parameters
-    ----------
-    n_clusters : int
-    widths : sequence of int
-        Of the encoders' layers; the decoders mirror them. The last, of z, h and f, is a multiple of
-        ``n_heads``.
-    n_heads, ff_dim : int
-        Of the view weights: heads of the attention, hidden width of the perceptron.
-    dropout : float
-        In the view weights, below 1.
-    threshold : float
-        Below it, agreement of pseudo labels is none; 1 at most.
-    pretrain_epochs, calibration_epochs, finetune_epochs : int
-    batch_size : int
-        b, 2 or more; an incomplete last batch is left out of an epoch. Fine-tuning takes one step
-        an epoch, on all samples.
-    lr : float
-        Of Adam.
-    n_init : int
-        Starts of the k-means for pseudo labels.
-    scale : {"range", "standard"}
-        Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
-
     Attributes
     ----------
     view_weights_ : numpy.ndarray of shape (v,)
         w on all samples, after training; their sum is 1/v.
     """
 
-    n_clusters: int
-    _: KW_ONLY
-    widths: tuple = (500, 500, 2000, 512)
-    n_heads: int = 8
-    ff_dim: int = 32
-    dropout: float = 0.5
-    threshold: float = 0.8
-    pretrain_epochs: int = 300
-    calibration_epochs: int = 100
-    finetune_epochs: int = 50
-    batch_size: int = 256
-    lr: float = 3e-4
-    n_init: int = 100
-    scale: str = "range"
-    device: str = "auto"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_heads: int = choice(
+        8,
+        at_least(1),
+        "Of the attention in the view weights; the last of ``widths`` is a multiple of it.",
+    )
+    ff_dim: int = choice(32, at_least(1), "Hidden width of the perceptron in the view weights.")
+    dropout: float = choice(0.5, BELOW_ONE, "In the view weights.")
+    threshold: float = choice(0.8, SHARE, "Below it, agreement of pseudo labels is none.")
+    pretrain_epochs: int = choice(300, at_least(0), "Of the reconstruction.")
+    calibration_epochs: int = choice(100, at_least(0), "Of the second stage.")
+    finetune_epochs: int = choice(
+        50, at_least(0), "Of the third stage, which takes one step an epoch, on all samples."
+    )
 
     def _check(self, n_samples):
-        check_widths(self, "widths")
-        check_dropout(self)
-        check_choice(self, "scale", SCALES)
-        stages = ("pretrain_epochs", "calibration_epochs", "finetune_epochs")
-        counts = [(name, 0) for name in stages]
-        integers = [("batch_size", 2), *((name, 1) for name in ("n_heads", "ff_dim", "n_init"))]
-        check_numbers(self, [*integers, *counts], [("lr", 0), ("threshold", 0)])
-        if self.threshold > 1:  # a sample agrees with itself by 1
-            raise ValueError(f"threshold is {self.threshold!r}, it must be at most 1")
         if self.widths[-1] % self.n_heads:
             raise ValueError(
                 f"the last of widths is {self.widths[-1]} and n_heads {self.n_heads}: the first "
                 "must be a multiple of the second"
             )
 
-    def _work(self, n_samples, n_features):
-        return autoencoder_work(n_samples, n_features, self.widths)
-
     def _solve(self, views, generator):
-        device = resolve_device(self.device)
-        draws = torch_generator(generator)
-        n, n_features = views[0].shape[0], [x.shape[1] for x in views]
-        views = scaled_views(views, device, self.scale)
-        network = _Network(n_features, self, draws).to(device)
-        optimizer = adam(network.parameters(), self.lr)
-        b, history = self.batch_size, []
-        epochs = self.pretrain_epochs
-        reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
-
-        def calibration(rows):
-            return self._loss(network, [x[rows.to(device)] for x in views], draws)
-
-        def fine_tuning(rows):
-            return _cross_entropy(network, views, targets, rows.to(device))
-
-        def shuffled():
-            return shuffled_batches(n, b, draws)
-
-        epochs = self.calibration_epochs
-        train(calibration, optimizer, epochs, "calibration", history, shuffled)
+        network, views, optimizer, history = self._trained(
+            _Network, views, generator, "calibration", self.calibration_epochs
+        )
         hs, qs = self._evaluate(network, views)
-        if epochs := self.finetune_epochs:
-            seed = int(generator.integers(2**31 - 1))
+        if self.finetune_epochs:
+            seed, device = int(generator.integers(2**31 - 1)), views[0].device
             targets = [self._pseudo_labels(h, q, seed).to(device) for h, q in zip(hs, qs)]
             train(
-                fine_tuning,
+                lambda rows: _cross_entropy(network, views, targets, rows.to(device)),
                 optimizer,
-                epochs,
+                self.finetune_epochs,
                 "fine-tuning",
                 history,
-                lambda: even_batches(n, b),
+                lambda: even_batches(len(views[0]), self.batch_size),
                 full_batch=True,
             )
             hs, qs = self._evaluate(network, views)

@@ -3,17 +3,17 @@
 The book's chapter on the field introduces it.
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dmac._parameters import NON_NEGATIVE, WIDTHS, at_least, choice, one_of, or_none
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
     GraphAutoencoder,
+    GraphAutoencoderPeer,
+    GraphView,
     Links,
     balanced_link_loss,
     convolution_bytes,
@@ -21,15 +21,10 @@ from dmac.peers._gcn import (
     graph_bytes,
     graph_operator,
     link_bytes,
-    prepare_view,
-    pretrain,
-    rmsprop,
-    sharpened,
-    student_t,
 )
 from dmac.peers._graphs import mutual_graph, nearest_neighbors
-from dmac.peers._training import torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers._training import torch_generator
+from dmac.peers.base import Outcome, parameters
 
 
 class Patience:
@@ -85,8 +80,8 @@ def tuning_loss(h, h_hat, z, q, p, links, weights, link_weight, cluster_weight):
     return loss + link_weight * balanced_link_loss(z, links, weights)
 
 
-@dataclass(eq=False, repr=False)
-class DFPGNN(Peer):
+@parameters
+class DFPGNN(GraphAutoencoderPeer):
     r"""Dual fusion-propagation graph neural network.
 
     Every view gets a graph: mutual neighbours that share at least two such neighbours. Three
@@ -123,152 +118,86 @@ class DFPGNN(Peer):
     Memory is O(n (k + widths)), with no n x n matrix held whole; time is O(n^2) an epoch for the
     links, and O(n widths^2) for the layers. Source: Xiao et al. (2023), public repository
     ``Xiaoshunxin/DFP-GNN``.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_neighbors : int
-        Of the views' graphs.
-    n_fused_neighbors : int
-        Of the graph of the mean embedding.
-    min_common : int
-        Neighbours that the ends of an edge must share.
-    hidden : tuple of int
-        Widths of the views' encoders.
-    shared : tuple of int
-        Widths of the shared encoder.
-    lambda0, lambda1, lambda2 : float
-        Weights of the links in pre-training, of the links and of the clusters in the last stage.
-    pretrain_epochs : int
-        At most, for each auto-encoder.
-    patience : int
-        Epochs of pre-training without a better loss.
-    flat : float or None
-        Share of the loss by which ``patience`` epochs must lower it.
-    reduction : {"mean", "sum"}
-        Of pre-training's loss over a view's features; "sum" is meant for texts.
-    epochs : int
-        At most, of the last stage.
-    refresh : int
-        Epochs between two targets p.
-    tolerance : float
-        Share of labels that may change between two refreshes at the end.
-    lr : float
-        Learning rate of all stages; the momentum is 0.9.
-    pretrain_decay, weight_decay : float
-        Weight decay of pre-training and of the last stage.
     """
 
-    n_clusters: int
-    n_neighbors: int = 50
-    n_fused_neighbors: int = 40
-    min_common: int = 2
-    hidden: tuple = (512, 2048, 256)
-    shared: tuple = (256, 64, 16)
-    lambda0: float = 1e-3
-    lambda1: float = 1e-5
-    lambda2: float = 1.0
-    pretrain_epochs: int = 20000
-    patience: int = 100
-    flat: float | None = 0.01
-    reduction: str = "mean"
-    epochs: int = 20000
-    refresh: int = 50
-    tolerance: float = 1e-7
-    lr: float = 1e-5
-    pretrain_decay: float = 1e-6
-    weight_decay: float = 1e-5
-    device: str = "auto"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
-
-    def _check(self, n_samples):
-        check_widths(self, "hidden", "shared")
-        check_choice(self, "reduction", ("mean", "sum"))
-        positive = ("n_neighbors", "n_fused_neighbors", "patience", "refresh")
-        counts = ("min_common", "pretrain_epochs", "epochs")
-        reals = ("lambda0", "lambda1", "lambda2", "tolerance", "lr", "pretrain_decay")
-        if self.flat is not None:
-            reals += ("flat",)
-        check_numbers(
-            self,
-            [(name, 1) for name in positive] + [(name, 0) for name in counts],
-            [(name, 0) for name in (*reals, "weight_decay")],
-        )
+    n_neighbors: int = choice(50, at_least(1), "Of the views' graphs.")
+    n_fused_neighbors: int = choice(40, at_least(1), "Of the graph of the mean embedding.")
+    shared: tuple = choice((256, 64, 16), WIDTHS, "Of the shared encoder.")
+    lambda0: float = choice(1e-3, NON_NEGATIVE, "Weight of the links in pre-training.")
+    lambda1: float = choice(1e-5, NON_NEGATIVE, "Weight of the links in the last stage.")
+    lambda2: float = choice(1.0, NON_NEGATIVE, "Weight of the clusters in the last stage.")
+    pretrain_epochs: int = choice(20000, at_least(0), "At most, for each auto-encoder.")
+    patience: int = choice(100, at_least(1), "Epochs of pre-training without a better loss.")
+    flat: float | None = choice(
+        0.01,
+        or_none(NON_NEGATIVE),
+        "Share of the loss by which ``patience`` epochs must lower it.",
+    )
+    reduction: str = choice(
+        "mean",
+        one_of("mean", "sum"),
+        """
+        Of pre-training's loss over a view's features; "sum" is meant for texts.""",
+    )
+    epochs: int = choice(20000, at_least(0), "At most, of the last stage.")
+    refresh: int = choice(50, at_least(1), "Epochs between two targets p.")
+    tolerance: float = choice(
+        1e-7, NON_NEGATIVE, "Share of labels that may change between two refreshes at the end."
+    )
+    lr: float = choice(1e-5, NON_NEGATIVE, "Learning rate of all stages; the momentum is 0.9.")
 
     def memory(self, n_samples, n_features):
         """Bytes: layers, activations and sparse graphs; linear in n."""
         total = convolution_bytes(n_samples, [self.hidden[-1], *self.shared])
         total += graph_bytes(n_samples, self.n_fused_neighbors) + link_bytes(n_samples)
-        for d in n_features:
-            total += convolution_bytes(n_samples, [d, *self.hidden])
-            total += 2 * graph_bytes(n_samples, self.n_neighbors)
-            total += 16 * n_samples * d
-        return total
+        return total + self._bytes_of_views(n_samples, n_features, 2)
 
-    def _work(self, n_samples, n_features):
-        return n_samples * sum(n_features) * self.hidden[0]
+    def _pretraining(self, width):
+        stop = Patience(self.patience, self.flat)
+        return self.lr, stop, width if self.reduction == "sum" else 1
 
     def _solve(self, views, generator):
         device, draws, history = resolve_device(self.device), torch_generator(generator), []
-        prepared = [prepare_view(x, self.n_neighbors, self.min_common, device) for x in views]
-        xs, graphs, operators, links = zip(*prepared)
-        models, hs = [], []
-        for a, (x, *graph) in enumerate(zip(xs, operators, links), 1):
-            models.append(GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device))
-            hs.append(self._pretrain(models[-1], x, graph, f"view {a}", history))
+        views, hs = self._pretrained(views, device, draws, history)
         h = torch.stack(hs).mean(0)
         near = nearest_neighbors(h.cpu().numpy(), self.n_fused_neighbors)
         graph = mutual_graph(near, self.min_common)
-        graph = graph_operator(graph, device), Links([graph], device)
         shared = GraphAutoencoder([self.hidden[-1], *self.shared], draws).to(device)
-        self._pretrain(shared, h, graph, "shared", history)
-        links = Links(graphs, device)
-        z, q, u = self._tune(models, shared, xs, operators, links, generator, history)
-        fused = sum(float(weight) * graph for weight, graph in zip(u, graphs))
-        return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), fused.tocsr(), history)
+        operator, links = graph_operator(graph, device), Links([graph], device)
+        self._pretrain(GraphView(shared, h, graph, operator, links), "shared", history)
+        z, q, _, u = self._tuned(views, shared, generator, history)
+        graph = sum(float(weight) * view.graph for weight, view in zip(u, views))
+        return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), graph.tocsr(), history)
 
-    def _pretrain(self, model, x, graph, stage, history):
-        optimizer = rmsprop(model.parameters(), self.lr, self.pretrain_decay)
-        stop = Patience(self.patience, self.flat)
-        scale = x.shape[1] if self.reduction == "sum" else 1
-        training = optimizer, self.pretrain_epochs, stage, history, stop, scale
-        return pretrain(model, x, *graph, self.lambda0, *training)
-
-    def _tune(self, models, shared, xs, operators, links, generator, history):
-        """The last stage: embedding, assignments, and the weights of the graphs."""
+    def _tuned(self, views, shared, generator, history):
+        """The last stage: embedding, assignments, fused features, weights of the graphs."""
         device = shared.weights[0].device
-        logits = nn.Parameter(torch.zeros(2, len(xs), device=device))
+        links = Links([view.graph for view in views], device)
+        logits = nn.Parameter(torch.zeros(2, len(views), device=device))
+        before = None
 
         def forward():
             w, u = logits.softmax(1)
-            h = sum(a * m.encode(o, x) for a, m, o, x in zip(w, models, operators, xs))
-            return h, shared.encode(lambda y: sum(a * o(y) for a, o in zip(u, operators)), h), u
+            h = sum(a * view.model.encode(view.operator, view.x) for a, view in zip(w, views))
+
+            def operator(y):
+                return sum(a * view.operator(y) for a, view in zip(u, views))
+
+            return shared.encode(operator, h), h, u
+
+        def loss(q, p, z, h, u):
+            return tuning_loss(h, shared.decode(z), z, q, p, links, u, self.lambda1, self.lambda2)
+
+        def settled(labels):
+            nonlocal before
+            old, before = before, labels
+            changed = 1.0 if old is None else (old != labels).float().mean().item()
+            return changed < self.tolerance
 
         with torch.no_grad():
-            z = forward()[1].cpu().numpy()
-        found = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=5)
-        centers = torch.as_tensor(found.cluster_centers_, dtype=torch.float32, device=device)
-        centers = nn.Parameter(centers.clone())
-        parameters = [logits, centers, *shared.parameters()]
-        parameters += [weight for model in models for weight in model.weights]
-        target = labels = None
-
-        def loss(epoch):
-            nonlocal target, labels
-            h, z, u = forward()
-            q = student_t(z, centers)
-            if epoch % self.refresh == 0:
-                target, before, labels = sharpened(q), labels, q.argmax(1)
-                changed = 1.0 if before is None else (before != labels).float().mean().item()
-                if changed < self.tolerance:
-                    return None
-            return tuning_loss(
-                h, shared.decode(z), z, q, target, links, u, self.lambda1, self.lambda2
-            )
-
-        train(loss, rmsprop(parameters, self.lr, self.weight_decay), self.epochs, "tuning", history)
-        with torch.no_grad():
-            _, z, u = forward()
-            return z, student_t(z, centers), u
+            z = forward()[0].cpu().numpy()
+        fit = kmeans(z, self.n_clusters, int(generator.integers(2**31 - 1)), n_init=5)
+        centers = torch.tensor(fit.cluster_centers_, dtype=torch.float32, device=device)
+        weights = [logits, *shared.parameters()]
+        weights += [weight for view in views for weight in view.model.weights]
+        return self._cluster(forward, centers, weights, loss, "tuning", history, settled)

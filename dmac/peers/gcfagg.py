@@ -4,32 +4,26 @@ The book's chapter on the field introduces it.
 """
 
 import math
-from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dmac.compute.device import resolve_device
+from dmac._parameters import BELOW_ONE, POSITIVE, at_least, choice
 from dmac.compute.kmeans import kmeans
 from dmac.compute.layers import dense_layer
 from dmac.peers._autoencoder import (
-    SCALES,
     AutoEncoder,
+    AutoencoderPeer,
     attention_layer,
     autoencoder_bytes,
-    autoencoder_work,
     even_batches,
     layer_bytes,
     perceptron,
-    reconstruct,
-    scaled_views,
-    shuffled_batches,
 )
-from dmac.peers._checks import check_choice, check_dropout, check_numbers, check_widths
-from dmac.peers._training import adam, dropout, torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers._training import dropout
+from dmac.peers.base import Outcome, parameters
 
 
 def structure_guided_loss(h, consensus, s, temperature=0.5):
@@ -119,8 +113,8 @@ class _Network(nn.Module):
         return F.normalize(self.consensus_head(y)), s
 
 
-@dataclass(eq=False, repr=False)
-class GCFAggMVC(Peer):
+@parameters
+class GCFAggMVC(AutoencoderPeer):
     r"""Global and cross-view feature aggregation for multi-view clustering.
 
     Auto-encoders :math:`z_i^v`, a shared head for unit rows :math:`h_i^v`, and a consensus
@@ -144,79 +138,19 @@ class GCFAggMVC(Peer):
     codes together: linear in n.
 
     Source: Yan et al. (2023); public repository Galaxy922/GCFAggMVC.
-
-    Parameters
-    ----------
-    n_clusters : int
-    widths : sequence of int
-        Of the encoders' layers; the decoders mirror them.
-    feature_dim : int
-        Of :math:`h` and :math:`\hat h`.
-    ff_dim : int
-        Between the two linear layers of the transformer layer.
-    dropout : float
-        In the transformer layer, below 1.
-    temperature : float
-    pretrain_epochs, contrastive_epochs : int
-    batch_size : int
-        b, 2 or more; an incomplete last batch is left out of an epoch.
-    lr : float
-        Of Adam.
-    n_init : int
-        Starts of the final k-means.
-    scale : {"range", "standard"}
-        Of the features: to [0, 1] by their ranges, or to mean 0 and variance 1.
     """
 
-    n_clusters: int
-    _: KW_ONLY
-    widths: tuple = (500, 500, 2000, 512)
-    feature_dim: int = 128
-    ff_dim: int = 256
-    dropout: float = 0.1
-    temperature: float = 0.5
-    pretrain_epochs: int = 200
-    contrastive_epochs: int = 100
-    batch_size: int = 256
-    lr: float = 3e-4
-    n_init: int = 100
-    scale: str = "range"
-    device: str = "auto"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
-
-    def _check(self, n_samples):
-        check_widths(self, "widths")
-        check_dropout(self)
-        check_choice(self, "scale", SCALES)
-        positive = ("feature_dim", "ff_dim", "n_init")
-        counts = [(name, 0) for name in ("pretrain_epochs", "contrastive_epochs")]
-        # Samples of a batch are compared with each other.
-        integers = [("batch_size", 2), *((name, 1) for name in positive), *counts]
-        check_numbers(self, integers, [("lr", 0), ("temperature", 0)])
-        if not self.temperature > 0:
-            raise ValueError(f"temperature is {self.temperature!r}: it must be positive")
-
-    def _work(self, n_samples, n_features):
-        return autoencoder_work(n_samples, n_features, self.widths)
+    feature_dim: int = choice(128, at_least(1), r"Of :math:`h` and :math:`\hat h`.")
+    ff_dim: int = choice(256, at_least(1), "Between the two linear layers of the transformer.")
+    dropout: float = choice(0.1, BELOW_ONE, "In the transformer layer.")
+    temperature: float = choice(0.5, POSITIVE, r":math:`\tau`.")
+    pretrain_epochs: int = choice(200, at_least(0), "Of the reconstruction.")
+    contrastive_epochs: int = choice(100, at_least(0), "Of the second stage.")
 
     def _solve(self, views, generator):
-        device = resolve_device(self.device)
-        draws = torch_generator(generator)
-        n_features = [x.shape[1] for x in views]
-        views = scaled_views(views, device, self.scale)
-        network = _Network(n_features, self, draws).to(device)
-        optimizer = adam(network.parameters(), self.lr)
-        b, epochs, history = self.batch_size, self.pretrain_epochs, []
-        reconstruct(network.autoencoders, views, epochs, b, optimizer, draws, history)
-
-        def contrast(rows):
-            return self._loss(network, [x[rows.to(device)] for x in views], draws)
-
-        def shuffled():
-            return shuffled_batches(len(views[0]), b, draws)
-
-        train(contrast, optimizer, self.contrastive_epochs, "contrast", history, shuffled)
+        network, views, _, history = self._trained(
+            _Network, views, generator, "contrast", self.contrastive_epochs
+        )
         embedding = self._evaluate(network, views)
         seed = int(generator.integers(2**31 - 1))
         labels = kmeans(embedding, self.n_clusters, seed, self.n_init).labels_

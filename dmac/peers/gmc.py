@@ -11,11 +11,11 @@ import scipy.linalg
 import scipy.sparse
 from scipy.sparse.linalg import eigsh
 
+from dmac._parameters import at_least, choice, one_of
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_choice, check_numbers
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac.peers.base import Outcome, Peer, dense, parameters
 
 _ITERATIONS = 20
 _ZERO = 1e-10
@@ -126,7 +126,7 @@ class GMCRecord:
     next_smallest: float
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class GMC(Peer):
     r"""Fuse one neighbour graph a view into one graph that has c connected components.
 
@@ -156,24 +156,22 @@ class GMC(Peer):
     the simplex; here the order is looked up again, and the row is the minimiser over its
     k + 1 nearest samples.
 
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_neighbors : int
-        k. Cut down to n - 2, with a warning, where there are fewer than k + 2 samples.
-    scale : {"standard", "rows"}
-        Every sample standardised, as the public code has it, or brought to unit length.
-    random_state : int, numpy.random.RandomState or None
-        Only for where eigenvector iterations start; the result does not depend on it, except
-        through ties.
+    ``random_state`` only decides where the iterations for eigenvectors start: the result does not
+    depend on it, except through ties.
     """
 
-    n_clusters: int
-    n_neighbors: int = 15
-    scale: str = "standard"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_neighbors: int = choice(
+        15,
+        at_least(1),
+        """
+        k. Cut down to n - 2, with a warning, where there are fewer than k + 2 samples.""",
+    )
+    scale: str = choice(
+        "standard",
+        one_of("standard", "rows"),
+        """
+        Every sample standardised, as the public code has it, or brought to unit length.""",
+    )
 
     def memory(self, n_samples, n_features):
         """Bytes: one dense standardised view, graphs by neighbours, Lanczos vectors."""
@@ -224,8 +222,6 @@ class GMC(Peer):
         return Outcome(components(fused), embedding=f, graph=fused, history=history)
 
     def _check(self, n_samples):
-        check_numbers(self, [("n_neighbors", 1)])
-        check_choice(self, "scale", ("standard", "rows"))
         if n_samples < 3:
             raise ValueError(f"GMC needs at least 3 samples, there are {n_samples}")
 

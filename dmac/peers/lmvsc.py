@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from dmac._parameters import FLAG, NON_NEGATIVE, at_least, choice, or_none
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import leading_singular_vectors
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers.base import Outcome, Peer, check_anchors, parameters
 
 # Of k-means, for the anchors and for the labels.
 _STARTS = 10
@@ -41,7 +41,7 @@ class LMVSCRecord:
     gap: float
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class LMVSC(Peer):
     r"""Write every sample as a mean of each view's anchors, and cluster the weights of all views.
 
@@ -61,25 +61,17 @@ class LMVSC(Peer):
     and :math:`\alpha` on one scale, and all samples are solved together. The paper chooses m from
     {c, 50, 100} and alpha from {0.01, 1, 100} by looking at the labels; the defaults here are
     the finest of those graphs and the middle alpha, for all data.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_anchors : int, optional
-        m, in every view. By default 100, or c if that is more, but at most n.
-    alpha : float
-        At least 0.
-    normalize : bool
-        Whether to scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`).
     """
 
-    n_clusters: int
-    n_anchors: int | None = None
-    alpha: float = 1.0
-    normalize: bool = True
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_anchors: int | None = choice(
+        None,
+        or_none(at_least(2)),
+        "m, in every view, from c to n; None is 100, or c if that is more, but at most n.",
+    )
+    alpha: float = choice(1.0, NON_NEGATIVE, "Weight of the squared norm of z.")
+    normalize: bool = choice(
+        True, FLAG, "Scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`)."
+    )
 
     def memory(self, n_samples, n_features):
         """Bytes: the weights of all views, the linear terms of one, one view with unit rows."""
@@ -108,7 +100,6 @@ class LMVSC(Peer):
         return Outcome(labels, embedding, graph, history, bipartite=True)
 
     def _check(self, n_samples):
-        check_numbers(self, reals=[("alpha", 0)])
         check_anchors(self, n_samples)
 
     def _anchors(self, n):

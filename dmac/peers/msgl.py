@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from dmac._parameters import FLAG, NEGATIVE, NON_NEGATIVE, at_least, choice, or_none
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_anchors, check_numbers
 from dmac.peers._simplex import solve_rows
 from dmac.peers._spectral import bipartite_embedding
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers.base import Outcome, Peer, check_anchors, parameters
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-3
@@ -45,7 +45,7 @@ class MSGLRecord:
     gap: float
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class MSGL(Peer):
     r"""Learn one bipartite graph for all views, pulled towards c connected components.
 
@@ -77,31 +77,19 @@ class MSGL(Peer):
     them equally heavy, and the trace falls soonest where a few samples are cut off: on PIE, with
     680 samples in 68 clusters, 62 of 63 pieces then hold three or fewer. The default is 1, as of
     alpha: the trace decides where the fit does not.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_anchors : int, optional
-        m. By default 100, or c if that is more, but at most n.
-    alpha : float
-        At least 0.
-    beta : float or None
-        At least 0. None is n / c.
-    gamma : float
-        Below 0.
-    normalize : bool
-        Whether to scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`).
     """
 
-    n_clusters: int
-    n_anchors: int | None = None
-    alpha: float = 1.0
-    beta: float | None = 1.0
-    gamma: float = -5.0
-    normalize: bool = True
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_anchors: int | None = choice(
+        None,
+        or_none(at_least(2)),
+        "m, from c to n; None is 100, or c if that is more, but at most n.",
+    )
+    alpha: float = choice(1.0, NON_NEGATIVE, "Weight of the squared norm of Z.")
+    beta: float | None = choice(1.0, or_none(NON_NEGATIVE), "Weight of the trace; None is n / c.")
+    gamma: float = choice(-5.0, NEGATIVE, "Power of the weights of the views.")
+    normalize: bool = choice(
+        True, FLAG, "Scale rows to unit length (:class:`dmac.data.whitening.RowNormalizer`)."
+    )
 
     def memory(self, n_samples, n_features):
         """Bytes: views with unit rows, their products with the anchors, some copies of Z."""
@@ -160,10 +148,6 @@ class MSGL(Peer):
         return n / self.n_clusters if self.beta is None else self.beta
 
     def _check(self, n_samples):
-        names = ("alpha",) if self.beta is None else ("alpha", "beta")
-        check_numbers(self, reals=[(name, 0) for name in names])
-        if not -np.inf < self.gamma < 0:
-            raise ValueError(f"gamma is {self.gamma!r}, it must be a number below 0")
         check_anchors(self, n_samples)
 
     def _anchors(self, n):

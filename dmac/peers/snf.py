@@ -12,8 +12,8 @@ from sklearn.cluster import spectral_clustering
 from sklearn.metrics import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from dmac.peers._checks import check_choice, check_numbers
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac._parameters import POSITIVE, at_least, choice, one_of
+from dmac.peers.base import Outcome, Peer, dense, parameters
 
 # Distances below this share of the largest are rounding: the samples are the same.
 _SAME = 1e-7
@@ -33,7 +33,7 @@ class SNFRecord:
     change: float
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SNF(Peer):
     r"""Let the similarities of each view spread along the neighbours of the others.
 
@@ -64,28 +64,16 @@ class SNF(Peer):
     :math:`1 / \epsilon_{ij}`. It advises to standardise every feature of continuous measures, as
     the paper does, and leaves that to its user. Labels are read off by scikit-learn, whose rotation
     of the eigenvectors to 0-1 rows (``assign_labels="discretize"``) is the one of the public code.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_neighbors : int
-        K, at most the other samples there are.
-    mu : float
-        Above 0; the paper advises 0.3 to 0.8.
-    n_iterations : int
-        T.
-    scale : {"standard", "none"}
-        Every feature with mean 0 and variance 1, as the paper has it, or as it comes.
     """
 
-    n_clusters: int
-    n_neighbors: int = 20
-    mu: float = 0.5
-    n_iterations: int = 20
-    scale: str = "standard"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_neighbors: int = choice(20, at_least(1), "K; as many as there are others where it is more.")
+    mu: float = choice(0.5, POSITIVE, "The paper advises 0.3 to 0.8.")
+    n_iterations: int = choice(20, at_least(0), "T.")
+    scale: str = choice(
+        "standard",
+        one_of("standard", "none"),
+        "Every feature with mean 0 and variance 1, as the paper has it, or as it comes.",
+    )
 
     def memory(self, n_samples, n_features):
         """Bytes: two matrices a view and five more of n x n, two standardised copies of a view."""
@@ -120,12 +108,6 @@ class SNF(Peer):
                 random_state=int(generator.integers(2**31)),
             )
         return Outcome(labels, graph=fused, history=history)
-
-    def _check(self, n_samples):
-        check_numbers(self, [("n_neighbors", 1), ("n_iterations", 0)], [("mu", 0)])
-        check_choice(self, "scale", ("standard", "none"))
-        if self.mu == 0:
-            raise ValueError("mu is 0, it must be above 0")
 
 
 def similarities(x, k, mu):

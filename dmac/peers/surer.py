@@ -3,8 +3,6 @@
 The book's chapter on the field introduces it.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -12,25 +10,18 @@ from sklearn.cluster import SpectralClustering
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from dmac._parameters import NON_NEGATIVE, at_least, choice, one_of
 from dmac.compute.device import resolve_device
 from dmac.compute.kmeans import kmeans
-from dmac.peers._checks import check_choice, check_numbers, check_widths
 from dmac.peers._gcn import (
-    GraphAutoencoder,
+    GraphAutoencoderPeer,
     balanced_link_loss,
-    convolution_bytes,
     divergence,
     filled,
-    graph_bytes,
     link_bytes,
-    prepare_view,
-    pretrain,
-    rmsprop,
-    sharpened,
-    student_t,
 )
-from dmac.peers._training import torch_generator, train
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer
+from dmac.peers._training import torch_generator
+from dmac.peers.base import Outcome, parameters
 
 
 def unified_convolution(hs, weight):
@@ -123,8 +114,8 @@ def clustering_loss(q, p, labels, lambda2, lambda3):
     return lambda2 * divergence(p, q) + lambda3 * F.nll_loss(q.log(), labels)
 
 
-@dataclass(eq=False, repr=False)
-class SURER(Peer):
+@parameters
+class SURER(GraphAutoencoderPeer):
     r"""Structure-adaptive unified graph neural network.
 
     Every view gets a graph of mutual neighbours that share at least two such neighbours, and a
@@ -155,123 +146,66 @@ class SURER(Peer):
     pseudo-labels, and time O(v n^2 d) an epoch, beside the layers' O(n widths^2). Source: Wang et
     al. (2024), public repository ``Wjing-bjtu/SURER``.
 
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_neighbors : int
-        Of the views' graphs.
-    min_common : int
-        Neighbours that the ends of an edge must share.
-    hidden : tuple of int
-        Widths of the views' encoders; the unified convolution keeps the last one.
-    lambda0, lambda1, lambda2, lambda3 : float
-        Weights: of the links in pre-training, and of links, clusters and pseudo-labels after it.
-    pretrain_epochs, epochs : int
-        Of the two stages.
-    refresh : int
-        Epochs between two targets p.
-    initial : {"kmeans", "spectral"}
-        What the pseudo-labels y come from: k-means, as published, or the spectral clustering of
-        the mean of the refined graphs.
-    pretrain_lr, lr : float
-        Learning rates of the two stages; the momentum is 0.9.
-    pretrain_decay, weight_decay : float
-        Weight decay of the two stages.
+    The unified convolution keeps the last width of ``hidden``.
     """
 
-    n_clusters: int
-    n_neighbors: int = 25
-    min_common: int = 2
-    hidden: tuple = (512, 2048, 256)
-    lambda0: float = 0.01
-    lambda1: float = 3.0
-    lambda2: float = 0.01
-    lambda3: float = 0.5
-    pretrain_epochs: int = 450
-    epochs: int = 350
-    refresh: int = 80
-    initial: str = "kmeans"
-    pretrain_lr: float = 1e-4
-    lr: float = 1e-5
-    pretrain_decay: float = 1e-6
-    weight_decay: float = 1e-5
-    device: str = "auto"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
-
-    def _check(self, n_samples):
-        check_widths(self, "hidden")
-        check_choice(self, "initial", ("kmeans", "spectral"))
-        reals = ("lambda0", "lambda1", "lambda2", "lambda3", "pretrain_lr", "lr")
-        check_numbers(
-            self,
-            [("n_neighbors", 1), ("refresh", 1)]
-            + [(name, 0) for name in ("min_common", "pretrain_epochs", "epochs")],
-            [(name, 0) for name in (*reals, "pretrain_decay", "weight_decay")],
-        )
+    n_neighbors: int = choice(25, at_least(1), "Of the views' graphs.")
+    lambda0: float = choice(0.01, NON_NEGATIVE, "Weight of the links in pre-training.")
+    lambda1: float = choice(3.0, NON_NEGATIVE, "Weight of the links after it.")
+    lambda2: float = choice(0.01, NON_NEGATIVE, "Weight of the clusters.")
+    lambda3: float = choice(0.5, NON_NEGATIVE, "Weight of the pseudo-labels.")
+    pretrain_epochs: int = choice(450, at_least(0), "Of the first stage.")
+    epochs: int = choice(350, at_least(0), "Of the second stage.")
+    refresh: int = choice(80, at_least(1), "Epochs between two targets p.")
+    initial: str = choice(
+        "kmeans",
+        one_of("kmeans", "spectral"),
+        """
+        What the pseudo-labels y come from: k-means, as published, or the spectral clustering of
+        the mean of the refined graphs.""",
+    )
+    pretrain_lr: float = choice(1e-4, NON_NEGATIVE, "Learning rate of the first stage.")
+    lr: float = choice(1e-5, NON_NEGATIVE, "Learning rate of the second; the momentum is 0.9.")
 
     def memory(self, n_samples, n_features):
         """Bytes: one view's dense graph and its gradients, layers and activations of all."""
         dense = 4 * 5 if self.initial == "kmeans" else 8 * 5  # the eigenvectors are of doubles
         total = dense * n_samples**2 + link_bytes(n_samples)
-        for d in n_features:
-            total += convolution_bytes(n_samples, [d, *self.hidden])
-            total += graph_bytes(n_samples, self.n_neighbors)
-            total += 16 * n_samples * d
-        return total
+        return total + self._bytes_of_views(n_samples, n_features, 1)
 
-    def _work(self, n_samples, n_features):
-        return n_samples * sum(n_features) * self.hidden[0]
+    def _pretraining(self, width):
+        return self.pretrain_lr, None, 1
 
     def _solve(self, views, generator):
         device, draws, history = resolve_device(self.device), torch_generator(generator), []
-        parts, hs = [], []
-        for a, x in enumerate(views, 1):
-            x, _, *graph = prepare_view(x, self.n_neighbors, self.min_common, device)
-            model = GraphAutoencoder([x.shape[1], *self.hidden], draws).to(device)
-            optimizer = rmsprop(model.parameters(), self.pretrain_lr, self.pretrain_decay)
-            training = optimizer, self.pretrain_epochs, f"view {a}", history
-            hs.append(pretrain(model, x, *graph, self.lambda0, *training))
-            parts.append((model, x, *graph))
+        views, hs = self._pretrained(views, device, draws, history)
         seed = int(generator.integers(2**31 - 1))
         labels = pseudo_labels(hs, self.n_clusters, seed, self.initial)
-        z, q = self._tune(parts, labels, draws, history, device)
+        labels = torch.as_tensor(labels, device=device)
+        z, q, _ = self._unified(views, labels, draws, history)
         return Outcome(q.argmax(1).cpu().numpy(), z.cpu().numpy(), history=history)
 
-    def _tune(self, parts, labels, draws, history, device):
-        """The second stage: embedding and assignments after it."""
-        width = self.hidden[-1]
-        labels = torch.as_tensor(labels, device=device)
+    def _unified(self, views, labels, draws, history):
+        """The second stage: embedding, assignments, embeddings of the views."""
+        width, device = self.hidden[-1], labels.device
         weight = nn.init.xavier_uniform_(torch.empty(width, width), generator=draws)
         weight = nn.Parameter(weight.to(device))
-        logits = nn.Parameter(torch.zeros(len(parts), device=device))
+        logits = nn.Parameter(torch.zeros(len(views), device=device))
 
-        def embed():
-            hs = [model.encode(operator, x) for model, x, operator, _ in parts]
+        def forward():
+            hs = [view.model.encode(view.operator, view.x) for view in views]
             ys = unified_convolution(hs, weight)
-            return hs, sum(w * y for w, y in zip(logits.softmax(0), ys))
+            return sum(w * y for w, y in zip(logits.softmax(0), ys)), hs
 
-        with torch.no_grad():
-            centers = nn.Parameter(class_means(embed()[1], labels, self.n_clusters))
-        parameters = [weight, logits, centers]
-        parameters += [parameter for part in parts for parameter in part[0].parameters()]
-        target = None
-
-        def loss(epoch):
-            nonlocal target
-            hs, z = embed()
-            q = student_t(z, centers)
-            if epoch % self.refresh == 0:
-                target = sharpened(q)
-            value = clustering_loss(q, target, labels, self.lambda2, self.lambda3)
-            for h, (model, x, _, links) in zip(hs, parts):
-                value = value + F.mse_loss(model.decode(h), filled(x))
-                value = value + self.lambda1 * balanced_link_loss(h, links)
+        def loss(q, p, z, hs):
+            value = clustering_loss(q, p, labels, self.lambda2, self.lambda3)
+            for h, view in zip(hs, views):
+                value = value + F.mse_loss(view.model.decode(h), filled(view.x))
+                value = value + self.lambda1 * balanced_link_loss(h, view.links)
             return value
 
-        optimizer = rmsprop(parameters, self.lr, self.weight_decay)
-        train(loss, optimizer, self.epochs, "unified", history)
         with torch.no_grad():
-            z = embed()[1]
-            return z, student_t(z, centers)
+            centers = class_means(forward()[0], labels, self.n_clusters)
+        weights = [weight, logits]
+        weights += [parameter for view in views for parameter in view.model.parameters()]
+        return self._cluster(forward, centers, weights, loss, "unified", history)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from dmac._parameters import NON_NEGATIVE, at_least, choice, one_of, or_none
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
-from dmac.peers._checks import check_anchors, check_choice, check_numbers
 from dmac.peers._simplex import project_rows, solve_rows
 from dmac.peers._spectral import bipartite_embedding, components
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac.peers.base import Outcome, Peer, check_anchors, dense, parameters
 
 _OUTER, _INNER = 20, 50
 _TOLERANCE = 1e-5
@@ -67,7 +67,7 @@ class UDBGLRecord:
     gap: float
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class UDBGL(Peer):
     r"""One bipartite graph a view and one of all, whose c connected components are the clusters.
 
@@ -101,26 +101,18 @@ class UDBGL(Peer):
     more than c components with the sum of c singular values instead of c + 1, so that its
     co-clustering always runs to the last iteration; and it starts it with made-up degrees. Both
     are as derived here: c + 1, and the degrees of the graph.
-
-    Parameters
-    ----------
-    n_clusters : int
-        c.
-    n_anchors : int, optional
-        m. By default c.
-    alpha, beta : float
-        At least 0.
-    scale : {"range", "rows"}
-        Every feature to [0, 1], as the public code has it, or every row to unit length.
     """
 
-    n_clusters: int
-    n_anchors: int | None = None
-    alpha: float = 1e-3
-    beta: float = 1e-5
-    scale: str = "range"
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    n_anchors: int | None = choice(None, or_none(at_least(2)), "m, from c to n; None is c.")
+    alpha: float = choice(1e-3, NON_NEGATIVE, "Weight of the squared norms of the graphs.")
+    beta: float = choice(
+        1e-5, NON_NEGATIVE, "Weight of the distance between the fused graph and P."
+    )
+    scale: str = choice(
+        "range",
+        one_of("range", "rows"),
+        "Every feature to [0, 1], as the public code has it, or every row to unit length.",
+    )
 
     def memory(self, n_samples, n_features):
         """Bytes: views as arrays, side by side and for k-means, the graphs of all views."""
@@ -172,9 +164,7 @@ class UDBGL(Peer):
         return solve_rows(hessian, linear, start=z[a])
 
     def _check(self, n_samples):
-        check_numbers(self, reals=[("alpha", 0), ("beta", 0)])
         check_anchors(self, n_samples)
-        check_choice(self, "scale", ("range", "rows"))
 
     def _anchors(self):
         """m."""

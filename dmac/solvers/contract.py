@@ -174,7 +174,8 @@ def check_clusters(n_samples: int, n_clusters: Any) -> None:
     """Refuse a number of clusters that is none, or more than the samples."""
     c = n_clusters
     if not isinstance(c, numbers.Integral) or isinstance(c, bool):
-        raise ValueError(f"n_clusters is {c!r}, it must be an integer")
+        advice = ": pass its .n_clusters" * hasattr(c, "n_clusters")
+        raise ValueError(f"n_clusters is {c!r:.60}, it must be an integer{advice}")
     if c < 2:
         raise ValueError(f"n_clusters is {c}, it must be at least 2")
     if n_samples < int(c):

@@ -15,6 +15,7 @@ import numpy as np
 from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
+from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
 from dmac.recipes import BaseRecipe, Recipe, SpectralRecipe
 from dmac.solvers.contract import solver_of
@@ -103,10 +104,13 @@ def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _E
     ------
     FileNotFoundError
         If the folder holds no saved model.
+    PermissionError
+        If it may not be read.
     ValueError
         If it is damaged or of another version.
     """
     path = Path(path).expanduser() / NAME
+    check_readable(path)
     if not path.is_file():
         hint = f" (pass the folder, without {NAME})" * path.parent.is_file()
         raise FileNotFoundError(f"{path} is missing: not a saved DMAC model{hint}")

@@ -24,16 +24,15 @@ from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
-from dmac.peers import dealmvc, dfp_gnn, gcfagg, surer
-from dmac.peers._gcn import Links
+from dmac.peers import _autoencoder, _gcn
 from dmac.peers._training import EpochRecord
+from dmac.peers.dfp_gnn import Patience
 from dmac.solvers.network_solver import NetworkSolver
 from experiments.provenance import PACKAGE, code_hash, processor
 from experiments.store import lock
 
 #: The pre-training of other systems: a function, by its name in their modules.
-_OF_PEERS = ((dealmvc, "reconstruct"), (gcfagg, "reconstruct"))
-_OF_PEERS += ((dfp_gnn, "pretrain"), (surer, "pretrain"))
+_OF_PEERS = ((_autoencoder, "reconstruct"), (_gcn, "pretrain"))
 
 
 @contextlib.contextmanager
@@ -109,7 +108,7 @@ def _leaves(name, value):
         value = type(value).__name__, value.state_dict()
     elif isinstance(value, SparseView):
         value = value.shape, value.rows, value.columns, value.values
-    elif isinstance(value, (Links, dfp_gnn.Patience)):
+    elif isinstance(value, (_gcn.Links, Patience)):
         value = vars(value)
     if isinstance(value, dict):
         parts = value.items()

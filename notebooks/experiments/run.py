@@ -274,14 +274,16 @@ def tf_idf(counts):
 
 #: What is done to the first view; see `disturb`.
 DISTURBED = ("duplicate", "noise", "shuffled", "empty rows", "left out")
+#: What else `disturb` takes: the first view and nothing beside it.
+ALONE = "alone"
 
 
 def disturb(views, kind, seed):
     """A new list of views of which one is bad, by a kind of `DISTURBED`.
 
     The first view a second time; a view of 64 columns of Gaussian noise more; the first view once
-    more, its samples in another order; the first view with 40 % of its rows 0; or all but the
-    first.
+    more, its samples in another order; the first view with 40 % of its rows 0; all but the first;
+    or, with `ALONE`, the first and no other.
     """
     rng, n = np.random.default_rng(seed), views[0].shape[0]
     if kind == "duplicate":
@@ -297,7 +299,9 @@ def disturb(views, kind, seed):
         return [np.where(keep[:, None], views[0], 0), *views[1:]]
     if kind == "left out":
         return list(views[1:])
-    raise ValueError(f"kind is {kind!r}, it must be one of {DISTURBED}")
+    if kind == ALONE:
+        return list(views[:1])
+    raise ValueError(f"kind is {kind!r}, it must be one of {(*DISTURBED, ALONE)}")
 
 
 def _dmac(data, spec, device):

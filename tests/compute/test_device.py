@@ -12,10 +12,14 @@ def test_devices_have_names():
     assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-@pytest.mark.parametrize("device", ["abacus", "cuda:99", 3.5])
-def test_an_unusable_device_is_refused(device):
-    with pytest.raises(ValueError, match=f"device {device!r} is not usable here"):
+@pytest.mark.parametrize(
+    "device", ["gpu", "abacus", "cuda:99", "CUDA", "meta", "mps:7", "", 3.5, None]
+)
+def test_an_unusable_device_is_refused_in_a_line_that_says_what_to_pass(device):
+    with pytest.raises(ValueError, match=f"device {device!r} is not usable here.*") as refused:
         resolve_device(device)
+    said = str(refused.value)
+    assert said.endswith(": pass 'cpu', 'cuda' or 'auto'") and len(said) < 200
 
 
 def test_types_have_names():

@@ -1,14 +1,19 @@
 """Tensors on disk: what comes back, what is refused, and what an interruption leaves."""
 
 import os
+import stat
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
+import dmac
 from dmac.compute import files
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.files import read_tensors, replacing, write_tensors
+from dmac.data.readers import read_views
 
 ABOUT = {"epoch": 3, "loss": [0.1, 1e-300, None], "näme": {"a": True}}
 
@@ -64,6 +69,73 @@ def test_interruption_leaves_the_old_file_and_nothing_else(step, tmp_path, monke
     with pytest.raises(TypeError, match="not JSON serializable"):
         write_tensors(path, {"a": torch.zeros(1)}, {"when": object()})
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_links_are_followed_and_stay(tmp_path):
+    target, link = tmp_path / "kept" / "x.safetensors", tmp_path / "link"
+    target.parent.mkdir()
+    link.symlink_to(Path("kept") / "x.safetensors")
+    far = tmp_path / "link to the link"
+    far.symlink_to(link)
+    for number, name in enumerate((link, far)):  # at first there is no file
+        write_tensors(name, {"a": torch.full((1,), number)}, {})
+        assert name.is_symlink() and target.is_file() and not target.is_symlink()
+        assert read_tensors(target)[0]["a"] == number == read_tensors(name)[0]["a"]
+    assert list(target.parent.iterdir()) == [target]
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="loop is a link to itself"), replacing(loop):
+        pass
+    assert loop.is_symlink()
+
+
+def test_a_pipe_is_written_into_and_stays_one(tmp_path):
+    pipe, link, read = tmp_path / "pipe", tmp_path / "link", []
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for name in (pipe, link):
+        reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+        reader.start()
+        with replacing(name) as temporary:
+            temporary.write_bytes(b"text")
+        reader.join(10)
+    assert read == [b"text", b"text"]
+    assert stat.S_ISFIFO(os.lstat(pipe).st_mode) and sorted(tmp_path.iterdir()) == [link, pipe]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o077])
+def test_files_have_the_mode_of_the_umask(umask, tmp_path):
+    before = os.umask(umask)
+    try:
+        for _ in range(2):  # also where one is replaced
+            write_tensors(tmp_path / "new" / "x.safetensors", {"a": torch.zeros(1)}, {})
+            with replacing(tmp_path / "x.csv") as temporary:
+                temporary.write_text("a")
+            for path in (tmp_path / "new" / "x.safetensors", tmp_path / "x.csv"):
+                assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    finally:
+        os.umask(before)
+
+
+def test_what_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    data = tmp_path / "data.npz"
+    np.savez(data, a=np.eye(9), b=np.ones((9, 2)))
+    model = dmac.DMAC(2, random_state=0).fit(np.eye(9))
+    model.save(tmp_path / "kept")
+
+    def refuse(path, *args, **options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    for name in ("builtins.open", "os.stat"):  # that of the file, and that of its folder
+        with monkeypatch.context() as patch:
+            patch.setattr(name, refuse)
+            for read, path in (
+                (read_tensors, tmp_path / "kept" / "model.safetensors"),
+                (dmac.DMAC.load, tmp_path / "kept"),
+                (lambda path: read_views([path]), data),
+            ):
+                with pytest.raises(PermissionError, match=f"{path.name}.* may not be read: change"):
+                    read(path)
 
 
 def test_damaged_and_foreign_files_are_refused_by_name(tmp_path):

@@ -53,10 +53,15 @@ def test_variable_sets_the_number(two_threads, monkeypatch):
     assert threads.n_threads(0) == 3
     monkeypatch.setenv(threads.VARIABLE, "")
     assert threads.n_threads(0) == 1
-    for wrong in ("0", "-1", "two", "1.5"):
+    for wrong in ("0", "-1", "two", "1.5", "99999", "9" * 5000):
         monkeypatch.setenv(threads.VARIABLE, wrong)
-        with pytest.raises(ValueError, match="DMAC_NUM_THREADS is .* whole number of at least 1"):
+        said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
+        with pytest.raises(ValueError, match=said):
             threads.n_threads(0)
+        with pytest.raises(ValueError, match=said):
+            threads.side_by_side([int, int])
+        with pytest.raises(ValueError, match=said):
+            dmac.DMAC(2).fit(np.eye(8))
 
 
 def test_fit_and_transform_take_that_number(two_threads, monkeypatch):

@@ -10,10 +10,10 @@ from torch import nn
 from dmac.peers import ALL
 from dmac.peers._autoencoder import (
     AutoEncoder,
+    AutoencoderPeer,
     MinMax,
     attention_layer,
     autoencoder_bytes,
-    autoencoder_work,
     even_batches,
     scaled_views,
     shuffled_batches,
@@ -101,4 +101,4 @@ def test_the_estimates_count_the_weights_of_the_network():
     outputs = 12 * 32 * sum(2 * (50 + 20) + 10 + d for d in n_features)
     assert autoencoder_bytes(100, n_features, widths, 32) == weights + views + outputs
     matrices = sum(p.numel() for net in nets for p in net.parameters() if p.ndim == 2)
-    assert autoencoder_work(100, n_features, widths) == 100 * matrices
+    assert AutoencoderPeer(2, widths=widths)._work(100, n_features) == 100 * matrices

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
+from dmac import peers
 from dmac.compute.layers import dense_layer, store_by_columns
 from dmac.peers._autoencoder import even_batches
 from dmac.peers._training import adam, dropout, train
@@ -86,3 +88,17 @@ def test_dropout_keeps_the_mean_and_needs_a_generator():
     torch.testing.assert_close(y.unique(), torch.tensor([0, 4 / 3]))
     assert y.mean().item() == pytest.approx(1, abs=0.03)
     assert dropout(x, 0.25, None) is x
+
+
+def test_a_seed_holds_whatever_pytorch_is_set_to():
+    rng, classes = np.random.default_rng(0), np.arange(40) % 2
+    views = [3 * classes[:, None] + rng.normal(size=(40, d)) for d in (4, 3)]
+    model = peers.SURER(2, pretrain_epochs=2, epochs=2, random_state=0, device="cpu")
+    expected = model.fit(views).embedding_
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        with torch.inference_mode():
+            np.testing.assert_array_equal(model.fit(views).embedding_, expected)
+    finally:
+        torch.set_default_dtype(before)

@@ -1,25 +1,24 @@
 """What all methods share: shuffling and its undoing, the checks, the refusal of too much memory."""
 
-from dataclasses import dataclass
+import inspect
+import re
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from dmac.peers.base import MEMORY_BUDGET, Outcome, Peer, dense
+from dmac._parameters import NON_NEGATIVE, TEXT, choice
+from dmac.peers.base import Outcome, Peer, dense, parameters
 
 VIEWS = [np.arange(12.0)[:, None] * [1, 10], np.arange(12.0)[:, None] ** 2 + np.zeros((1, 3))]
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class Echo(Peer):
     """Says what it was given: the value of the first feature is the label of a sample."""
 
-    n_clusters: int
-    kind: str = "none"
-    n_bytes: int = 0
-    random_state: object = None
-    memory_budget: int = MEMORY_BUDGET
+    kind: str = choice("none", TEXT, "Of its graph.")
+    n_bytes: int = choice(0, NON_NEGATIVE, "What it says it takes.")
 
     def memory(self, n_samples, n_features):
         self.asked_ = n_samples, tuple(n_features)
@@ -36,10 +35,6 @@ class Echo(Peer):
         if self.kind.startswith("sparse"):
             graph = scipy.sparse.coo_matrix(graph)
         return Outcome(first, dense(views[1]), graph, [generator.random()], bipartite)
-
-    def _check(self, n_samples):
-        if self.n_bytes < 0:
-            raise ValueError(f"n_bytes is {self.n_bytes} for {n_samples} samples")
 
 
 def test_samples_are_shuffled_before_and_put_back_after():
@@ -62,7 +57,7 @@ def test_a_graph_is_put_back_on_both_sides_and_one_to_anchors_by_rows_alone(spar
     expected = {"square": np.outer(i, i + 1)}
     expected |= {f"{m} anchors": i[:, None] * np.arange(1, m + 1) for m in (3, 12)}  # also m = n
     for kind, wanted in expected.items():
-        graph = Echo(2, sparse + kind, random_state=0).fit(VIEWS).graph_
+        graph = Echo(2, kind=sparse + kind, random_state=0).fit(VIEWS).graph_
         if sparse:
             assert graph.format == "csr"
             graph = graph.toarray()
@@ -95,12 +90,33 @@ def test_too_much_memory_is_refused_before_anything_is_done():
     assert model.asked_ == (12, (2, 3))
     assert not hasattr(model, "seen_") and not hasattr(model, "labels_")
     Echo(2, n_bytes=2**30, memory_budget=2**30).fit(VIEWS)  # as much as the budget is no more
-    with pytest.raises(ValueError, match="n_bytes is -1 for 12 samples"):  # checked before
+    with pytest.raises(
+        ValueError, match="n_bytes is -1, it must be a number of at least 0"
+    ):  # checked before
         model.set_params(n_bytes=-1).fit(VIEWS)
 
 
 @pytest.mark.parametrize("bad", [1, 0, -3, 13, 2.0, "3", None, True])
 def test_a_wrong_number_of_clusters_is_refused(bad):
-    why = "must be from 2 to .* 12" if type(bad) is int else "must be an integer"
-    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, it {why}"):
+    why = "it must be an integer"
+    if type(bad) is int:
+        why = "it must be at least 2" if bad < 2 else "but there are only 12 samples"
+    with pytest.raises(ValueError, match=f"n_clusters is {bad!r}, {why}"):
         Echo(bad).fit(VIEWS)
+
+
+def test_a_view_in_the_place_of_labels_is_refused():
+    for call in (Echo(2).fit, Echo(2).fit_predict):
+        with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
+            call(*VIEWS)
+    Echo(2).fit(VIEWS, np.arange(12))
+
+
+def test_a_parameter_is_declared_once():
+    # Docstring, signature and what scikit-learn asks for follow from the fields.
+    names = ["n_clusters", "random_state", "memory_budget", "kind", "n_bytes"]
+    signature = inspect.signature(Echo).parameters.values()
+    assert [p.name for p in signature] == names and sorted(names) == list(Echo(2).get_params())
+    assert [p.name for p in signature if p.kind is not p.KEYWORD_ONLY] == ["n_clusters"]
+    assert "kind : a string\n    Of its graph." in Echo.__doc__
+    assert re.findall(r"^(\w+) : ", Echo.__doc__.partition("Parameters")[2], re.MULTILINE) == names

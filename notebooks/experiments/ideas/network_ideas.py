@@ -11,12 +11,13 @@ from typing import ClassVar
 import torch
 from torch import nn
 
+from dmac._parameters import choice, documented, one_of
 from dmac.anchors import neighbor_bandwidth
 from dmac.compute.distances import nearest
 from dmac.compute.kmeans import sample_anchors
 from dmac.compute.parallel import total
 from dmac.network import Network
-from dmac.recipes import Recipe, choice, documented, one_of
+from dmac.recipes import Recipe
 from dmac.sampling import EmbeddingAnchors, ViewAnchors, measured, noise_like
 from dmac.scaling import assign, assignment_entropy
 from dmac.solvers.network_solver import NetworkSolver

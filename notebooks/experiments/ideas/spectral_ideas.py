@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from dmac._parameters import FLAG, at_least, choice, documented, one_of
 from dmac.averaged_graph import (
     AveragedGraph,
     average,
@@ -24,7 +25,7 @@ from dmac.averaged_graph import (
     whole_samples,
 )
 from dmac.compute import parallel
-from dmac.recipes import FLAG, SpectralRecipe, at_least, choice, documented, one_of
+from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import UNWATCHED
 from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
 from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot

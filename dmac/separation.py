@@ -1,0 +1,265 @@
+"""What sets the clusters of a fit apart: the features by how far each cluster differs in them.
+
+Chapter 19 of the book reads such a table. No classes are needed, and one outlying sample does not
+decide the result.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse
+
+from dmac.compute.streaming import block_slices, take
+from dmac.data.checks import check_labels, check_views
+from dmac.data.disk import StreamedArray
+from dmac.data.sample_names import as_views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    import numpy.typing as npt
+    import pandas
+
+    from dmac._types import Array, Floats, Matrix, Views
+
+# A value counts up to so many median absolute deviations: 3 standard deviations of a Gaussian.
+_REACH = 3 * 1.4826
+# Samples of a cluster from which its medians are taken.
+_SAMPLES = 200
+# A cluster of fewer samples has no spread of its own.
+_FEW = 3
+# Numbers of a view that are sorted at a time.
+_NUMBERS = 2**22
+# Distances from a median below this share of the usual value are 0, but for rounding.
+_ROUNDING = 1e-12
+
+
+def features_that_separate(
+    views: Views,
+    labels: npt.ArrayLike,
+    *,
+    view_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Sequence[Any] | None] | None = None,
+) -> pandas.DataFrame:
+    """Table of what sets each cluster apart: its features by how far they differ from the rest.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+        As for :class:`dmac.DMAC`. Those of a fit, or others of the same samples that it never saw.
+    labels : array_like of shape (n,)
+        Clusters, such as ``labels_``.
+    view_names : sequence of length v, optional
+        By default the numbers from 1.
+    feature_names : sequence of v sequences of length d_a, or of None, optional
+        By default the columns of data frames, and numbers from 0 elsewhere, as where it is None.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each cluster and feature, with the columns "cluster", "view", "feature" and
+        "difference" (:func:`dmac.separation.standardized_differences`), the largest magnitude
+        first.
+        ``table.groupby("cluster").head(3)`` has the first three of each cluster.
+
+    Raises
+    ------
+    ValueError
+        If views or labels are not usable, all labels are the same, or names are too many or few.
+    ImportError
+        If pandas is not installed; :func:`dmac.separation.standardized_differences` does without.
+
+    Examples
+    --------
+    >>> import dmac
+    >>> views = [[[0.0, 5.0], [0.1, 5.0], [9.0, 5.0], [9.1, 5.0]]]
+    >>> dmac.features_that_separate(views, [0, 0, 1, 1], feature_names=[["size", "constant"]])
+       cluster  view   feature  difference
+    0        0     1      size   -1.999877
+    1        1     1      size    1.999877
+    2        0     1  constant    0.000000
+    3        1     1  constant    0.000000
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("the table is a data frame: python -m pip install pandas") from error
+
+    clusters, gaps = standardized_differences(views, labels)
+    sources = views if isinstance(views, (list, tuple)) and len(views) == len(gaps) else [views]
+    if view_names is None:
+        view_names = range(1, len(gaps) + 1)
+    if feature_names is None:
+        feature_names = [getattr(x, "columns", None) for x in sources]
+    for what, names in (("view_names", view_names), ("feature_names", feature_names)):
+        if len(names) != len(gaps):
+            raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")
+    tables = []
+    for a, (view, names, gap) in enumerate(zip(view_names, feature_names, gaps), 1):
+        names = range(gap.shape[1]) if names is None else names
+        if len(names) != gap.shape[1]:
+            raise ValueError(
+                f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"
+            )
+        index = pd.MultiIndex.from_product([clusters, list(names)], names=["cluster", "feature"])
+        table = pd.DataFrame({"difference": gap.ravel()}, index).reset_index()
+        table.insert(1, "view", view)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True).sort_values(
+        "difference", key=abs, ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array, list[Floats]]:
+    r"""For each cluster and feature: mean in the cluster less mean of the rest, by the deviation.
+
+    .. math:: \delta_{kj} = (\bar x_{kj} - \bar x_{\ne k, j}) / s_j
+
+    with the standard deviation :math:`s_j` over all samples (divisor n), so that it is finite where
+    a feature is constant in each cluster: at most :math:`n / \sqrt{n_k (n - n_k)}`. It is 0 for a
+    constant feature. A row of zeros is a view that the sample lacks, and is left out.
+
+    Values far from those of their cluster are brought nearer first, so that one sample does not
+    level what all others say: x becomes the nearest number in
+
+    .. math:: \tilde x_{kj} \pm 3 \cdot 1.4826 \max(d_{kj}, d_j)
+
+    with the cluster's median :math:`\tilde x_{kj}`, the median :math:`d_{kj}` of the distances from
+    it, and the median :math:`d_j` of the distances, of all clusters, that are not 0. Of a Gaussian
+    these are 3 standard deviations: 1 value in 400 moves, and :math:`\delta_{kj}` by about 0.01. A
+    cluster of fewer than three samples has the median of all samples, and their distances from it;
+    of one of more than 200, medians are those of 200, drawn at random.
+
+    Parameters
+    ----------
+    views : list of v array_likes of shape (n, d_a)
+        Sparse ones stay sparse, and those on disk are read in blocks.
+    labels : array_like of shape (n,)
+        A series with the names of the samples of data frames is lined up by them.
+
+    Returns
+    -------
+    clusters : numpy.ndarray of shape (c,)
+        The distinct labels, sorted.
+    differences : list of v numpy.ndarray of shape (c, d_a)
+        nan where no sample of the cluster, or of the rest, has the view.
+
+    Raises
+    ------
+    ValueError
+        If views or labels are not usable, or all labels are the same.
+    """
+    labels = as_views(labels, views)
+    views = check_views(views, streamed=True, incomplete=True)
+    codes = check_labels(labels, views[0].shape[0])
+    first = np.unique(codes, return_index=True)[1]
+    if len(first) < 2:
+        raise ValueError("labels: all samples are in one cluster, so there is nothing to compare")
+    values = labels.detach().cpu() if hasattr(labels, "detach") else labels
+    return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
+
+
+def take_rows(x: Matrix, rows: Array) -> Matrix:
+    """Some rows of a checked view, in rising order, in memory."""
+    if not isinstance(x, StreamedArray):
+        return x[rows]
+    inside = [(s, rows[(rows >= s.start) & (rows < s.stop)] - s.start) for s in x.slices()]
+    return np.concatenate([x.read(s)[chosen] for s, chosen in inside if len(chosen)])
+
+
+@np.errstate(over="ignore")
+def _differences(x: Matrix, codes: Array, c: int) -> Floats:
+    """Standardised differences of the features of a checked view: (c, d)."""
+    unit, low, high = _limits(x, codes, c)
+    blocks = functools.partial(_moved_rows, x, codes, unit, low, high)
+    zero = np.clip(0.0, low, high)  # where the zeros go that a sparse matrix does not store
+    sizes, zeros, sums = np.zeros((c, 1)), np.zeros_like(low), np.zeros_like(low)
+    for values, stored, indicator in blocks():
+        sizes += indicator.sum(1).reshape(-1, 1)
+        zeros += indicator.sum(1).reshape(-1, 1) - _dense(indicator @ stored)
+        sums += _dense(indicator @ values)
+    sums, n = sums + zeros * zero, max(sizes.sum(), 1)
+    mean = sums.sum(0) / n
+    squares = (zeros * (zero - mean) ** 2).sum(0)
+    for values, stored, indicator in blocks():  # again: squares less the mean's loses digits
+        off = values - stored * mean
+        squares += _dense(indicator @ off**2).sum(0)
+    variance, eps = squares / n, np.finfo(float).eps
+    constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = sums / sizes - (sums.sum(0) - sums) / (n - sizes)
+    return np.where(constant, 0 * abs(gap), gap / np.sqrt(np.where(constant, 1, variance)))
+
+
+def _dense(x: Matrix) -> Floats:
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+def _moved_rows(
+    x: Matrix, codes: Array, unit: Floats, low: Floats, high: Floats
+) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
+    """Blocks of a checked view: values within the limits, and where they are stored.
+
+    Third is, (c, b), which samples are in a cluster, and have the view.
+    """
+    for rows in block_slices([x]):
+        part, mine = take(x, rows), codes[rows]
+        has = np.asarray(abs(part).sum(1)).ravel() > 0
+        at = mine, np.arange(len(mine))
+        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(mine)))
+        if scipy.sparse.issparse(part):
+            part = scipy.sparse.csr_array(part, copy=True)
+            part.eliminate_zeros()
+            k, j = np.repeat(mine, np.diff(part.indptr)), part.indices
+            part.data = np.clip(part.data / unit[j], low[k, j], high[k, j])
+            stored = scipy.sparse.csr_array((np.ones(part.nnz), j, part.indptr), part.shape)
+        else:
+            part, stored = np.clip(part / unit, low[mine], high[mine]), np.ones(part.shape)
+        yield part, stored, indicator
+
+
+def _limits(x: Matrix, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
+    """Units of the features (d,), in which the least and the largest value of a cluster: (c, d)."""
+    order = np.random.default_rng(0).permutation(len(codes))
+    rows = np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)])
+    rows.sort()
+    sample = take_rows(x, rows)
+    has = np.asarray(abs(sample).sum(1)).ravel() > 0
+    sample, codes = sample[has], codes[rows][has]
+    sample = sample.tocsc() if scipy.sparse.issparse(sample) else sample
+    step = max(1, _NUMBERS // max(1, len(codes)))
+    parts = [
+        _limits_of(_dense(sample[:, j : j + step]), codes, c) for j in range(0, x.shape[1], step)
+    ]
+    unit, low, high = (np.concatenate(each, -1) for each in zip(*parts))
+    return unit, low, high
+
+
+def _limits_of(x: Floats, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
+    """The limits of some features (n, d)."""
+    x = np.ascontiguousarray(x.T)  # rows are sorted faster than columns
+    unit = _median_above(abs(x), 0)
+    unit[unit == 0] = 1
+    x = x / unit[:, None]  # so that no square of what is usual overflows
+    centre = np.tile(np.median(x, 1), (c, 1))
+    spread = np.tile(np.median(abs(x - centre[0, :, None]), 1), (c, 1))
+    for k in range(c):
+        mine = x[:, codes == k]
+        if mine.shape[1] >= _FEW:
+            centre[k] = np.median(mine, 1)
+            spread[k] = np.median(abs(mine - centre[k, :, None]), 1)
+    common = _median_above(abs(x - centre[codes].T), _ROUNDING)
+    reach = _REACH * np.maximum(spread, common)
+    return unit, centre - reach, centre + reach
+
+
+def _median_above(x: Floats, least: float) -> Floats:
+    """The median of what is above ``least`` in each row, 0 where there is nothing."""
+    x = np.sort(x)
+    below = (x <= least).sum(1)
+    middle = np.minimum((below + x.shape[1]) // 2, x.shape[1] - 1)
+    return np.where(below < x.shape[1], x[np.arange(len(x)), middle], 0)
