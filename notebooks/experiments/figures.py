@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments import paper, studies
-from experiments.compare import interval, list_datasets, mean_and_sd, over_datasets
+from experiments.compare import list_datasets, mean_and_sd, over_datasets
 from experiments.records import curves
 from experiments.tables import typeset
 
@@ -62,7 +62,7 @@ def add_legend(figure, axes):
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
 
 
-def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=None):
+def plot_scores(runs, metric="acc", marks=None, limits=None):
     """Every variant's mean and standard deviation, one panel per data set.
 
     Recipes of DMAC are diamonds.
@@ -72,10 +72,6 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
     runs : pandas.DataFrame
     metric : str
         A column of it.
-    also : str, optional
-        Another one, drawn as open markers.
-    columns : int
-        Panels beside each other.
     marks : callable, optional
         Of a data set and a variant: a value to mark with a cross, or None. Without it the paper's
         DMAC is a line.
@@ -86,7 +82,7 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
     if not names:
         return plot_nothing()
     variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
-    columns = min(columns, len(names))
+    columns = min(3, len(names))
     figure, axes = make_panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
     recipes = {name.upper() for name in studies.RECIPES}
     for i, (name, axis) in enumerate(zip(names, axes)):
@@ -95,9 +91,9 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
             own = variant in recipes
             style = dict(fmt="D" if own else "o", color="C1" if own else "C0", capsize=2)
             mine = part[part.variant == variant]
-            if also is not None:
-                _draw_spread(axis, mine[also], j, markerfacecolor="white", **style)
-            _draw_spread(axis, mine[metric], j, **style)
+            mean, sd = mean_and_sd(mine[metric])
+            if not np.isnan(mean):
+                axis.errorbar(mean, j, xerr=sd, markersize=5, **style)
             if marks is not None and (value := marks(name, variant)) is not None:
                 axis.plot(value, j, "x", color="black", markersize=6)
         if marks is None:
@@ -109,12 +105,6 @@ def plot_scores(runs, metric="acc", also=None, columns=3, marks=None, limits=Non
         if i >= len(names) - columns:
             axis.set_xlabel(f"{metric.removeprefix('oracle_').upper()}, %")
     return figure
-
-
-def _draw_spread(axis, values, place, **style):
-    mean, sd = mean_and_sd(values)
-    if not np.isnan(mean):
-        axis.errorbar(mean, place, xerr=sd, markersize=5, **style)
 
 
 def plot_beside(means, spread, other, baselines, line):
@@ -295,45 +285,4 @@ def plot_epochs(runs, baselines=None):
         draw_paper(axis, name, paper.value(name, "acc"))
         axis.set(title=name, xlabel="epoch", ylabel="ACC, %")
     add_legend(figure, axes)
-    return figure
-
-
-def plot_changes(table):
-    """Changes against RELEASED by variant: a marker for each data set, and a bar for their mean.
-
-    The bars have Student's 95 % interval over the data sets.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Of :func:`experiments.compare.changes`.
-    """
-    if table.empty:
-        return plot_nothing()
-    order = table["mean"].sort_values(na_position="first").index
-    figure, axis = plt.subplots(figsize=(6.4, 0.9 + 0.21 * len(order)), layout="constrained")
-    axis.axvline(0, color="black", linewidth=0.8)
-    half = [np.nan_to_num(interval(table.loc[row].drop("mean").dropna())[1]) for row in order]
-    axis.barh(
-        range(len(order)),
-        table.loc[order, "mean"],
-        xerr=half,
-        color="0.85",
-        label="mean",
-        error_kw={"ecolor": "0.6", "elinewidth": 1},
-    )
-    for number, name in enumerate(c for c in table.columns if c != "mean"):
-        axis.plot(
-            table.loc[order, name],
-            range(len(order)),
-            MARKERS[number],
-            label=name,
-            color=f"C{number}",
-            markersize=4.5,
-            fillstyle="full" if number % 2 else "none",
-        )
-    axis.set_yticks(range(len(order)), order, fontsize=8)
-    axis.set_xlabel("change of ACC against RELEASED, points")
-    axis.set_ylim(-0.7, len(order) - 0.3)
-    figure.legend(loc="outside upper center", ncols=6, fontsize=8)
     return figure

@@ -156,8 +156,8 @@ def plot_similarities(arrays, datasets):
 
 
 def plot_planes(arrays, datasets):
-    """Figure 4: embeddings in the plane. Up to seven classes by colour and marker; more cannot be
-    told apart, so there a sample is filled if its nearest neighbour in the plane is of its class.
+    """Figure 4: embeddings in the plane. Up to seven classes by colour and marker; of more, each
+    sample is drawn as the number of its class.
     """
     variants = list(dict.fromkeys(variant for _, variant in arrays))
     names = [d for d in datasets if any((d, v) in arrays for v in variants)]
@@ -187,21 +187,10 @@ def plot_planes(arrays, datasets):
 
 
 def _plot_points(axis, plane, classes):
-    many = {"lw": 0, "rasterized": True}  # each would be a drawing of its own
     values = np.unique(classes)
-    if len(values) <= 7:
-        for number, value in enumerate(values):
-            x, y = plane[classes == value].T
-            color = f"C{number}"
-            axis.scatter(x, y, s=7, marker=MARKERS[number], color=color, **many)
-        return
-    agree = classes[nearest_neighbors(plane)] == classes
-    axis.scatter(*plane[agree].T, s=5, color="C0", **many)
-    axis.scatter(*plane[~agree].T, s=7, facecolors="none", edgecolors="C1", **many | {"lw": 0.6})
-
-
-def nearest_neighbors(points):
-    """Index of every point's nearest other point: (n, d) -> (n,)."""
-    from scipy.spatial import cKDTree
-
-    return cKDTree(points).query(points, k=2)[1][:, 1]
+    few = len(values) <= 7
+    for number, value in enumerate(values):
+        marker = MARKERS[number] if few else f"${number}$"
+        style = dict(s=7 if few else 9, marker=marker, color=f"C{number}")
+        # each would be a drawing of its own
+        axis.scatter(*plane[classes == value].T, lw=0, rasterized=True, **style)

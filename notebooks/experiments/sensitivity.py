@@ -4,8 +4,6 @@ Reads frames of runs (:func:`experiments.records.runs`). Functions without text 
 return numbers.
 """
 
-import math
-
 import numpy as np
 import pandas as pd
 
@@ -109,75 +107,62 @@ def format_spreads(table):
     return table.assign(spread=table.spread.map("{:.1f}".format), p=p)
 
 
-def plot_grids(grid, metric="oracle_acc"):
-    """Figure 5: means over the grid of the two weights, one panel per data set.
+def draw_weights(axis, grid, metric="acc"):
+    """A score over the structure weight: one line per data set, with a band for the CM weight.
 
-    RELEASED is circled, and stars are at the best points, several where they are equal.
+    The line is the mean over the CM weights, the band goes from the worst of them to the best.
     """
-    names = list_datasets(grid)
-    if not names:
-        return plot_nothing()
-    figure, axes = make_panels(names, height=2.7)
-    for name, axis in zip(names, axes):
+    for number, name in enumerate(list_datasets(grid)):
         means = grid_means(grid, name, metric)
-        image = axis.imshow(means, origin="lower", aspect="auto", rasterized=True)
-        axis.grid(False)
-        for i, j in np.argwhere((means == means.max(axis=None)).to_numpy()):
-            axis.plot(j, i, "*", color="white", markeredgecolor="black", markersize=10)
-        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
-        if fixed[0] in means.index and fixed[1] in means.columns:
-            axis.plot(
-                means.columns.get_loc(fixed[1]),
-                means.index.get_loc(fixed[0]),
-                "o",
-                markerfacecolor="none",
-                markeredgecolor="white",
-                markersize=13,
-                markeredgewidth=1.5,
-            )
-        axis.set_xticks(range(len(means.columns)), [_power(x) for x in means.columns])
-        axis.set_yticks(range(len(means.index)), [_power(x) for x in means.index])
-        axis.set(
-            title=name, xlabel="$\\log_{10}$ structure weight", ylabel="$\\log_{10}$ CM weight"
-        )
-        figure.colorbar(image, ax=axis, label="ACC, %")
+        style = dict(color=f"C{number}", marker=MARKERS[number], linestyle=STYLES[number])
+        axis.plot(means.columns, means.mean(), label=name, **style)
+        band = dict(color=f"C{number}", alpha=0.2, linewidth=0)
+        axis.fill_between(means.columns, means.min(), means.max(), **band)
+    axis.set(xscale="log", xlabel="weight of the structure loss", ylabel="ACC, %")
+
+
+def plot_grids(grid):
+    """Figure 5 as lines on one scale: at the oracle epoch and at the last; see `draw_weights`."""
+    if grid.empty:
+        return plot_nothing()
+    panels = {"oracle epoch": "oracle_acc", "last epoch": "acc"}
+    figure, axes = make_panels(list(panels), height=2.6, sharey=True)
+    for axis, (title, metric) in zip(axes, panels.items()):
+        draw_weights(axis, grid, metric)
+        axis.set_title(title)
+    add_legend(figure, axes)
     return figure
 
 
-def _power(x):
-    return str(round(math.log10(x))).replace("-", "−")
-
-
-def plot_lines(runs, groups, metric="acc"):
-    """A score over one number of the recipe at a time: a panel for each, one line per data set.
+def draw_values(axis, runs, what, values, metric="acc"):
+    """A score over one number of the recipe, mean and standard deviation: a line per data set.
 
     Parameters
     ----------
+    axis : matplotlib.axes.Axes
     runs : pandas.DataFrame
         Whose variants are named "what = value".
-    groups : dict of str to list
-        What is varied, and its values: :data:`experiments.studies.LINES`.
+    what : str
+    values : iterable of float
     metric : str
     """
+    for number, name in enumerate(list_datasets(runs)):
+        part = runs[runs.dataset == name]
+        scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
+        place = [i for i, x in enumerate(scores) if len(x)]
+        means, sds = zip(*(mean_and_sd(scores[i]) for i in place)) if place else ((), ())
+        style = dict(linestyle=STYLES[number], marker=MARKERS[number], capsize=2)
+        axis.errorbar(place, means, yerr=sds, label=name, **style)
+    axis.set_xticks(range(len(values)), [format_number(v) for v in values])
+    axis.set(xlabel=what, ylabel="ACC, %")
+
+
+def plot_lines(runs, groups, metric="acc"):
+    """A score over one number of the recipe at a time: a panel for each, see `draw_values`."""
     if runs.empty:
         return plot_nothing()
     figure, axes = make_panels(list(groups))
     for (what, values), axis in zip(groups.items(), axes):
-        for number, name in enumerate(list_datasets(runs)):
-            part = runs[runs.dataset == name]
-            scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
-            place = [i for i, x in enumerate(scores) if len(x)]
-            means, sds = zip(*(mean_and_sd(scores[i]) for i in place)) if place else ((), ())
-            axis.errorbar(
-                place,
-                means,
-                yerr=sds,
-                linestyle=STYLES[number],
-                marker=MARKERS[number],
-                capsize=2,
-                label=name,
-            )
-        axis.set_xticks(range(len(values)), [format_number(v) for v in values])
-        axis.set(title=what, ylabel="ACC, %")
+        draw_values(axis, runs, what, values, metric)
     add_legend(figure, axes)
     return figure
