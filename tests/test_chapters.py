@@ -70,7 +70,7 @@ def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monke
     for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
         kept = BOOK.parent / "notebooks" / path
         assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()
-    code = "import sys; sys.path.append('stored')\nfrom experiments import evidence, records, repair, studies\n"
+    code = "import sys; sys.path.append('stored')\nfrom experiments import records, studies\n"
     code += READ + "runs.to_csv('read.csv', index=False)"
     alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     subprocess.run([sys.executable, "-c", code], check=True, env=alone)
