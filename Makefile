@@ -65,6 +65,8 @@ html: $(READY) $(MATHJAX)
 	@rm -f $(filter-out $(EXPERIMENTS),$(wildcard book/experiments/*.ipynb))  # of experiments that are gone
 	$(BIN)/jupyter-book build . --all -W --keep-going
 	$(BIN)/python scripts/portable.py
+	@rm -rf build  # what an older wheel was made of
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir _build/html .
 	@echo
 	@echo "The book is ready. Open _build/html/index.html"
 	@$(BIN)/python -c "import pathlib; print(pathlib.Path('_build/html/index.html').resolve().as_uri())"

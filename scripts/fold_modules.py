@@ -1,15 +1,14 @@
-"""A small Sphinx extension: on the long API page a module is folded, under the names it has.
+"""A small Sphinx extension: on the API pages a module is folded, under the names it has.
 
 The sections in the source are plain ones, a heading and an ``automodule``; here each gets its fold,
-or the page would run over fifty screens. The first page, with what most readers need, stays open.
-unfold.js opens what a link leads to.
+or the pages would run over fifty screens. unfold.js opens what a link leads to.
 """
 
 import importlib
 import inspect
 import re
 
-PAGES = ("book/api_components",)
+PAGES = ("book/api", "book/api_components")
 SECTION = re.compile(r"```\{eval-rst\}\n\.\. automodule:: (\S+)\n.*?```\n", re.DOTALL)
 
 

@@ -12,14 +12,14 @@ import pandas as pd
 import portable
 import pytest
 
-from experiments import records, studies
+from experiments import evidence, records, repair, studies
 
 BOOK = Path(__file__).parent.parent / "book"
 #: The others show stored runs or drawings of the experiments, and use their modules.
 DERIVING = [
     path
     for path in sorted(BOOK.glob("[0-9]*.ipynb"))
-    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 19 23".split()}
+    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 16 17 19 23".split()}
 ]
 
 
@@ -40,6 +40,12 @@ def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     packages = set(imported(chapter))
     assert "numpy" in packages  # the cells were read
     assert "experiments" not in packages
+
+
+def test_chapters_16_and_17_read_what_the_stored_runs_say():
+    stored = json.loads(repair.FILE.read_text(encoding="utf-8"))
+    again = json.loads(json.dumps(repair.tables(evidence.read_runs())))
+    assert stored == again, "run python -m experiments.repair in notebooks/"
 
 
 #: What the chapter on costs reads of the stored runs.

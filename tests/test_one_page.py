@@ -1,15 +1,29 @@
-"""The page that shows DMAC whole computes what the module computes."""
+"""The pages that show a method whole, DMAC and CLOSED_FORM, compute what the module computes."""
 
 import ast
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
+import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits
 
+import dmac
+from dmac.anchor_graph import anchor_graph
+from dmac.averaged_graph import AveragedGraph, Block
+from dmac.compute.distances import squared_distances
+from dmac.data.levels import LevelPipeline
 from dmac.network import Network
-from dmac.recipes import RELEASED
+from dmac.recipes import CLOSED_FORM, RELEASED
+from dmac.solvers.spectral import view_weights
 from dmac.training import joint_loss
+from dmac.votes import filtered, learned_map, markov_stability, unit_rows
+from experiments import one_page
+from experiments.studies import NINE
 
 PAGE = Path(__file__).resolve().parent.parent / "book" / "one_page.ipynb"
 
@@ -60,3 +74,118 @@ def test_listing_has_the_losses_of_the_module_and_their_gradients(listing, netwo
     )
     for mine, other in zip(ours, theirs):
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+
+
+CLOSED_FORM_PAGE = PAGE.with_name("closed_form_one_page.ipynb")
+
+
+@pytest.fixture(scope="module")
+def closed_form_cell():
+    cells = nbformat.read(CLOSED_FORM_PAGE, 4).cells
+    (source,) = (c.source for c in cells if "def closed_form" in c.source)
+    return source
+
+
+@pytest.fixture(scope="module")
+def cell(closed_form_cell):
+    names = {}
+    exec(compile(closed_form_cell, str(CLOSED_FORM_PAGE), "exec"), names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def numerals():
+    data = dmac.load("mfeat")
+    some = np.random.default_rng(0).permutation(2000)[:300]
+    return [x[some] for x in data.views]
+
+
+@pytest.fixture(scope="module")
+def levels(numerals):
+    pipelines = [LevelPipeline(True, "both", 20, 0.03, 128) for _ in numerals]
+    return pipelines, [p.fit_transform(x) for p, x in zip(pipelines, numerals)]
+
+
+def test_closed_form_is_one_cell_of_eighty_lines_without_the_module(closed_form_cell):
+    lines = [line for line in closed_form_cell.splitlines() if line.strip()]
+    assert len(lines) <= 80 and max(map(len, lines)) <= 79
+    imports = [n for n in ast.walk(ast.parse(closed_form_cell)) if isinstance(n, ast.Import)]
+    froms = [n for n in ast.walk(ast.parse(closed_form_cell)) if isinstance(n, ast.ImportFrom)]
+    packages = {alias.name for node in imports for alias in node.names}
+    packages |= {node.module.partition(".")[0] for node in froms}
+    assert packages == {"numpy", "scipy", "sklearn"}
+
+
+def test_cell_has_the_levels_of_the_module(cell, numerals, levels):
+    for x, pipeline, level in zip(numerals, *levels):
+        whitened, plain, spread = cell["two_levels"](x, 10)
+        assert spread == pytest.approx(pipeline.spread_, abs=1e-9)
+        theirs = np.split(level, [pipeline.widths_[0]], 1)
+        for mine, other in zip((whitened, plain), theirs):  # up to a rotation
+            np.testing.assert_allclose(mine @ mine.T, other @ other.T, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def graphs(cell, levels):
+    """Factors of the cell, of every view at both levels, in the cell's order."""
+    pipelines, views = levels
+    parts = [np.split(x, [p.widths_[0]], 1) for p, x in zip(pipelines, views)]
+    rng = np.random.default_rng(0)
+    rows = [part[level] for level in (0, 1) for part in parts]
+    return [cell["factor"](x, 60, 2, rng, steps=2) for x in rows]
+
+
+def test_cell_has_the_graph_of_the_module(cell, levels):
+    x = levels[1][0]
+    rng = np.random.default_rng(0)
+    b = cell["factor"](x, 40, 1, rng).toarray()
+    u = x[np.random.default_rng(0).choice(300, 40, replace=False)]
+    d2 = squared_distances(torch.as_tensor(x), torch.as_tensor(u))
+    s = anchor_graph(d2, 5)
+    expected = s.to_dense() * s.inverse_degrees().sqrt()
+    np.testing.assert_allclose(b, expected, atol=1e-6)
+    values, vectors = cell["eigenpairs"](cell["csr_array"](b), 10, rng)
+    np.testing.assert_allclose((b @ b.T) @ vectors, vectors * values, atol=1e-6)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(b @ b.T)[:-11:-1], atol=1e-6)
+
+
+def test_cell_has_the_weights_of_the_module(cell, graphs):
+    ours = cell["view_weights"](graphs, 10, np.random.default_rng(0))
+    names = [f"{level} {a}" for level in ("whitened", "plain") for a in range(6)]
+    blocks = [Block(name, (), (), 1.0, False, ()) for name in names]
+    theirs = view_weights([csr_matrix(b) for b in graphs], blocks, 6, 10)
+    np.testing.assert_allclose(ours / ours.max(), theirs, rtol=1e-3)
+
+
+def test_cell_has_filter_vote_and_guard_of_the_module(cell, numerals, graphs):
+    b = graphs[0]
+    graph = AveragedGraph([csr_matrix(b)], [1])
+    values, lift = graph.eigenpairs(30)
+    u = graph.rows @ lift
+    theirs = filtered(u, values, 10, CLOSED_FORM)
+    np.testing.assert_allclose(cell["filtered"](values, u, 10), theirs, atol=1e-9)
+    x = np.hstack(numerals[:2]) / 100
+    learned = unit_rows(np.column_stack([x, np.ones(300)]) @ learned_map(x, graph, 10, 0.1))
+    ours = cell["learned"](x, b, 10)
+    np.testing.assert_allclose(ours @ ours.T, learned @ learned.T, atol=1e-6)
+    labels = np.arange(300) % 7
+    expected = markov_stability(graph, labels, CLOSED_FORM.guard_time)
+    assert cell["stability"](b, labels) == pytest.approx(expected, abs=1e-9)
+
+
+def test_cell_agrees_with_the_module_as_two_seeds_do():
+    data = load_digits()
+    half = data.images[:600]
+    views = [half.reshape(600, 64), abs(np.fft.fft2(half)).reshape(600, 64)]
+    pair = SimpleNamespace(views=views, n_clusters=10)
+    shares = one_page.agreement(one_page.listing()["closed_form"], pair)
+    assert shares["cell and module"] > shares["two seeds"] - 3 and shares["two seeds"] > 80
+
+
+def test_page_says_of_its_nine_sets_what_is_stored():
+    stored = json.loads(one_page.FILE.read_text(encoding="utf-8"))
+    nine = stored["agreement"]
+    assert tuple(nine) == NINE
+    means = {key: np.mean([row[key] for row in nine.values()]) for key in nine["BBC"]}
+    assert means["cell and module"] > means["two seeds"] - 1
+    assert np.array(stored["TCGA-KIPAN-633"]["table"]).sum() == 633

@@ -111,7 +111,7 @@ class LiftedRows:
 
     .. math:: x_i \leftarrow (z_i, 1) / \sqrt{\|z_i\|^2 + 1}
 
-    is a point of the sphere in one more dimension (:eq:`eq:lifted-rows`): no two rows become one,
+    is a point of the sphere in one more dimension :eq:`eq:lifted-rows`: no two rows become one,
     and distances far from the middle shrink. A zero row stays zero and counts neither in
     :math:`\bar x` nor in s; a constant column becomes 0.
 

@@ -1,4 +1,4 @@
-"""How often the suggested number of clusters is right: the runs and tables of a page at the end.
+"""How often the suggested number of clusters is right: the runs of a page of the book.
 
     python -m experiments.n_clusters
 
@@ -8,12 +8,11 @@ writes ``notebooks/results/n_clusters.csv`` anew, with a row for every data set,
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.views import available, load
-from experiments.studies import GROUPS, SIXTEEN
+from experiments.studies import SIXTEEN
 
 #: Where the runs lie.
 PATH = Path(__file__).resolve().parents[1] / "results" / "n_clusters.csv"
@@ -41,45 +40,6 @@ def measure(datasets=SIXTEEN, seeds=SEEDS):
                     criterion=criterion,
                     suggested=found.best(criterion),
                 )
-
-
-def read_runs(path=PATH):
-    """The stored runs, with how far off each is, as a factor.
-
-    Beside the columns of `measure` there are ``right``, ``factor`` (the larger of both numbers over
-    the smaller, at least 1) and ``group``: "chosen on" or "looked at".
-    """
-    runs = pd.read_csv(path)
-    runs["right"] = runs.suggested == runs.clusters
-    ratio = runs.suggested / runs.clusters
-    runs["factor"] = np.maximum(ratio, 1 / ratio)
-    runs["group"] = np.where(runs.dataset.isin(GROUPS["chosen on"]), "chosen on", "looked at")
-    return runs
-
-
-def summary(runs):
-    """How often each criterion is right, and how far off it is, in both groups of data sets.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From `read_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for every criterion; for both groups the share of the runs that are right, of those
-        off by at most a factor of 1.5, and the median factor.
-    """
-    grouped = runs.groupby(["group", "criterion"])
-    table = pd.DataFrame(
-        {
-            "right": grouped.right.mean(),
-            "within 1.5": grouped.factor.apply(lambda x: (x <= 1.5).mean()),
-            "median factor": grouped.factor.median(),
-        }
-    )
-    return table.unstack("group").swaplevel(axis=1).sort_index(axis=1).loc[list(CRITERIA)]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""The few numbers of stored runs that chapters 16 and 17 show: they read no others.
+
+``python -m experiments.repair`` writes ``results/repair.json`` again from the stored runs.
+"""
+
+import json
+
+from experiments import evidence, paper, records, studies
+
+FILE = records.RESULTS / "repair.json"
+#: The data sets in groups, by what happened to them before REVISED was final.
+GROUPS = {
+    "chosen on": studies.DEVELOPMENT,
+    "looked at": [name for name in studies.NINE if name not in studies.DEVELOPMENT],
+    "touched once": studies.NEW,
+}
+
+
+def tables(runs):
+    """Every table of the two chapters, as nested dicts of numbers.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of :func:`experiments.evidence.read_runs`.
+
+    Returns
+    -------
+    dict
+    """
+    scores = evidence.beside(runs)
+    revised, dated = runs["revised"], runs["closed form, 2026-11"]
+    curves = records.curves(revised)
+    curves = curves[(curves.epoch % 10 == 1) | (curves.epoch == 120)]  # some have no others
+    sets = {"all": studies.NEVER_TOUCHED}
+    never = evidence.scores_of(runs, ("CLOSED_FORM", "REVISED"), studies.NEVER_TOUCHED)
+    pairs = (("CLOSED_FORM", "best single"), ("REVISED", "best single"), ("CLOSED_FORM", "REVISED"))
+    switched = evidence.over_datasets(runs["switches"], revised)
+    robust = evidence.by_variant(runs["robustness"], revised)["mean ACC"]
+    by_set = evidence.by_variant(runs["closed form, parts"], dated).iloc[:, :-4]
+    return {
+        "groups": {name: list(names) for name, names in GROUPS.items()},
+        "scores": {m: _plain(scores[m]) for m in ("CLOSED_FORM", "REVISED", "best single")},
+        "paper": {
+            name: {key: paper.value(name, key) for key in ("acc", "nmi")} for name in ("PIE", "BBC")
+        },
+        "curves": {
+            "mean cosine": 1 - curves.one_minus_cosine.min(),
+            "empty anchors": curves.empty_anchors.max(),
+        },
+        "never touched": {
+            f"{method} over {other}": _plain(evidence.gains(never, other, method, sets).T)["all"]
+            for method, other in pairs
+        },
+        "switches": _plain(switched.drop("graph of Z alone beside")),  # no choice of the code now
+        "robustness": robust.round(4).to_dict(),
+        "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
+        "parts by set": _plain(by_set),
+    }
+
+
+def _plain(frame):
+    """Columns of a table as dicts; what is not known is None."""
+    return json.loads(frame.to_json(double_precision=4))
+
+
+def main():
+    """Write the file."""
+    text = json.dumps(tables(evidence.read_runs()), indent=1, ensure_ascii=False)
+    FILE.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
