@@ -12,6 +12,7 @@ Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ import torch
 from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
-from dmac.compute import parallel
 from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
@@ -51,7 +51,7 @@ def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags
     Parameters
     ----------
     views : list of v tensors of shape (n, r_a)
-        Prepared, this process's samples.
+        Prepared.
     silent : numpy.ndarray of shape (v,), bool, optional
         Views that count as present since they say nothing of any sample; of these samples if it
         is None.
@@ -61,7 +61,7 @@ def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags
 
 def silent_views(views: Sequence[Tensor]) -> Flags:
     """The views in which all rows are zeros, as those of a constant view may be: (v,), bool."""
-    return _total(_filled(views).sum(0)) == 0
+    return _filled(views).sum(0) == 0
 
 
 def _filled(views: Sequence[Tensor]) -> Flags:
@@ -82,12 +82,12 @@ def is_needed(present: Flags) -> bool:
     With more, the anchors of the joint graphs come from whole samples, and the others are compared
     in what they have (:func:`dmac.averaged_graph.draw_sets`).
     """
-    return 2 * parallel.count(int(present.all(1).sum())) < parallel.count(len(present))
+    return 2 * int(present.all(1).sum()) < len(present)
 
 
 def with_graphs(present: Flags, n_neighbors: int) -> Flags:
     """The views that enough samples have for a graph of their own: (n, v) -> (v,), bool."""
-    return _total(present.sum(0)) >= 2 * (n_neighbors + 1)
+    return present.sum(0) >= 2 * (n_neighbors + 1)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,6 @@ def shrunken_svd(
     Parameters
     ----------
     views : list of v tensors of shape (n, r_a)
-        This process's samples; of all processes the same directions.
     present : numpy.ndarray of shape (n, v), bool
     rank : int
         q; at most one less than all columns.
@@ -176,25 +175,23 @@ def shrunken_svd(
     Directions
     """
     widths = tuple(x.shape[1] for x in views)
-    n, r = parallel.count(len(present)), sum(widths)
+    n, r = len(present), sum(widths)
     q = max(1, min(rank, r - 1))
     found = Directions(np.zeros(r), np.zeros((r, q)), np.zeros(q), widths)
     t = np.zeros((len(present), q))
-    counts = np.repeat(_total(present.sum(0)), widths)
+    counts = np.repeat(present.sum(0), widths)
     sums = sum(
         (_side_by_side(views, rows) * found._columns(present[rows])).sum(0)
         for rows in row_slices(len(t), _ROWS)
     )
-    found = Directions(
-        _total(sums) / np.maximum(counts, 1), *(found.components, found.kept), widths
-    )
-    whole = bool(parallel.everywhere(bool(present.all())))
+    found = dataclasses.replace(found, mean=sums / np.maximum(counts, 1))
+    whole = bool(present.all())
     for _ in range(1 if whole else rounds):
         moments = np.zeros((r + 1, r))
         for rows in row_slices(len(t), _ROWS):
             x = found.filled(views, present, t, rows) - found.mean
             moments += np.vstack([x.T @ x, x.sum(0)])
-        moments = _total(moments) / n
+        moments /= n
         shift = moments[-1]
         squares, v = eigh(
             moments[:-1] - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
@@ -231,7 +228,6 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
         there = present[rows]
         part = f[rows][there]
         moments += part.T @ np.hstack([part, _double(x[rows])[there]])
-    moments = _total(moments)
     gram = moments[:, :q] + ridge * np.trace(moments[:, :q]) / q * np.eye(q)
     return np.linalg.solve(gram, moments[:, q:])
 
@@ -325,7 +321,6 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
     Parameters
     ----------
     present : numpy.ndarray of shape (n, v), bool
-        Of all processes.
     labels : numpy.ndarray of shape (n,)
     n_clusters, n_neighbors : int
         c and k.
@@ -374,7 +369,3 @@ def _double(x: Tensor) -> Floats:
 
 def _side_by_side(views: Sequence[Tensor], rows: slice) -> Floats:
     return np.hstack([_double(x[rows]) for x in views])
-
-
-def _total(x: Array) -> Array:
-    return parallel.total(torch.as_tensor(x)).numpy()

@@ -22,17 +22,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dmac.compute.device import resolve_device, resolve_dtype
-from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import representative_centers
-from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import broadcast_seed
-from dmac.compute.progress_bar import shown
-from dmac.compute.streaming import block_slices, take
+from dmac.compute.progress_bar import announce, shown
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
     check_seed,
     check_views,
-    filled,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
@@ -42,7 +37,8 @@ from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Watch, final_rows, solver_of
+from dmac.solvers.contract import Watch, solver_of
+from dmac.solvers.placing import NearestCentre, place, with_the_rest
 from dmac.solvers.preparing import prepare, shuffled
 from dmac.votes import markov_stability
 
@@ -253,7 +249,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         columns = column_names(given, widths)
         del given  # what was copied need not stay
-        m = solver.check(n, c)
+        n_fitted = solver.n_fitted(n, c)
+        m = solver.check(n_fitted, c)
         recipe = solver.recipe  # of few samples another
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
@@ -263,17 +260,22 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
-        stages = len(views) + solver.stages
+        is_part = n_fitted < n
+        stages = len(views) + solver.stages + is_part
         with (
-            threads_for(solver.work(n, widths, m, c)),
+            threads_for(solver.work(n_fitted, widths, m, c)),
             shown(self.verbose, stages, solver.epochs) as bar,
         ):
             order = shuffled(n, generator)
             # Only a checkpoint is compared with the views later, and they are large.
-            pipelines, release = solver.pipelines(len(views), c), checkpoint is None
-            prepared = prepare(views, pipelines, order, device, dtype, release=release)
+            pipelines, release = solver.pipelines(len(views), c), checkpoint is None and not is_part
+            prepared = prepare(views, pipelines, order[:n_fitted], device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
+            back = prepared.back
+            if is_part:
+                announce("the rest")
+                outcome, back = with_the_rest(outcome, prepared, recipe), slice(None)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
         self.__dict__.pop("feature_names_in_", None)
@@ -283,8 +285,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.pipelines_, self.network_ = prepared.pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
-        self.embedding_ = outcome.z[prepared.back]
-        self.labels_ = outcome.labels[prepared.back].astype(np.int64)
+        self.embedding_ = outcome.z[back]
+        self.labels_ = outcome.labels[back].astype(np.int64)
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -351,27 +353,26 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._embed(views, present), views)
+        parts: list[tuple[int, Array]] = []
+        self._place(views, present, lambda rows, z: parts.append((rows.start, z)))
+        z = np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
+        return self._named(z, views)
 
-    def _embed(self, views: Views, present: npt.ArrayLike | None = None) -> Array:
-        """`transform`, as an array whatever `set_output` says."""
+    def _place(
+        self,
+        views: Views,
+        present: npt.ArrayLike | None,
+        keep: Callable[[slice, Array], object],
+    ) -> None:
+        """Check samples and embed them block by block; see `dmac.solvers.placing.place`."""
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
-        solver, like = solver_of(self.recipe_), self.network_
+        solver = solver_of(self.recipe_)
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        work = solver.work(n, self.n_features_, self.n_anchors_, c)
-        parts, zero = [], np.ones(n, bool)
-        with torch.no_grad(), threads_for(work):
-            for rows in block_slices(views):
-                tensors: list[Any] = []
-                for pipeline, x in zip(self.pipelines_, views):
-                    part = take(x, rows)
-                    zero[rows] &= ~filled(part)
-                    tensors.append(view_tensor(pipeline.transform(part), like.dtype, like.device))
-                parts.append(self.network_.embed_new(tensors).cpu().numpy())
-        say_which_are_zero(zero, 4)
-        return np.concatenate(parts)
+        with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
+            has = place(views, self.pipelines_, self.network_, keep)
+        say_which_are_zero(~has.any(1), 4)
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -435,6 +436,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             incomplete=incomplete,
             present=present,
             tells=n_features is None,
+            most=getattr(solver.recipe, "fit_samples", None),
         )
 
     @property
@@ -477,10 +479,10 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = torch.as_tensor(final_rows(self._embed(views, present), self.recipe_))
-        centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
-        nearest = squared_distances(z, centers).argmin(1).numpy()
-        return representative_centers(self.cluster_centers_, self.labels_)[nearest]
+        nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
+        parts: list[tuple[int, Integers]] = []
+        self._place(views, present, lambda rows, z: parts.append((rows.start, nearest(z))))
+        return np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
 
     @property
     def n_missing_(self) -> Integers | None:

@@ -15,16 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from scipy.linalg import eigh
 
-from dmac.compute import parallel
-from dmac.compute.threads import row_slices, walk
+from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
@@ -38,8 +35,8 @@ if TYPE_CHECKING:
 
 
 # Samples at a time whose features are there in float64: all at once they would be larger than the
-# views. Of many, where several threads take some.
-_ROWS, _ROWS_OF_MANY = 2**14, 2**12
+# views.
+_ROWS = 2**14
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -156,7 +153,7 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     Parameters
     ----------
     features : numpy.ndarray of shape (n, r)
-        H, of this process's samples, or what gives slices of their rows.
+        H, or what gives slices of its rows.
     graph : dmac.averaged_graph.AveragedGraph
         G.
     c : int
@@ -168,23 +165,11 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     numpy.ndarray of shape (r + 1, c)
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
-    n = parallel.count(len(features))
-
-    def of_part(part: Sequence[slice]) -> tuple[Any, Any]:
-        moment: Any = 0.0
-        carried: Any = 0.0
-        for rows in part:
-            f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
-            moment += f.T @ (graph.shares[rows, None] * f)
-            carried += graph.rows_to_anchors(f, rows)
-        return moment, carried
-
-    if parallel.many(len(features)):
-        found = walk(row_slices(len(features), _ROWS_OF_MANY), of_part)
-    else:
-        found = [of_part(row_slices(len(features), _ROWS))]
-    sums = (sum(of_parts) for of_parts in zip(*found))
-    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
+    n, moment, carried = len(features), 0.0, 0.0
+    for rows in row_slices(n, _ROWS):
+        f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
+        moment += f.T @ (graph.shares[rows, None] * f)
+        carried += graph.rows_to_anchors(f, rows)
     moment = moment / n
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
@@ -208,7 +193,7 @@ def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     ----------
     graph : dmac.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
-        Integers from 0, of this process's samples.
+        Integers from 0.
     time : int
         Even.
 
@@ -217,12 +202,10 @@ def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     float
         Between 0 and 1.
     """
-    highest = int(parallel.largest(torch.tensor(int(labels.max()))))
-    indicator = np.eye(highest + 1)[labels]
+    indicator = np.eye(int(labels.max()) + 1)[labels]
     walked, r = indicator, graph.shares[:, None]
     for _ in range(time // 2):
         walked = np.divide(graph @ walked, r, out=np.zeros_like(walked), where=r > 0)
-    sums = torch.as_tensor(np.vstack([(r * walked**2).sum(0), (r * indicator).sum(0)]))
-    stays, sizes = parallel.total(sums).numpy()
+    stays, sizes = (r * walked**2).sum(0), (r * indicator).sum(0)
     n = sizes.sum()
     return float((stays / n - (sizes / n) ** 2).sum())

@@ -17,10 +17,26 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Protocol, Self, TypeAlias
 
     from dmac._types import Array, Blocks, Floats, Matrix
     from dmac.data.disk import StreamedArray
+
+    #: What `moments` gives: a number, (d,) and (d, d).
+    Moments: TypeAlias = tuple[Any, Array, Array]
+
+    class EverySample(Protocol):
+        """A view of which a part is fitted."""
+
+        #: n and d.
+        shape: tuple[int, int]
+        #: The view, where it is a sparse matrix in memory.
+        sparse: Matrix | None
+
+        def moments(self, transform: Callable[[Matrix], Matrix]) -> Moments:
+            """`moments` of all samples, after a function of their rows."""
+
 
 # Up to this many columns or rows the directions come from one product with all of them.
 _GRAM = 2000
@@ -69,7 +85,7 @@ class Projection:
         if d <= self.n_components:
             return self.fit_gram(None)
         if d <= min(n, _GRAM):
-            return self.fit_gram(_moments(blocks, products=True)[2])
+            return self.fit_gram(moments(blocks())[2])
         if n <= _GRAM:
             whole = list(blocks())
             whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
@@ -119,10 +135,10 @@ def _leading(gram: Array, count: int) -> tuple[Array, Array]:
     return np.sqrt(values[::-1].clip(0)), vectors[:, ::-1]
 
 
-def _moments(blocks: Blocks, products: bool) -> tuple[int, Array, Array]:
+def moments(blocks: Iterable[Matrix], products: bool = True) -> Moments:
     """Rows that are not zero, the sum of the rows, and X^T X if it is asked for, in one pass."""
     n, total, gram = 0, np.zeros(()), np.zeros(())
-    for x in blocks():
+    for x in blocks:
         n += int(filled(x).sum())
         total = total + np.asarray(x.sum(0)).ravel()
         gram = gram + _dense(x.T @ x) if products else gram
@@ -180,8 +196,15 @@ class LevelPipeline:
             heads["plain"] = Projection(self.plain_components)
         return heads
 
-    def fit_transform(self, x: Matrix) -> Floats:
+    def fit_transform(self, x: Matrix, every: EverySample | None = None) -> Floats:
         """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
+
+        Parameters
+        ----------
+        x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
+        every : EverySample, optional
+            Where x is a part of a view. Root and floors are learned from the part, the directions
+            of at most 2000 columns, or of a sparse view, from all samples.
 
         Returns
         -------
@@ -191,33 +214,43 @@ class LevelPipeline:
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
-        return self._fit(lambda: [rows], rows.shape)
+        if every is not None and every.sparse is not None and rows.shape[1] > _GRAM:
+            whole = self.base_.transform(every.sparse)
+            self._learn(lambda: [whole], whole.shape)
+        else:
+            self._learn(lambda: [rows], rows.shape, every)
+        return self._unit_rows(lambda: [rows], rows.shape[0])
 
-    def fit_streamed(self, array: StreamedArray, dtype: Any = np.float64) -> Floats:
-        """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, sum of ``widths_``)
-            Of the type ``dtype``.
-        """
+    def fit_streamed(self, array: StreamedArray) -> Floats:
+        """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time."""
         self.base_ = ViewPipeline(self.root)
         self.base_.fit_streamed(array)
         shape = (array.shape[0], self.base_.n_features_out_)
-        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape, dtype)
 
-    def _fit(self, everything: Blocks, shape: tuple[int, int], dtype: Any = np.float64) -> Floats:
+        def blocks() -> Iterator[Matrix]:
+            return (self.base_.transform(x) for x in array.blocks())
+
+        self._learn(blocks, shape)
+        return self._unit_rows(blocks, shape[0])
+
+    def _learn(
+        self, everything: Blocks, shape: tuple[int, int], every: EverySample | None = None
+    ) -> None:
+        """The directions of both levels, from the blocks of unit rows."""
         d, blocks = shape[1], everything
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
-        products = d <= min(shape[0], _GRAM) and self.ridge > 0
-        n, total, gram = _moments(everything, products)
-        if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
-            products = products and d <= n
-            _, total, gram = _moments(blocks, products)
+        n = shape[0] if every is None else every.shape[0]
+        products = d <= min(n, _GRAM) and self.ridge > 0
+        if products and every is not None:
+            n, total, gram = every.moments(self.base_.transform)
         else:
-            n = shape[0]
+            n, total, gram = moments(everything(), products)
+            if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
+                blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
+                products = products and d <= n
+                _, total, gram = moments(blocks(), products)
+        n = n or shape[0]
         mean = total / n
         self.spread_ = max(0.0, float(1 - mean @ mean))
         self.heads_ = self._heads()
@@ -231,21 +264,20 @@ class LevelPipeline:
                 head.fit(whole[0])
             else:
                 head.fit_blocks(blocks, (n, d))
-        return self._unit_rows(everything, shape[0], dtype)
 
-    def _unit_rows(self, everything: Blocks, n: int, dtype: Any) -> Floats:
+    def _unit_rows(self, everything: Blocks, n: int) -> Floats:
         """The levels side by side, with rows of unit length, and the floors of the lengths.
 
         A row above the floor needs nothing but its own length, so no level is there in float64. The
         few below it are made again once the floor is known.
         """
-        out, start = np.empty((n, 0), dtype), 0
+        out, start = np.empty((n, 0)), 0
         lengths: list[Array] = []
         for x in everything():
             parts = [_pad(_transform(head, x)) for head in self.heads_.values()]
             if not lengths:
                 self.widths_ = tuple(part.shape[1] for part in parts)
-                out, lengths = np.empty((n, sum(self.widths_)), dtype), [np.empty(n) for _ in parts]
+                out, lengths = np.empty((n, sum(self.widths_))), [np.empty(n) for _ in parts]
             stop = start + len(parts[0])
             for part, columns, of_level in zip(parts, self._columns(), lengths):
                 scaled, exponent, norms = scale_rows(part)
