@@ -25,7 +25,7 @@ from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.completion import with_values
 from dmac.compute.factors import Products, side_by_side_factors
 from dmac.compute.kmeans import drawn_order, improved_anchors
-from dmac.compute.threads import blas_alone, row_slices, side_by_side
+from dmac.compute.threads import blas_alone, side_by_side
 from dmac.scaling import assign
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 _DENSE = 2000
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
 _SPREAD = 1e-3
-# Samples at a time where connected parts are sought.
-_ROWS = 2**11
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
 
@@ -438,11 +436,6 @@ class AveragedGraph:
         """B^T x: (n, d) -> (M, d)."""
         return self._products.back(x)
 
-    def rows_to_anchors(self, x: Array, rows: slice) -> Array:
-        """The part of B^T x that some samples add: (b, d) -> (M, d)."""
-        whole = rows.stop - rows.start == self.rows.shape[0]
-        return (self._products if whole else Products(self.rows[rows])).back(x)
-
     def to_samples(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""
         return self._products.forward(y)
@@ -460,18 +453,17 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        lowest, samples = np.arange(m), np.empty(n, int)
-        indices, data = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1)
+        lowest = np.arange(m)
+        indices, used = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1) > 0
         while True:  # the smallest number of an anchor that can be reached
             before = lowest.copy()
-            for rows in row_slices(n, _ROWS):
-                used = data[rows] > 0
-                samples[rows] = reached = np.where(used, lowest[indices[rows]], m).min(1)
-                if not reached.any():  # all of them the first anchor, as in most graphs
-                    lowest[indices[rows][used]] = 0
-                    continue
-                of_entries = np.broadcast_to(reached[:, None], used.shape)
-                np.minimum.at(lowest, indices[rows][used], of_entries[used])
+            samples = np.where(used, lowest[indices], m).min(1)
+            if not samples.any():  # all of them the first anchor, as in most graphs
+                lowest[indices[used]] = 0
+                continue
+            np.minimum.at(
+                lowest, indices[used], np.broadcast_to(samples[:, None], used.shape)[used]
+            )
             if (lowest == before).all():
                 break
         names, sizes = np.unique(samples[samples < m], return_counts=True)

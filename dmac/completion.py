@@ -22,7 +22,6 @@ import torch
 from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
-from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Flags, Floats
 
-# Samples at a time whose rows are there in float64.
-_ROWS = 2**14
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.
 _ROUNDS = 5
@@ -127,10 +124,7 @@ class Directions:
         present : numpy.ndarray of shape (n, v), bool
         """
         v = self.components
-        t = np.empty((len(present), v.shape[1]))
-        for rows in row_slices(len(t), _ROWS):
-            x = _side_by_side(views, rows) - self.mean
-            t[rows] = (x * self._columns(present[rows])) @ v
+        t = ((_side_by_side(views) - self.mean) * self._columns(present)) @ v
         one = np.eye(len(self.kept))
         patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
         order = np.argsort(of_sample.ravel(), kind="stable")
@@ -142,10 +136,10 @@ class Directions:
                 t[rows] = np.linalg.solve(one + (there.T @ there - one) * self.kept, t[rows].T).T
         return t
 
-    def filled(self, views: Sequence[Tensor], present: Flags, t: Array, rows: slice) -> Floats:
-        """Some rows of the views side by side, what is missing filled in: (b, r)."""
-        guess = self.mean + (t[rows] * self.kept) @ self.components.T
-        return np.where(self._columns(present[rows]), _side_by_side(views, rows), guess)
+    def filled(self, views: Sequence[Tensor], present: Flags, t: Array) -> Floats:
+        """The views side by side, what is missing filled in: (n, r)."""
+        guess = self.mean + (t * self.kept) @ self.components.T
+        return np.where(self._columns(present), _side_by_side(views), guess)
 
     def _columns(self, present: Flags) -> Flags:
         """From views to their columns: (..., v) -> (..., r)."""
@@ -180,21 +174,14 @@ def shrunken_svd(
     found = Directions(np.zeros(r), np.zeros((r, q)), np.zeros(q), widths)
     t = np.zeros((len(present), q))
     counts = np.repeat(present.sum(0), widths)
-    sums = sum(
-        (_side_by_side(views, rows) * found._columns(present[rows])).sum(0)
-        for rows in row_slices(len(t), _ROWS)
-    )
+    sums = (_side_by_side(views) * found._columns(present)).sum(0)
     found = dataclasses.replace(found, mean=sums / np.maximum(counts, 1))
     whole = bool(present.all())
     for _ in range(1 if whole else rounds):
-        moments = np.zeros((r + 1, r))
-        for rows in row_slices(len(t), _ROWS):
-            x = found.filled(views, present, t, rows) - found.mean
-            moments += np.vstack([x.T @ x, x.sum(0)])
-        moments /= n
-        shift = moments[-1]
+        x = found.filled(views, present, t) - found.mean
+        shift = x.sum(0) / n
         squares, v = eigh(
-            moments[:-1] - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
+            x.T @ x / n - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
         )
         squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
         left = squares[q] if len(squares) > q else 0.0
@@ -223,11 +210,8 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
         :math:`\rho`.
     """
     q = f.shape[1]
-    moments = np.zeros((q, q + x.shape[1]))
-    for rows in row_slices(len(f), _ROWS):
-        there = present[rows]
-        part = f[rows][there]
-        moments += part.T @ np.hstack([part, _double(x[rows])[there]])
+    f = f[present]
+    moments = f.T @ np.hstack([f, _double(x)[present]])
     gram = moments[:, :q] + ridge * np.trace(moments[:, :q]) / q * np.eye(q)
     return np.linalg.solve(gram, moments[:, q:])
 
@@ -306,11 +290,8 @@ def fill_in(
     """
     out = []
     for a, (x, weight) in enumerate(zip(views, maps)):
-        lacking = np.flatnonzero(~present[:, a])
-        x = x.clone()
-        for rows in row_slices(len(lacking), _ROWS):
-            found = torch.as_tensor(f[lacking[rows]] @ weight, dtype=x.dtype)
-            x[torch.as_tensor(lacking[rows], device=x.device)] = found.to(x.device)
+        x, lacking = x.clone(), ~present[:, a]
+        x[torch.as_tensor(lacking, device=x.device)] = torch.as_tensor(f[lacking] @ weight).to(x)
         out.append(x)
     return out
 
@@ -367,5 +348,5 @@ def _double(x: Tensor) -> Floats:
     return x.double().cpu().numpy()
 
 
-def _side_by_side(views: Sequence[Tensor], rows: slice) -> Floats:
-    return np.hstack([_double(x[rows]) for x in views])
+def _side_by_side(views: Sequence[Tensor]) -> Floats:
+    return np.hstack([_double(x) for x in views])

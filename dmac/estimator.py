@@ -241,6 +241,18 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ``ConvergenceWarning`` that names it: the model can be used and saved. A recipe that trains
         nothing stops at once.
         """
+        return self._fit(views, present, callback, checkpoint, checkpoint_every)
+
+    def _fit(
+        self,
+        views: Views,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: int = 10,
+        into: Array | None = None,
+    ) -> Self:
+        """`fit`; with ``into``, see `dmac.solvers.placing.with_the_rest`."""
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -275,7 +287,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             back = prepared.back
             if is_part:
                 announce("the rest")
-                outcome, back = with_the_rest(outcome, prepared, recipe), slice(None)
+                outcome, back = with_the_rest(outcome, prepared, recipe, into), slice(None)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
         self.__dict__.pop("feature_names_in_", None)
@@ -286,7 +298,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
         self.embedding_ = outcome.z[back]
-        self.labels_ = outcome.labels[back].astype(np.int64)
+        self.labels_ = np.array(outcome.labels[back], np.int64)
         self._warn_of_lost_clusters(distinct)
         return self
 

@@ -17,26 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
     from dmac.recipes import SpectralRecipe
-
-    class Rows(Protocol):
-        """An array, or :class:`dmac.solvers.spectral_model.Features`."""
-
-        def __len__(self) -> int: ...
-        def __getitem__(self, rows: slice, /) -> Array: ...
-
-
-# Samples at a time whose features are there in float64: all at once they would be larger than the
-# views.
-_ROWS = 2**14
 
 
 def n_columns(n: int, c: int, recipe: SpectralRecipe) -> int:
@@ -80,10 +66,7 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 
 def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
     """Rows of unit length, their columns weighed before; a row of zeros stays one."""
-    scale, out = RowNormalizer.with_floor(1e-9), np.empty_like(u)
-    for rows in row_slices(len(u), _ROWS):
-        out[rows] = scale.transform(u[rows] * weights)
-    return out
+    return RowNormalizer.with_floor(1e-9).transform(u * weights)
 
 
 def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:
@@ -100,7 +83,7 @@ def ballot(
     voter: str,
     u: Array,
     values: Array,
-    features: Rows,
+    features: Array,
     weight: Array | None,
     c: int,
     recipe: SpectralRecipe,
@@ -116,7 +99,7 @@ def ballot(
         Eigenvectors of the graph so far.
     values : numpy.ndarray of shape (K,)
     features : numpy.ndarray of shape (n, r)
-        All features side by side, or what gives slices of their rows.
+        All features side by side.
     weight : numpy.ndarray of shape (r + 1, c) or None
         From `learned_map`.
     c : int
@@ -130,15 +113,14 @@ def ballot(
     if voter == "filtered":
         out = filtered(u, values, c, recipe)
     elif voter == "learned" and weight is not None:
-        parts = (features[rows] for rows in row_slices(len(features), _ROWS))
-        out = unit_rows(np.concatenate([f @ weight[:-1] + weight[-1] for f in parts]))
+        out = unit_rows(features @ weight[:-1] + weight[-1])
     else:
         out = unit_rows(u[:, :c], np.sqrt(len(u)))
     out *= recipe.vote_weight
     return out
 
 
-def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> Array:
+def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> Array:
     r"""Linear functions of all views' features, smooth on the averaged graph: :eq:`eq:learned-map`.
 
     With :math:`F = [H, 1]` the c leading solutions of
@@ -153,7 +135,7 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     Parameters
     ----------
     features : numpy.ndarray of shape (n, r)
-        H, or what gives slices of its rows.
+        H.
     graph : dmac.averaged_graph.AveragedGraph
         G.
     c : int
@@ -165,12 +147,9 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     numpy.ndarray of shape (r + 1, c)
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
-    n, moment, carried = len(features), 0.0, 0.0
-    for rows in row_slices(n, _ROWS):
-        f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
-        moment += f.T @ (graph.shares[rows, None] * f)
-        carried += graph.rows_to_anchors(f, rows)
-    moment = moment / n
+    n = len(features)
+    f = np.column_stack([features, np.ones(n)])
+    moment, carried = f.T @ (graph.shares[:, None] * f) / n, graph.to_anchors(f)
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
     count = min(c, len(moment))

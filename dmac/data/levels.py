@@ -12,8 +12,7 @@ import scipy.sparse
 from scipy.linalg import eigh
 
 from dmac.data.checks import filled
-from dmac.data.linalg import scale_rows
-from dmac.data.pipeline import ViewPipeline
+from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ class LevelPipeline:
             self._learn(lambda: [whole], whole.shape)
         else:
             self._learn(lambda: [rows], rows.shape, every)
-        return self._unit_rows(lambda: [rows], rows.shape[0])
+        return self._unit_rows(lambda: [rows])
 
     def fit_streamed(self, array: StreamedArray) -> Floats:
         """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time."""
@@ -231,7 +230,7 @@ class LevelPipeline:
             return (self.base_.transform(x) for x in array.blocks())
 
         self._learn(blocks, shape)
-        return self._unit_rows(blocks, shape[0])
+        return self._unit_rows(blocks)
 
     def _learn(
         self, everything: Blocks, shape: tuple[int, int], every: EverySample | None = None
@@ -265,43 +264,14 @@ class LevelPipeline:
             else:
                 head.fit_blocks(blocks, (n, d))
 
-    def _unit_rows(self, everything: Blocks, n: int) -> Floats:
-        """The levels side by side, with rows of unit length, and the floors of the lengths.
-
-        A row above the floor needs nothing but its own length, so no level is there in float64. The
-        few below it are made again once the floor is known.
-        """
-        out, start = np.empty((n, 0)), 0
-        lengths: list[Array] = []
-        for x in everything():
-            parts = [_pad(_transform(head, x)) for head in self.heads_.values()]
-            if not lengths:
-                self.widths_ = tuple(part.shape[1] for part in parts)
-                out, lengths = np.empty((n, sum(self.widths_))), [np.empty(n) for _ in parts]
-            stop = start + len(parts[0])
-            for part, columns, of_level in zip(parts, self._columns(), lengths):
-                scaled, exponent, norms = scale_rows(part)
-                of_level[start:stop] = np.ldexp(norms, exponent)
-                out[start:stop, columns] = scaled / np.where(norms > 0, norms, 1)[:, None]
-            start = stop
-        self.n_features_out_, self.rows_ = sum(self.widths_), {}
-        for head, of_level, width in zip(self.heads_, lengths, self.widths_):
-            self.rows_[head] = RowNormalizer.of_lengths(of_level, width)
-        levels = zip(self.heads_.items(), self._columns(), lengths)
-        for (name, head), columns, of_level in levels:
-            floor = self.rows_[name].floor_
-            below, start = (of_level > 0) & (of_level <= floor), 0
-            for x in everything() if below.any() else ():
-                rows = np.flatnonzero(below[start : start + x.shape[0]])
-                if len(rows):
-                    out[start + rows, columns] = _pad(_transform(head, x[rows])) / floor
-                start += x.shape[0]
-        return out
-
-    def _columns(self) -> list[slice]:
-        """The columns of each level."""
-        ends = np.cumsum(self.widths_)
-        return [slice(int(end) - width, int(end)) for end, width in zip(ends, self.widths_)]
+    def _unit_rows(self, everything: Blocks) -> Floats:
+        """The levels side by side, with rows of unit length, and the floors of the lengths."""
+        parts = zip(*([_pad(_transform(h, x)) for h in self.heads_.values()] for x in everything()))
+        levels = dict(zip(self.heads_, map(np.concatenate, parts)))
+        self.widths_ = tuple(level.shape[1] for level in levels.values())
+        self.n_features_out_ = sum(self.widths_)
+        self.rows_ = {name: row_normalizer([x], x.shape[1]) for name, x in levels.items()}
+        return np.hstack([self.rows_[name].transform(x) for name, x in levels.items()])
 
     def transform(self, x: Matrix) -> Floats:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""

@@ -97,22 +97,29 @@ class NearestCentre:
         return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
 
 
-def with_the_rest(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
+def with_the_rest(
+    outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
+) -> Outcome:
     """The outcome of a part of the samples, with Z and labels of all, in the order that they came.
 
-    Every process of several places its own samples.
+    Every process of several places its own samples. Labels that are written ``into`` an array (n,),
+    as on a disk that all processes see, need no memory: nothing is kept of Z but the part's.
     """
     views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
-    model = outcome.model.of_part(prepared.views, outcome.z)
-    n = mine.stop - mine.start
-    z, labels = np.empty((n, outcome.z.shape[1]), outcome.z.dtype), np.empty(n, np.int64)
+    model, n = outcome.model.of_part(prepared.views, outcome.z), mine.stop - mine.start
+    z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
+    labels = np.empty(n, np.int64) if into is None else into[mine]
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
     def keep(rows: slice, found: Array) -> None:
         here = slice(rows.start - mine.start, rows.stop - mine.start)
-        z[here], labels[here] = found, nearest(found)
+        labels[here] = nearest(found)
+        if into is None:
+            z[here] = found
 
     present = place(views, prepared.pipelines, model, keep, mine)
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
+    if into is not None:  # all processes have written theirs, since the numbers are added up
+        return dataclasses.replace(outcome, labels=into, model=model)
     z, labels = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels))
     return dataclasses.replace(outcome, z=z, labels=labels, model=model)

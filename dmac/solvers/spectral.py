@@ -28,7 +28,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
 from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
-from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
+from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
 from dmac.votes import ballot, filtered, learned_map, markov_stability, n_columns, voters
 
 if TYPE_CHECKING:
@@ -172,34 +172,26 @@ class SpectralSolver:
         values, lift = graph.eigenpairs(count)
         u = graph.to_samples(lift)
         stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
-        if recipe.vote_rounds:
-            found[0] = np.empty(0), found[0][1]  # of the rows, which are rarely wanted again
         agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
         for i in range(recipe.vote_rounds):
             announce(f"votes {i + 1}")
-            ballots, voted = [], [first.rows]
+            ballots, voted, features = [], [first.rows], side_by_side(views)
             for voter in voters(recipe):
                 learned = None
                 if voter == "learned":
-                    learned = learned_map(Features(views), graph, c, recipe.vote_ridge)
-                about = Features(views), learned, c, recipe
-                beside = with_ballot(blocks, ballot(voter, u, values, *about))
+                    learned = learned_map(features, graph, c, recipe.vote_ridge)
+                rows = ballot(voter, u, values, features, learned, c, recipe)
+                beside = with_ballot(blocks, rows)
                 sets, votes = draw_graphs(beside, v, recipe, n_anchors, generator, voting=True)
                 ballots.append((sets, learned))
                 voted.append(average(votes, weights))
-                del votes, beside  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
-            del voted, u
             values, lift = graph.eigenpairs(count)
             u = graph.to_samples(lift)
             stages.append(Stage(None, ballots, values, lift))
-        del graph  # what follows is about the first
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
-        if recipe.vote_rounds and not taken:
-            lift, values = stages[0].lift, stages[0].values
-            found[0] = filtered(first.to_samples(lift), values, c, recipe), found[0][1]
         support = own_support(found[taken][1].labels_, factors, blocks, v)
         warn_of_one_view(support)
         warn_of_patterns(present, found[taken][1].labels_, c, recipe.n_neighbors)

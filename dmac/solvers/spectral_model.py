@@ -138,7 +138,7 @@ class SpectralModel:
         """v prepared views of any number of samples -> their filtered rows (n, K), a tensor."""
         recipe, c = self.recipe, self.n_clusters
         blocks, views = self.blocks(views)
-        features = Features(views)
+        features = side_by_side(views)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
         values: Any = None
@@ -152,7 +152,7 @@ class SpectralModel:
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         rows = filtered(u, values, c, recipe)
         if self.linear is not None:
-            says = unit_rows(features[:] @ self.linear[:-1] + self.linear[-1])
+            says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
             rows = unit_rows(rows + _LINEAR * says)
         return torch.as_tensor(rows)
 
@@ -192,7 +192,7 @@ class SpectralModel:
         if fill is not None:  # its graphs are those of single views, which come last
             own = (self.stages[0].base or [])[len(level_names(self.recipe)) :]
             thin.completion = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
-        f = np.column_stack([Features(views)[:], np.ones(len(z))])
+        f = np.column_stack([side_by_side(views), np.ones(len(z))])
         thin.linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
         return thin
 
@@ -261,25 +261,9 @@ class SpectralModel:
         )
 
 
-class Features:
-    """Prepared views side by side, divided by the root of their number: float64, (n, r).
-
-    They are made for the rows that are asked for, since all would be larger than the views.
-
-    Parameters
-    ----------
-    views : list of v tensors of shape (n, r_a)
-    """
-
-    def __init__(self, views: Sequence[Tensor]) -> None:
-        self._views = views
-
-    def __len__(self) -> int:
-        return len(self._views[0])
-
-    def __getitem__(self, rows: slice) -> Array:
-        parts = [x[rows] for x in self._views]
-        return (torch.cat(parts, 1).double() / len(parts) ** 0.5).cpu().numpy()
+def side_by_side(views: Sequence[Tensor]) -> Array:
+    """Prepared views (n, r_a) side by side, divided by the root of their number: float64, (n, r)."""
+    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
 
 
 def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:

@@ -27,7 +27,7 @@ from dmac.compute import parallel
 from dmac.recipes import FLAG, SpectralRecipe, at_least, choice, documented, one_of
 from dmac.solvers.contract import UNWATCHED
 from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
-from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
+from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
 from dmac.votes import ballot, filtered, learned_map, n_columns, unit_rows, voters
 from experiments.ideas.refinement import FORMS, Targets, refine, soft_assignments
 from experiments.ideas.trained_map import TrainedMap, trained_map
@@ -87,8 +87,7 @@ def _voters(recipe):
 def _ballot(voter, u, values, features, weight, c, recipe):
     if voter != "trained":
         return ballot(voter, u, values, features, weight, c, recipe)
-    rows = [weight(features[start : start + 2**14]) for start in range(0, len(features), 2**14)]
-    return recipe.vote_weight * unit_rows(np.concatenate(rows))
+    return recipe.vote_weight * unit_rows(weight(features))
 
 
 class SpectralIdeaSolver(SpectralSolver):
@@ -99,7 +98,7 @@ class SpectralIdeaSolver(SpectralSolver):
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
-        weights, features = [block.weight for block in blocks], Features(views)
+        weights, features = [block.weight for block in blocks], side_by_side(views)
         count = n_columns(parallel.count(len(views[0])), c, recipe)
         train = recipe.vote_ridge, recipe.trained_epochs, generator
 
@@ -120,7 +119,7 @@ class SpectralIdeaSolver(SpectralSolver):
                     if voter == "learned":
                         learned = learned_map(features, graph, c, recipe.vote_ridge)
                     elif voter == "trained":
-                        learned = trained_map(features[:], graph, c, *train)[0]
+                        learned = trained_map(features, graph, c, *train)[0]
                     rows = _ballot(voter, u, values, features, learned, c, recipe)
                     beside = with_ballot(blocks, rows)
                     of_voter, votes = draw_graphs(
@@ -136,8 +135,8 @@ class SpectralIdeaSolver(SpectralSolver):
                 agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
             last = i == recipe.vote_rounds
             if last and recipe.trained_embedding:
-                trained = trained_map(features[:], graph, count, *train)
-                u, values = trained[0](features[:]), trained[1]
+                trained = trained_map(features, graph, count, *train)
+                u, values = trained[0](features), trained[1]
             if not i or last:
                 found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
@@ -222,10 +221,10 @@ class SpectralIdeaModel(SpectralModel):
     trained = None
 
     def embed_new(self, views):
-        recipe, c, features = self.recipe, self.n_clusters, Features(views)
+        recipe, c, features = self.recipe, self.n_clusters, side_by_side(views)
         if self.trained is not None:
             mapping, ritz = self.trained
-            return torch.as_tensor(filtered(mapping(features[:]), ritz, c, recipe))
+            return torch.as_tensor(filtered(mapping(features), ritz, c, recipe))
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
 
         def rows(blocks, sets):
