@@ -458,12 +458,11 @@ class AveragedGraph:
         while True:  # the smallest number of an anchor that can be reached
             before = lowest.copy()
             samples = np.where(used, lowest[indices], m).min(1)
-            if not samples.any():  # all of them the first anchor, as in most graphs
+            if samples.any():
+                of_entries = np.broadcast_to(samples[:, None], used.shape)
+                np.minimum.at(lowest, indices[used], of_entries[used])
+            else:  # all of them reach the first anchor, as in most graphs
                 lowest[indices[used]] = 0
-                continue
-            np.minimum.at(
-                lowest, indices[used], np.broadcast_to(samples[:, None], used.shape)[used]
-            )
             if (lowest == before).all():
                 break
         names, sizes = np.unique(samples[samples < m], return_counts=True)

@@ -6,8 +6,9 @@ r"""Fit views on disk with several processes, on one machine or many.
 The samples of a network are sharded: a process keeps its part of the prepared views and of every
 embedding, and only sums travel (:mod:`dmac.compute.parallel`). Of the closed form the first process
 fits a part of the samples, and every process places its own; the model travels once, and before it
-the moments of the views are added up. The labels are those of one process, up to rounding. When a process is lost the others stop with an error, and the same command goes on from
-the checkpoint. On several machines every node runs the command with ``--nnodes``,
+the moments of the views are added up. The labels are those of one process, up to rounding. When a
+process is lost the others stop with an error, and the same command goes on from the checkpoint.
+On several machines every node runs the command with ``--nnodes``,
 ``--rdzv-backend c10d`` and ``--rdzv-endpoint`` of torchrun, and sees the same files.
 
 Each process takes a GPU of its machine if there is one for each of them, and all take the processor

@@ -65,9 +65,8 @@ def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
 
 @pytest.fixture(params=["LAPACK", "Lanczos"])
 def solver(request, monkeypatch):
-    """Both ways to the eigenpairs, a dense graph and its products; parts are sought by few rows."""
+    """Both ways to the eigenpairs: a dense graph, and its products."""
     monkeypatch.setattr(averaged_graph, "_DENSE", 2000 if request.param == "LAPACK" else 0)
-    monkeypatch.setattr(averaged_graph, "_ROWS", 7)
     return request.param
 
 

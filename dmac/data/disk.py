@@ -7,6 +7,7 @@ Chapter 22 of the book says what that costs.
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,8 @@ ROWS_ARE_FOR = (
     "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; all else would "
     "count what stands there"
 )
+# How a system is told so, where it can be.
+_FORGET = getattr(mmap, "MADV_DONTNEED", None)
 # Numbers in one block of a view on disk.
 _NUMBERS = 2**22
 
@@ -94,6 +97,8 @@ class StreamedArray:
         """The rows of a slice, or those among them: (b, d), float64."""
         x, among = self.source[rows], slice(None) if among is None else among
         x = np.asarray(x[among], dtype=np.float64)
+        if isinstance(self.source, np.memmap) and self.source.mode == "r" and _FORGET is not None:
+            self.source._mmap.madvise(_FORGET)  # what was read need not stay in this process
         if self.incomplete:
             missing = np.asarray(np.isnan(x).all(1))
             if self.missing is not None:

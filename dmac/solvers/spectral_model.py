@@ -262,7 +262,7 @@ class SpectralModel:
 
 
 def side_by_side(views: Sequence[Tensor]) -> Array:
-    """Prepared views (n, r_a) side by side, divided by the root of their number: float64, (n, r)."""
+    """Prepared views (n, r_a) side by side, divided by the root of their number: (n, r)."""
     return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
 
 

@@ -701,7 +701,7 @@ def time_on_disk(name, n_samples, threads=2):
 
 
 def fit_profile(n_samples=1_000_000):
-    """Where the seconds of a fit of CLOSED_FORM go, by stage of its progress bar: {stage: s}."""
+    """Where the seconds of a fit of CLOSED_FORM go: ``n``, and ``parts`` by stage of its bar."""
     from dmac.compute import progress_bar
 
     stages, model = [], dmac.DMAC(CLUSTERS, recipe_with("CLOSED_FORM", n_samples, True), 0, "cpu")
@@ -714,7 +714,8 @@ def fit_profile(n_samples=1_000_000):
     with mock.patch.object(progress_bar, "_active", Clock()):
         model.fit(views)
     ends = [start for _, start in stages[1:]] + [time.perf_counter()]
-    return {text: round(end - start, 3) for (text, start), end in zip(stages, ends)}
+    parts = {text: round(end - start, 3) for (text, start), end in zip(stages, ends)}
+    return {"n": n_samples, "parts": parts}
 
 
 def measure_growth(path, most=10_000_000, sharded=(300_000,), on_disk=(10_000_000,)):

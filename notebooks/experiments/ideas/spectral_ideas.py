@@ -8,7 +8,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 
 from dmac.averaged_graph import (
@@ -23,9 +22,7 @@ from dmac.averaged_graph import (
     set_draws,
     whole_samples,
 )
-from dmac.compute import parallel
 from dmac.recipes import FLAG, SpectralRecipe, at_least, choice, documented, one_of
-from dmac.solvers.contract import UNWATCHED
 from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
 from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
 from dmac.votes import ballot, filtered, learned_map, n_columns, unit_rows, voters
@@ -93,13 +90,13 @@ def _ballot(voter, u, values, features, weight, c, recipe):
 class SpectralIdeaSolver(SpectralSolver):
     """The spectral solver, where something is trained between its first graph and its votes."""
 
-    def solve(self, prepared, n_clusters, n_anchors, generator, watch=UNWATCHED):
+    def _solve(self, prepared, n_clusters, n_anchors, generator):
         recipe, views, c = self.recipe, prepared.views, n_clusters
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
         weights, features = [block.weight for block in blocks], side_by_side(views)
-        count = n_columns(parallel.count(len(views[0])), c, recipe)
+        count = n_columns(len(views[0]), c, recipe)
         train = recipe.vote_ridge, recipe.trained_epochs, generator
 
         sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
@@ -151,11 +148,6 @@ class SpectralIdeaSolver(SpectralSolver):
     def refined(self, outcome, factors, blocks, n_views, n_anchors, generator):
         """Anchor sets and factors of blocks whose anchors the outcome without votes trains."""
         recipe = self.recipe
-        if parallel.shards():
-            raise ValueError(
-                f"refinement={recipe.refinement!r} needs all samples in one process: "
-                "fit without shards"
-            )
         z, clusters = outcome
         like = blocks[0].x
         rows = torch.as_tensor(z).to(like)
