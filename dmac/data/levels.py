@@ -16,11 +16,10 @@ from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any, Protocol, Self, TypeAlias
 
-    from dmac._types import Array, Blocks, Floats, Matrix
-    from dmac.data.disk import StreamedArray
+    from dmac._types import Array, Floats, Matrix
 
     #: What `moments` gives: a number, (d,) and (d, d).
     Moments: TypeAlias = tuple[Any, Array, Array]
@@ -70,31 +69,18 @@ class Projection:
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components
 
-    def fit_blocks(self, blocks: Blocks, shape: tuple[int, int]) -> Self:
-        """Find the directions from a callable that gives the blocks of rows. Returns self.
-
-        Parameters
-        ----------
-        blocks : callable
-            Returns an iterable of arrays or CSR matrices; their entries are at most about 1.
-        shape : (int, int)
-            n and d.
-        """
-        n, d = shape
+    def fit(self, x: Matrix) -> Self:
+        """Find the directions of rows (n, d), of entries of at most about 1. Returns self."""
+        n, d = x.shape
         if d <= self.n_components:
             return self.fit_gram(None)
         if d <= min(n, _GRAM):
-            return self.fit_gram(moments(blocks())[2])
+            return self.fit_gram(_dense(x.T @ x))
         if n <= _GRAM:
-            whole = list(blocks())
-            whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
-            s, left = _leading(_dense(whole @ whole.T), self.n_components)
+            s, left = _leading(_dense(x @ x.T), self.n_components)
             r = int((s > TOLERANCE * s[0]).sum())
-            vt = _dense(whole.T @ left[:, :r]).T / s[:r, None]
-            s = s[:r]
-        else:
-            s, vt = self._subspace(blocks, d)
-        return self._keep(s, vt)
+            return self._keep(s[:r], _dense(x.T @ left[:, :r]).T / s[:r, None])
+        return self._keep(*self._subspace(x))
 
     def fit_gram(self, gram: Array | None) -> Self:
         """The same from X^T X, (d, d); from None for a view that stays as it is. Returns self."""
@@ -104,15 +90,15 @@ class Projection:
         s, vectors = _leading(gram, self.n_components)
         return self._keep(s, vectors.T)
 
-    def _subspace(self, blocks: Blocks, d: int) -> tuple[Array, Array]:
+    def _subspace(self, x: Matrix) -> tuple[Array, Array]:
         """By subspace iteration from a random start: few passes over a view that is wide and long.
 
         Close to the leading directions where the spectrum falls; where it is flat any of them does.
         """
-        q = np.random.default_rng(0).standard_normal((d, self.n_components + _MORE))
+        q = np.random.default_rng(0).standard_normal((x.shape[1], self.n_components + _MORE))
         for _ in range(_PASSES):
-            q = np.linalg.qr(sum(x.T @ (x @ q) for x in blocks()))[0]
-        _, s, wt = np.linalg.svd(np.concatenate([x @ q for x in blocks()]), full_matrices=False)
+            q = np.linalg.qr(x.T @ (x @ q))[0]
+        _, s, wt = np.linalg.svd(x @ q, full_matrices=False)
         return s, wt @ q.T
 
     def _keep(self, s: Array, vt: Array) -> Self:
@@ -146,10 +132,6 @@ def moments(blocks: Iterable[Matrix], products: bool = True) -> Moments:
 
 def _dense(x: Matrix) -> Array:
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-
-
-def _sparse(parts: list[Matrix]) -> bool:
-    return all(scipy.sparse.issparse(x) for x in parts)
 
 
 class LevelPipeline:
@@ -214,64 +196,39 @@ class LevelPipeline:
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         if every is not None and every.sparse is not None and rows.shape[1] > _GRAM:
-            whole = self.base_.transform(every.sparse)
-            self._learn(lambda: [whole], whole.shape)
+            self._learn(self.base_.transform(every.sparse))
         else:
-            self._learn(lambda: [rows], rows.shape, every)
-        return self._unit_rows(lambda: [rows])
-
-    def fit_streamed(self, array: StreamedArray) -> Floats:
-        """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time."""
-        self.base_ = ViewPipeline(self.root)
-        self.base_.fit_streamed(array)
-        shape = (array.shape[0], self.base_.n_features_out_)
-
-        def blocks() -> Iterator[Matrix]:
-            return (self.base_.transform(x) for x in array.blocks())
-
-        self._learn(blocks, shape)
-        return self._unit_rows(blocks)
-
-    def _learn(
-        self, everything: Blocks, shape: tuple[int, int], every: EverySample | None = None
-    ) -> None:
-        """The directions of both levels, from the blocks of unit rows."""
-        d, blocks = shape[1], everything
-        # One product serves both levels. It halves the digits of small directions, which only a
-        # ridge keeps from being blown up.
-        n = shape[0] if every is None else every.shape[0]
-        products = d <= min(n, _GRAM) and self.ridge > 0
-        if products and every is not None:
-            n, total, gram = every.moments(self.base_.transform)
-        else:
-            n, total, gram = moments(everything(), products)
-            if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-                blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
-                products = products and d <= n
-                _, total, gram = moments(blocks(), products)
-        n = n or shape[0]
-        mean = total / n
-        self.spread_ = max(0.0, float(1 - mean @ mean))
-        self.heads_ = self._heads()
-        for head in self.heads_.values():
-            if products:
-                if isinstance(head, Whitening):
-                    head.fit_gram(gram, mean, n)
-                else:
-                    head.fit_gram(gram)
-            elif isinstance(head, Whitening) and len(whole := list(blocks())) == 1:
-                head.fit(whole[0])
-            else:
-                head.fit_blocks(blocks, (n, d))
-
-    def _unit_rows(self, everything: Blocks) -> Floats:
-        """The levels side by side, with rows of unit length, and the floors of the lengths."""
-        parts = zip(*([_pad(_transform(h, x)) for h in self.heads_.values()] for x in everything()))
-        levels = dict(zip(self.heads_, map(np.concatenate, parts)))
+            self._learn(rows, every)
+        levels = {name: _pad(_transform(head, rows)) for name, head in self.heads_.items()}
         self.widths_ = tuple(level.shape[1] for level in levels.values())
         self.n_features_out_ = sum(self.widths_)
         self.rows_ = {name: row_normalizer([x], x.shape[1]) for name, x in levels.items()}
         return np.hstack([self.rows_[name].transform(x) for name, x in levels.items()])
+
+    def _learn(self, x: Matrix, every: EverySample | None = None) -> None:
+        """The directions of both levels, from unit rows (n, d)."""
+        there, (n, d) = filled(x), x.shape
+        if 0 < there.sum() < n:  # rows of zeros say nothing, least of all that they are alike
+            x = x[there]
+        # One product serves both levels. It halves the digits of small directions, which only a
+        # ridge keeps from being blown up.
+        most = x.shape[0] if every is None else every.shape[0]
+        products = d <= min(most, _GRAM) and self.ridge > 0
+        if products and every is not None:
+            n, total, gram = every.moments(self.base_.transform)
+        else:
+            n, total, gram = moments([x], products)
+        n = n or x.shape[0]
+        mean = total / n
+        self.spread_ = max(0.0, float(1 - mean @ mean))
+        self.heads_ = self._heads()
+        for head in self.heads_.values():
+            if not products:
+                head.fit(x)
+            elif isinstance(head, Whitening):
+                head.fit_gram(gram, mean, n)
+            else:
+                head.fit_gram(gram)
 
     def transform(self, x: Matrix) -> Floats:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""

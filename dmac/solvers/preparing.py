@@ -111,10 +111,9 @@ def _whole(
 
 def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
     """The levels of the samples in ``order``, fitted to them and to the moments of all."""
-    streams = isinstance(x, StreamedArray)
-    if len(order) == x.shape[0]:
-        return pipeline.fit_streamed(x)[order] if streams else pipeline.fit_transform(x[order])
-    return pipeline.fit_transform(x.rows(order) if streams else x[order], _EverySample(x))
+    every = None if len(order) == x.shape[0] else _EverySample(x)
+    some = x.rows(order) if isinstance(x, StreamedArray) else x[order]
+    return pipeline.fit_transform(some, every)
 
 
 class _EverySample:
