@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import announce, shown
+from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
     check_seed,
@@ -403,7 +404,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         :math:`t = 4` steps of a random walk on the averaged graph of ``views``: how much more often
         the walk is in the cluster where it began than by chance. The graph is drawn from these
         views alone, with the constants of CLOSED_FORM whatever the recipe is, and from one seed; so
-        models of the same number of clusters can be compared, in ``GridSearchCV`` too. More
+        models of the same number of clusters can be compared, in ``GridSearchCV`` too. Of many
+        samples as many are drawn as CLOSED_FORM fits. More
         clusters have another chance level: for their number there is
         :func:`dmac.suggest_n_clusters`.
 
@@ -428,8 +430,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
         views = self._checked(views, solver, present, self.n_features_)
         c = len(self.cluster_centers_)
-        m = solver.check(len(labels), c)
-        with threads_for(solver.work(len(labels), self.n_features_, m, c)):
+        n = solver.n_fitted(len(labels), c)
+        if n < len(labels):
+            some = np.random.default_rng(0).permutation(len(labels))[:n]
+            views, labels = [pick(x, some) for x in views], labels[some]
+        m = solver.check(n, c)
+        with threads_for(solver.work(n, self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 

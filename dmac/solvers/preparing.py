@@ -11,7 +11,7 @@ import torch
 from dmac.compute import parallel
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.streaming import StreamedView, take
+from dmac.compute.streaming import StreamedView, pick, take
 from dmac.compute.threads import row_slices, walk
 from dmac.data.disk import StreamedArray, block_rows
 from dmac.data.levels import LevelPipeline, moments
@@ -112,8 +112,7 @@ def _whole(
 def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
     """The levels of the samples in ``order``, fitted to them and to the moments of all."""
     every = None if len(order) == x.shape[0] else _EverySample(x)
-    some = x.rows(order) if isinstance(x, StreamedArray) else x[order]
-    return pipeline.fit_transform(some, every)
+    return pipeline.fit_transform(pick(x, order), every)
 
 
 class _EverySample:

@@ -114,6 +114,16 @@ def test_narrow_views_and_sparse_ones_and_samples_that_lack_some():
     assert (model.n_missing_[:2] == 250).all() and 0 < model.score(views, present=present) < 1
 
 
+def test_the_score_of_many_samples_is_that_of_a_part_of_them(monkeypatch, on_disk):
+    views, _ = planted()
+    model = fit(views)
+    whole = model.score(views)
+    monkeypatch.setattr(SpectralSolver, "n_fitted", lambda self, n, c: 300)
+    part = model.score(views)
+    assert part != whole and abs(part - whole) < 0.1
+    assert model.score(on_disk("npy", views)) == pytest.approx(part)
+
+
 def test_samples_without_any_view_and_entries_that_lack_are_refused_before_the_fit():
     views, _ = planted()
     for x in views:
