@@ -304,15 +304,26 @@ def costs_table(growing, runs, sizes, gb=16):
     return pd.DataFrame(columns, sizes)
 
 
-def disk_table(stored):
-    """Measured fits of views on disk, beside what `constants` says of as many in memory."""
+def placed_table(stored):
+    """Measured fits of views on disk, by one process or several, beside what `constants` says.
+
+    Every process places its own samples, and the first fits the part before.
+    """
     (slope, offset), _ = constants(stored)
-    rows = {}
-    for one in stored["on_disk"]:
-        seconds = one["processor_seconds"] if one["threads"] == 1 else one["seconds"]
-        computed = offset + slope * one["n"]
-        rows[one["n"]] = {"s, measured": seconds, "s, computed": computed, "GB": one["peak_gb"]}
-    return pd.DataFrame.from_dict(rows, orient="index")
+    rows = []
+    for one in [*stored["on_disk"], *stored.get("sharded", ())]:
+        processes = one.get("processes", 1)
+        alone = one.get("threads", 1) == 1
+        rows.append(
+            {
+                "n": one["n"],
+                "processes": processes,
+                "s, measured": one["processor_seconds"] if alone else one["seconds"],
+                "s, computed": offset + slope * one["n"] / processes,
+                "GB": np.max(one["peak_gb"]),
+            }
+        )
+    return pd.DataFrame(rows).set_index("n").rename_axis(None)
 
 
 def plot_profile(profile):

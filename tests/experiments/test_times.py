@@ -92,8 +92,9 @@ def test_costs_are_those_of_one_more_sample(growth):
 
 
 def test_fits_from_disk_stand_beside_what_is_computed(growth):
-    row = times.disk_table(growth).loc[50_000]
-    np.testing.assert_allclose(row.astype(float), [6, 5, 0.5])
+    more = {"n": 50_000, "processes": 2, "processor_seconds": 3.0, "peak_gb": [0.5, 0.6]}
+    table = times.placed_table(growth | {"sharded": [more]})
+    np.testing.assert_allclose(table.to_numpy(float), [[1, 6, 5, 0.5], [2, 3, 2.5, 0.6]])
 
 
 def test_of_one_thread_the_seconds_are_those_of_the_processor():
