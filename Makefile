@@ -156,8 +156,8 @@ faults: $(READY)
 # which fits are timed come first: without them their rows would be lost.
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
-	rm -f notebooks/results/fits.json notebooks/results/growth.json
-	@set -e; for part in simplex parts fits growth; do \
+	rm -f notebooks/results/fits.json notebooks/results/growth.json notebooks/results/samples.json
+	@set -e; for part in simplex parts fits growth samples; do \
 	    OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench $$part \
 	        --save notebooks/results/$$part.json; done
 	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench epochs \

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,16 +23,14 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.completion import with_values
-from dmac.compute import parallel
-from dmac.compute.factors import Products, columns_of, parts_of, side_by_side_factors
+from dmac.compute.factors import Products, side_by_side_factors
 from dmac.compute.kmeans import drawn_order, improved_anchors
-from dmac.compute.krylov import largest_eigenpairs
-from dmac.compute.threads import blas_alone, row_slices, side_by_side
+from dmac.compute.threads import blas_alone, side_by_side
 from dmac.scaling import assign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     from torch import Tensor
 
@@ -46,16 +45,8 @@ if TYPE_CHECKING:
 _DENSE = 2000
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
 _SPREAD = 1e-3
-# Samples at a time where connected parts are sought.
-_ROWS = 2**11
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
-#: Entries of a block up to which an anchor set is a piece of work; those of a larger one are parts.
-SIDE_BY_SIDE = 2**24
-# Samples of such a part, at least; from so many parts on all sets of a block are compared in one.
-_PART, _EVEN = 2**13, 8
-# The degree of an anchor without samples.
-_EMPTY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -87,22 +78,11 @@ class Block:
 
     @property
     def x(self) -> torch.Tensor:
-        """The features of all samples, (n, r)."""
-        return self[:]
-
-    def __len__(self) -> int:
-        return len(self.parts[0])
-
-    def __getitem__(self, rows: slice | Tensor) -> torch.Tensor:
-        """Features of some samples: several parts are put side by side whenever asked for."""
-        parts = [part[rows] for part in self.parts]
-        if len(parts) == 1:
-            return parts[0]
-        widths = [part.shape[1] for part in parts]
-        out = parts[0].new_empty(len(parts[0]), sum(widths))
-        for x, scale, columns in zip(parts, self.scales, out.split(widths, 1)):
-            torch.div(x, math.sqrt(scale), out=columns)
-        return out
+        """The features side by side, (n, r); put there whenever asked for."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        scaled = [part / math.sqrt(scale) for part, scale in zip(self.parts, self.scales)]
+        return torch.cat(scaled, 1)
 
     def beside(self, rows: Tensor) -> Block:
         """The block with the rows of a ballot (n, q) beside it."""
@@ -249,7 +229,7 @@ def draw_sets(
 
 
 def set_draws(
-    x: Tensor | Block,
+    x: Tensor,
     n_sets: int,
     n_anchors: int,
     iterations: int,
@@ -266,21 +246,13 @@ def set_draws(
     check_neighbors(n_neighbors, n_anchors)
     whole, widths = whole_samples(x, widths, n_neighbors)
     if whole is not None:
-        n_anchors = min(n_anchors, parallel.count(int(whole.sum())) // 2)
+        n_anchors = min(n_anchors, int(whole.sum()) // 2)
     orders = [drawn_order(len(x), n_anchors, generator, whole) for _ in range(n_sets)]
     draws: list[Callable[[], Tensor]] = [
-        functools.partial(_improved_of_part, x, order, n_anchors, iterations)
-        if isinstance(x, Block)
-        else functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
+        functools.partial(improved_anchors, x, order, n_anchors, iterations, whole)
         for order in orders
     ]
     return draws, () if whole is None else widths, widths
-
-
-def _improved_of_part(block: Block, order: Tensor, n_anchors: int, iterations: int) -> Tensor:
-    """`improved_anchors` of a block whose features are not put side by side for all samples."""
-    numbers, place = (order if iterations else order[:n_anchors]).sort()
-    return improved_anchors(block[numbers], place.argsort(), n_anchors, iterations)
 
 
 def _drawn(
@@ -291,7 +263,7 @@ def _drawn(
 
 
 def whole_samples(
-    x: Tensor | Block, widths: tuple[int, ...], n_neighbors: int
+    x: Tensor, widths: tuple[int, ...], n_neighbors: int
 ) -> tuple[Tensor | None, tuple[int, ...]]:
     """The mask (n,) of the samples that have all views, None where all do; the widths that count.
 
@@ -299,14 +271,11 @@ def whole_samples(
     """
     if not widths:
         return None, widths
-    if isinstance(x, Block):
-        whole = torch.stack([with_values(part) for part in x.parts[: len(widths)]], 1).all(1)
-    else:
-        whole = known(x, widths).all(1)
-    n_whole = parallel.count(int(whole.sum()))
+    whole = known(x, widths).all(1)
+    n_whole = int(whole.sum())
     if n_whole < 2 * (n_neighbors + 1):
         widths = ()
-    if not widths or n_whole == parallel.count(len(x)):
+    if not widths or n_whole == len(x):
         return None, widths
     return whole, widths
 
@@ -357,75 +326,14 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
 def _factor(graphs: Sequence[AnchorGraph], scales: Tensor) -> Matrix:
     t, m = scales.shape
     n, k = graphs[0].indices.shape
-    data, indices = _entries(n, k, t, m)
+    kind = np.int32 if max(n * t * k, t * m) < 2**31 else np.int64
+    data, indices = np.empty((n, t, k)), np.empty((n, t, k), kind)
     for i, (graph, scale) in enumerate(zip(graphs, scales)):
         columns, order = graph.indices.sort(1)
         weights = graph.weights.double().gather(1, order) * scale.double()[columns] / t**0.5
         data[:, i], indices[:, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
-    return _matrix(data, indices, m)
-
-
-def _entries(n: int, k: int, t: int, m: int) -> tuple[Array, Array]:
-    """Room for the entries of a factor and their columns: (n, t, k) each."""
-    kind = np.int32 if max(n * t * k, t * m) < 2**31 else np.int64
-    data = np.empty((n, t, k), np.float32 if parallel.many(n) else np.float64)
-    return data, np.empty((n, t, k), kind)
-
-
-def _matrix(data: Array, indices: Array, m: int) -> Matrix:
-    n, t, k = data.shape
     start = np.arange(0, n * t * k + 1, t * k, dtype=indices.dtype)
     return scipy.sparse.csr_matrix((data.ravel(), indices.ravel(), start), (n, t * m))
-
-
-def _large_sets(
-    x: Tensor | Block,
-    draws: Sequence[Callable[[], Tensor]],
-    n_neighbors: int,
-    compared: tuple[int, ...],
-    widths: tuple[int, ...],
-) -> tuple[AnchorSets, Matrix]:
-    """`joined_sets` of a large block, whose samples are compared part by part.
-
-    No thread waits for another one within an operation, and nothing of a graph is there but its
-    entries in the factor.
-    """
-    # The anchors of shards wait for each other.
-    cuda = not isinstance(x, Block) and x.is_cuda
-    apart = cuda or parallel.shards() is not None
-    u = [draw() for draw in draws] if apart else side_by_side(draws)
-    n, t, m = len(x), len(u), len(u[0])
-    data, indices = _entries(n, n_neighbors, t, m)
-    cuts = np.linspace(0, n, 1 + (1 if cuda else max(1, n // _PART))).astype(int)
-    parts = [slice(first, last) for first, last in zip(cuts, cuts[1:])]
-
-    def compare(sets: range, rows: slice) -> Tensor:
-        features, degrees = x[rows], []
-        for i in sets:
-            graph = graph_on(features, u[i], n_neighbors, compared)
-            columns, order = graph.indices.sort(1)
-            weights = graph.weights.gather(1, order)
-            data[rows, i], indices[rows, i] = weights.cpu().numpy(), (columns + m * i).cpu().numpy()
-            entries = columns.flatten(), weights.flatten().double()
-            degrees.append(torch.bincount(*entries, minlength=m))
-        return torch.stack(degrees)
-
-    # Of few parts each set is a piece of work, or threads would be left without one.
-    together = t if len(parts) >= _EVEN else 1
-    pieces = [range(i, min(i + together, t)) for i in range(0, t, together)]
-    jobs = [functools.partial(compare, sets, rows) for sets in pieces for rows in parts]
-    found = [job() for job in jobs] if cuda else side_by_side(jobs)
-    by_part = torch.stack(found).view(len(pieces), len(parts), -1, m).transpose(1, 2)
-    degrees = parallel.total(by_part.reshape(t, len(parts), m).sum(1))
-    scale = degrees.rsqrt().where(degrees > _EMPTY, 0.0)
-    by_column = (scale / t**0.5).flatten().cpu().numpy()
-
-    def weigh(rows: slice) -> None:
-        data[rows] *= by_column[indices[rows]]
-
-    side_by_side([functools.partial(weigh, rows) for rows in parts])
-    sets = AnchorSets(torch.stack(u), scale.to(u[0].dtype), widths)
-    return sets, _matrix(data, indices, m)
 
 
 def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
@@ -473,27 +381,16 @@ def draw_graphs(
     list of scipy.sparse.csr_matrix
     """
 
-    pairs: list[Any] = []
-    later: list[tuple[int, list[Callable[[], DrawnSet]], tuple[int, ...]]] = []
+    jobs: list[Callable[[], DrawnSet]] = []
+    of_blocks: list[tuple[int, tuple[int, ...]]] = []
     k, iterations = recipe.n_neighbors, 0 if voting else recipe.anchor_iterations
-    for b, block in enumerate(blocks):
-        t = n_sets(block, n_views, recipe, voting)
-        apart = block.parts[0].is_cuda or parallel.shards() is not None
-        # Of many samples, parts stand side by side for those alone that are compared.
-        x: Tensor | Block = block if parallel.many(len(block)) and not apart else block.x
+    for block in blocks:
+        t, x = n_sets(block, n_views, recipe, voting), block.x
         draws, compared, widths = set_draws(x, t, n_anchors, iterations, k, generator, block.widths)
-        pairs.append(None)
-        if isinstance(x, Block) or apart or x.numel() > SIDE_BY_SIDE:
-            pairs[b] = _large_sets(x, draws, k, compared, widths)
-        else:
-            jobs: list[Callable[[], DrawnSet]] = [
-                functools.partial(_drawn, x, draw, k, compared) for draw in draws
-            ]
-            later.append((b, jobs, widths))
-        del x, block, draws
-    found = iter(side_by_side([job for _, jobs, _ in later for job in jobs]))
-    for b, jobs, widths in later:
-        pairs[b] = joined_sets([next(found) for _ in jobs], widths)
+        jobs += [functools.partial(_drawn, x, draw, k, compared) for draw in draws]
+        of_blocks.append((t, widths))
+    drawn = iter(side_by_side(jobs))
+    pairs = [joined_sets(itertools.islice(drawn, t), widths) for t, widths in of_blocks]
     sets, factors = zip(*pairs)
     return list(sets), list(factors)
 
@@ -513,16 +410,16 @@ class AveragedGraph:
     Parameters
     ----------
     factors : list of scipy.sparse.csr_matrix of shape (n, M_b)
-        Of the blocks; of this process's samples.
+        Of the blocks.
     weights : list of float
         :math:`p_b`.
 
     Attributes
     ----------
-    rows : scipy.sparse.csr_matrix or dmac.compute.factors.Joined of shape (n, M)
-        B; of many samples the factors themselves.
+    rows : scipy.sparse.csr_matrix of shape (n, M)
+        B.
     shares : numpy.ndarray of shape (n,)
-        :math:`r_i`, of this process's samples.
+        :math:`r_i`.
     """
 
     def __init__(self, factors: Sequence[Matrix], weights: Sequence[float]) -> None:
@@ -532,23 +429,15 @@ class AveragedGraph:
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
     def trace(self) -> float:
-        """The sum of the eigenvalues of G, of all processes."""
-        own: Any = sum(scale**2 * (part.data**2).sum() for part, scale in parts_of(self.rows))
-        return float(parallel.total(torch.as_tensor(own, dtype=torch.float64)))
+        """The sum of the eigenvalues of G."""
+        return float((self.rows.data**2).sum())
 
     def to_anchors(self, x: Array) -> Array:
-        """B^T x: (n, d) -> (M, d), of the samples of all processes."""
-        return parallel.total(torch.as_tensor(self._products.back(x))).numpy()
-
-    def rows_to_anchors(self, x: Array, rows: slice) -> Array:
-        """The part of B^T x that some of this process's samples add: (b, d) -> (M, d)."""
-        whole = rows.stop - rows.start == self.rows.shape[0]
-        if parallel.many(self.rows.shape[0]):
-            return self._products.back(x.astype(np.float32), rows)
-        return (self._products if whole else Products(self.rows[rows])).back(x)
+        """B^T x: (n, d) -> (M, d)."""
+        return self._products.back(x)
 
     def to_samples(self, y: Array) -> Array:
-        """B y: (M, d) -> (n, d), of this process's samples."""
+        """B y: (M, d) -> (n, d)."""
         return self._products.forward(y)
 
     def __matmul__(self, x: Array) -> Array:
@@ -564,36 +453,18 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        lowest, samples = np.arange(m), np.empty(n, int)
-        entries = [
-            (part.indices.reshape(n, -1), part.data.reshape(n, -1), columns)
-            for (part, _), columns in zip(parts_of(self.rows), columns_of(self.rows))
-        ]
-        many = parallel.many(n)  # where some samples connect all anchors, no others are looked at
+        lowest = np.arange(m)
+        indices, used = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1) > 0
         while True:  # the smallest number of an anchor that can be reached
             before = lowest.copy()
-            for rows in row_slices(n, _ROWS):
-                found = np.full(rows.stop - rows.start, m)
-                for indices, data, columns in entries:
-                    reached = np.where(data[rows] > 0, lowest[columns][indices[rows]], m)
-                    np.minimum(found, reached.min(1), out=found)
-                samples[rows] = found
-                for indices, data, columns in entries:
-                    used = data[rows] > 0
-                    if not found.any():  # of all of them the first anchor, as in most graphs
-                        lowest[columns][indices[rows][used]] = 0
-                        continue
-                    of_entries = np.broadcast_to(found[:, None], used.shape)
-                    np.minimum.at(lowest[columns], indices[rows][used], of_entries[used])
-                if many and not lowest.any():
-                    break
-            lowest = -parallel.largest(-torch.as_tensor(lowest)).numpy()
-            if many and not lowest.any():
-                samples = np.where(self.shares > 0, 0, m)
-                break
+            samples = np.where(used, lowest[indices], m).min(1)
+            if samples.any():
+                of_entries = np.broadcast_to(samples[:, None], used.shape)
+                np.minimum.at(lowest, indices[used], of_entries[used])
+            else:  # all of them reach the first anchor, as in most graphs
+                lowest[indices[used]] = 0
             if (lowest == before).all():
                 break
-        samples = _gather(samples)
         names, sizes = np.unique(samples[samples < m], return_counts=True)
         names = names[np.argsort(-sizes, kind="stable")][:most]
         return (samples[:, None] == names).astype(float)
@@ -614,18 +485,15 @@ class AveragedGraph:
             ``B^T R^(-1/2) U / lambda``, by which any sample's row of B gives its row of the
             eigenvectors U, times the root of its share; 0 where an eigenvalue is below `SMALLEST`.
         """
-        if parallel.many(self.rows.shape[0]):
-            return self._eigenpairs_of_many(count)
-        n = parallel.count(self.rows.shape[0])
-        mine = parallel.my_rows(n)
-        root = np.sqrt(_gather(self.shares))[:, None]
+        n = self.rows.shape[0]
+        root = np.sqrt(self.shares)[:, None]
         inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
         # Eigenvectors of eigenvalue 1 are known; Lanczos would miss some where there are several.
         known = root * np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
         known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
         more, values = count - known.shape[1], np.ones(known.shape[1])
         small = n <= _DENSE and n <= max(800, 25 * count)
-        if more and small and parallel.shards() is None:
+        if more and small:
             dense = (self.rows @ self.rows.T.tocsr()).toarray()
             dense *= inverse
             dense *= inverse.T
@@ -635,7 +503,7 @@ class AveragedGraph:
 
             def product(x: Array) -> Array:
                 x = x.reshape(n, -1)
-                return inverse * _gather(self @ (inverse * x)[mine]) - known @ (known.T @ x)
+                return inverse * (self @ (inverse * x)) - known @ (known.T @ x)
 
             operator = LinearOperator((n, n), product, matmat=product, dtype=float)
             start = np.random.default_rng(0).standard_normal(n)
@@ -648,38 +516,5 @@ class AveragedGraph:
         u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
-        lift[:, keep] = self.to_anchors((inverse * u)[mine][:, keep]) / values[keep]
+        lift[:, keep] = self.to_anchors((inverse * u)[:, keep]) / values[keep]
         return values.clip(0, 1), lift
-
-    def _eigenpairs_of_many(self, count: int) -> tuple[Array, Array]:
-        r"""`eigenpairs` by way of the anchors: those of :math:`C = B^T R^{-1} B`, (M, M).
-
-        C has the eigenvalues of :math:`R^{-1/2} G R^{-1/2}`, and a unit eigenvector v of C gives
-        :math:`U = R^{-1/2} B v / \sqrt\lambda`, so that the lift is :math:`v / \sqrt\lambda`.
-        Vectors have M entries where they had n, and processes add up M rows at a time.
-        """
-        m = self.rows.shape[1]
-        inverse = np.divide(1, self.shares, out=np.zeros_like(self.shares), where=self.shares > 0)
-
-        def product(y: Array) -> Array:
-            scale = inverse.astype(y.dtype)
-            return parallel.total(torch.as_tensor(self._products.square(y, scale))).numpy()
-
-        mine = parallel.my_rows(parallel.count(len(self.shares)))
-        parts = self.parts(count)[:, : count - 1][mine]
-        known = self.to_anchors(np.column_stack([np.ones(len(parts)), parts]))
-        known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
-        values, v, more = np.ones(known.shape[1]), known, count - known.shape[1]
-        if more:
-            with blas_alone():
-                found, others = largest_eigenpairs(product, known, more)
-            self._products = Products(self.rows)  # without what it kept by columns
-            values, v = np.concatenate([values, found]), np.column_stack([v, others])
-        v = v * np.sign(np.take_along_axis(v, np.abs(v).argmax(0)[None], 0))
-        lift, keep = np.zeros((m, count)), values > SMALLEST
-        lift[:, keep] = v[:, keep] / np.sqrt(values[keep])
-        return values.clip(0, 1), lift
-
-
-def _gather(x: Array) -> Array:
-    return parallel.gather(torch.as_tensor(x)).numpy() if parallel.shards() else x

@@ -12,6 +12,7 @@ Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ import torch
 from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
-from dmac.compute import parallel
-from dmac.compute.threads import row_slices
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Flags, Floats
 
-# Samples at a time whose rows are there in float64.
-_ROWS = 2**14
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.
 _ROUNDS = 5
@@ -51,7 +48,7 @@ def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags
     Parameters
     ----------
     views : list of v tensors of shape (n, r_a)
-        Prepared, this process's samples.
+        Prepared.
     silent : numpy.ndarray of shape (v,), bool, optional
         Views that count as present since they say nothing of any sample; of these samples if it
         is None.
@@ -61,7 +58,7 @@ def present_views(views: Sequence[Tensor], silent: Flags | None = None) -> Flags
 
 def silent_views(views: Sequence[Tensor]) -> Flags:
     """The views in which all rows are zeros, as those of a constant view may be: (v,), bool."""
-    return _total(_filled(views).sum(0)) == 0
+    return _filled(views).sum(0) == 0
 
 
 def _filled(views: Sequence[Tensor]) -> Flags:
@@ -82,12 +79,12 @@ def is_needed(present: Flags) -> bool:
     With more, the anchors of the joint graphs come from whole samples, and the others are compared
     in what they have (:func:`dmac.averaged_graph.draw_sets`).
     """
-    return 2 * parallel.count(int(present.all(1).sum())) < parallel.count(len(present))
+    return 2 * int(present.all(1).sum()) < len(present)
 
 
 def with_graphs(present: Flags, n_neighbors: int) -> Flags:
     """The views that enough samples have for a graph of their own: (n, v) -> (v,), bool."""
-    return _total(present.sum(0)) >= 2 * (n_neighbors + 1)
+    return present.sum(0) >= 2 * (n_neighbors + 1)
 
 
 @dataclass(frozen=True)
@@ -127,10 +124,7 @@ class Directions:
         present : numpy.ndarray of shape (n, v), bool
         """
         v = self.components
-        t = np.empty((len(present), v.shape[1]))
-        for rows in row_slices(len(t), _ROWS):
-            x = _side_by_side(views, rows) - self.mean
-            t[rows] = (x * self._columns(present[rows])) @ v
+        t = ((_side_by_side(views) - self.mean) * self._columns(present)) @ v
         one = np.eye(len(self.kept))
         patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
         order = np.argsort(of_sample.ravel(), kind="stable")
@@ -142,10 +136,10 @@ class Directions:
                 t[rows] = np.linalg.solve(one + (there.T @ there - one) * self.kept, t[rows].T).T
         return t
 
-    def filled(self, views: Sequence[Tensor], present: Flags, t: Array, rows: slice) -> Floats:
-        """Some rows of the views side by side, what is missing filled in: (b, r)."""
-        guess = self.mean + (t[rows] * self.kept) @ self.components.T
-        return np.where(self._columns(present[rows]), _side_by_side(views, rows), guess)
+    def filled(self, views: Sequence[Tensor], present: Flags, t: Array) -> Floats:
+        """The views side by side, what is missing filled in: (n, r)."""
+        guess = self.mean + (t * self.kept) @ self.components.T
+        return np.where(self._columns(present), _side_by_side(views), guess)
 
     def _columns(self, present: Flags) -> Flags:
         """From views to their columns: (..., v) -> (..., r)."""
@@ -165,7 +159,6 @@ def shrunken_svd(
     Parameters
     ----------
     views : list of v tensors of shape (n, r_a)
-        This process's samples; of all processes the same directions.
     present : numpy.ndarray of shape (n, v), bool
     rank : int
         q; at most one less than all columns.
@@ -176,28 +169,19 @@ def shrunken_svd(
     Directions
     """
     widths = tuple(x.shape[1] for x in views)
-    n, r = parallel.count(len(present)), sum(widths)
+    n, r = len(present), sum(widths)
     q = max(1, min(rank, r - 1))
     found = Directions(np.zeros(r), np.zeros((r, q)), np.zeros(q), widths)
     t = np.zeros((len(present), q))
-    counts = np.repeat(_total(present.sum(0)), widths)
-    sums = sum(
-        (_side_by_side(views, rows) * found._columns(present[rows])).sum(0)
-        for rows in row_slices(len(t), _ROWS)
-    )
-    found = Directions(
-        _total(sums) / np.maximum(counts, 1), *(found.components, found.kept), widths
-    )
-    whole = bool(parallel.everywhere(bool(present.all())))
+    counts = np.repeat(present.sum(0), widths)
+    sums = (_side_by_side(views) * found._columns(present)).sum(0)
+    found = dataclasses.replace(found, mean=sums / np.maximum(counts, 1))
+    whole = bool(present.all())
     for _ in range(1 if whole else rounds):
-        moments = np.zeros((r + 1, r))
-        for rows in row_slices(len(t), _ROWS):
-            x = found.filled(views, present, t, rows) - found.mean
-            moments += np.vstack([x.T @ x, x.sum(0)])
-        moments = _total(moments) / n
-        shift = moments[-1]
+        x = found.filled(views, present, t) - found.mean
+        shift = x.sum(0) / n
         squares, v = eigh(
-            moments[:-1] - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
+            x.T @ x / n - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
         )
         squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
         left = squares[q] if len(squares) > q else 0.0
@@ -226,12 +210,8 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
         :math:`\rho`.
     """
     q = f.shape[1]
-    moments = np.zeros((q, q + x.shape[1]))
-    for rows in row_slices(len(f), _ROWS):
-        there = present[rows]
-        part = f[rows][there]
-        moments += part.T @ np.hstack([part, _double(x[rows])[there]])
-    moments = _total(moments)
+    f = f[present]
+    moments = f.T @ np.hstack([f, _double(x)[present]])
     gram = moments[:, :q] + ridge * np.trace(moments[:, :q]) / q * np.eye(q)
     return np.linalg.solve(gram, moments[:, q:])
 
@@ -310,11 +290,8 @@ def fill_in(
     """
     out = []
     for a, (x, weight) in enumerate(zip(views, maps)):
-        lacking = np.flatnonzero(~present[:, a])
-        x = x.clone()
-        for rows in row_slices(len(lacking), _ROWS):
-            found = torch.as_tensor(f[lacking[rows]] @ weight, dtype=x.dtype)
-            x[torch.as_tensor(lacking[rows], device=x.device)] = found.to(x.device)
+        x, lacking = x.clone(), ~present[:, a]
+        x[torch.as_tensor(lacking, device=x.device)] = torch.as_tensor(f[lacking] @ weight).to(x)
         out.append(x)
     return out
 
@@ -325,7 +302,6 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
     Parameters
     ----------
     present : numpy.ndarray of shape (n, v), bool
-        Of all processes.
     labels : numpy.ndarray of shape (n,)
     n_clusters, n_neighbors : int
         c and k.
@@ -372,9 +348,5 @@ def _double(x: Tensor) -> Floats:
     return x.double().cpu().numpy()
 
 
-def _side_by_side(views: Sequence[Tensor], rows: slice) -> Floats:
-    return np.hstack([_double(x[rows]) for x in views])
-
-
-def _total(x: Array) -> Array:
-    return parallel.total(torch.as_tensor(x)).numpy()
+def _side_by_side(views: Sequence[Tensor]) -> Floats:
+    return np.hstack([_double(x) for x in views])

@@ -3,10 +3,12 @@ r"""Fit views on disk with several processes, on one machine or many.
     torchrun --nproc-per-node 4 -m dmac.distributed a.npy b.npy --n-clusters 10 \
         --checkpoint run --labels labels.npy
 
-The samples are sharded: a process keeps its part of the prepared views and of every embedding, and
-only sums travel (:mod:`dmac.compute.parallel`). The labels are those of one process, up to
-rounding. When a process is lost the others stop with an error, and the same command goes on from
-the checkpoint. On several machines every node runs the command with ``--nnodes``,
+The samples of a network are sharded: a process keeps its part of the prepared views and of every
+embedding, and only sums travel (:mod:`dmac.compute.parallel`). Of the closed form the first process
+fits a part of the samples, and every process places its own; the model travels once, and before it
+the moments of the views are added up. The labels are those of one process, up to rounding. When a
+process is lost the others stop with an error, and the same command goes on from the checkpoint.
+On several machines every node runs the command with ``--nnodes``,
 ``--rdzv-backend c10d`` and ``--rdzv-endpoint`` of torchrun, and sees the same files.
 
 Each process takes a GPU of its machine if there is one for each of them, and all take the processor
@@ -126,14 +128,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
             dtype=given.dtype,
         )
         views = [open_view(path) for path in given.views]
-        fit_sharded(
-            model, views, checkpoint=given.checkpoint, checkpoint_every=given.checkpoint_every
-        )
+        labels, n = Path(given.labels), views[0].shape[0]
+        unfinished = labels.with_name(f"{labels.name}.unfinished")
         if dist.get_rank() == 0:
-            np.save(given.labels, model.labels_)
+            np.lib.format.open_memmap(unfinished, "w+", np.int64, (n,))
+        dist.barrier()
+        into = np.lib.format.open_memmap(unfinished, "r+")
+        with parallel.sharded(n):
+            model._fit(views, None, None, given.checkpoint, given.checkpoint_every, into)
+        if dist.get_rank() == 0:
+            into[:] = model.labels_
+            into.flush()
+            unfinished.replace(labels)
             if given.model:
                 model.save(given.model)
-            print(f"{Path(given.labels)}: {len(model.labels_)} labels", flush=True)
+            print(f"{labels}: {n} labels", flush=True)
         dist.barrier()
     finally:
         dist.destroy_process_group()

@@ -22,18 +22,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
-from dmac.compute.distances import squared_distances
-from dmac.compute.kmeans import representative_centers
-from dmac.compute.layers import view_tensor
 from dmac.compute.parallel import broadcast_seed
-from dmac.compute.progress_bar import shown
-from dmac.compute.streaming import block_slices, take
+from dmac.compute.progress_bar import announce, shown
+from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
     check_no_views,
     check_seed,
     check_views,
-    filled,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
@@ -43,7 +39,8 @@ from dmac.data.sample_names import first_frame, index_of
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Watch, final_rows, solver_of
+from dmac.solvers.contract import Watch, solver_of
+from dmac.solvers.placing import NearestCentre, place, with_the_rest
 from dmac.solvers.preparing import prepare, shuffled
 from dmac.votes import markov_stability
 
@@ -248,6 +245,18 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         nothing stops at once.
         """
         check_no_views(y)
+        return self._fit(views, present, callback, checkpoint, checkpoint_every)
+
+    def _fit(
+        self,
+        views: Views,
+        present: npt.ArrayLike | None = None,
+        callback: Callback | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: int = 10,
+        into: Array | None = None,
+    ) -> Self:
+        """`fit`; with ``into``, see `dmac.solvers.placing.with_the_rest`."""
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -256,7 +265,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
         columns = column_names(given, widths)
         del given  # what was copied need not stay
-        m = solver.check(n, c)
+        n_fitted = solver.n_fitted(n, c)
+        m = solver.check(n_fitted, c)
         recipe = solver.recipe  # of few samples another
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
@@ -266,17 +276,22 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
-        stages = len(views) + solver.stages
+        is_part = n_fitted < n
+        stages = len(views) + solver.stages + is_part
         with (
-            threads_for(solver.work(n, widths, m, c)),
+            threads_for(solver.work(n_fitted, widths, m, c)),
             shown(self.verbose, stages, solver.epochs) as bar,
         ):
             order = shuffled(n, generator)
             # Only a checkpoint is compared with the views later, and they are large.
-            pipelines, release = solver.pipelines(len(views), c), checkpoint is None
-            prepared = prepare(views, pipelines, order, device, dtype, release=release)
+            pipelines, release = solver.pipelines(len(views), c), checkpoint is None and not is_part
+            prepared = prepare(views, pipelines, order[:n_fitted], device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
+            back = prepared.back
+            if is_part:
+                announce("the rest")
+                outcome, back = with_the_rest(outcome, prepared, recipe, into), slice(None)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
         self.__dict__.pop("feature_names_in_", None)
@@ -286,8 +301,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.pipelines_, self.network_ = prepared.pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
-        self.embedding_ = outcome.z[prepared.back]
-        self.labels_ = outcome.labels[prepared.back].astype(np.int64)
+        self.embedding_ = outcome.z[back]
+        self.labels_ = np.array(outcome.labels[back], np.int64)
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -354,27 +369,26 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._embed(views, present), views)
+        parts: list[tuple[int, Array]] = []
+        self._place(views, present, lambda rows, z: parts.append((rows.start, z)))
+        z = np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
+        return self._named(z, views)
 
-    def _embed(self, views: Views, present: npt.ArrayLike | None = None) -> Array:
-        """`transform`, as an array whatever `set_output` says."""
+    def _place(
+        self,
+        views: Views,
+        present: npt.ArrayLike | None,
+        keep: Callable[[slice, Array], object],
+    ) -> None:
+        """Check samples and embed them block by block; see `dmac.solvers.placing.place`."""
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
-        solver, like = solver_of(self.recipe_), self.network_
+        solver = solver_of(self.recipe_)
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        work = solver.work(n, self.n_features_, self.n_anchors_, c)
-        parts, zero = [], np.ones(n, bool)
-        with threads_for(work), torch.no_grad():
-            for rows in block_slices(views):
-                tensors: list[Any] = []
-                for pipeline, x in zip(self.pipelines_, views):
-                    part = take(x, rows)
-                    zero[rows] &= ~filled(part)
-                    tensors.append(view_tensor(pipeline.transform(part), like.dtype, like.device))
-                parts.append(self.network_.embed_new(tensors).cpu().numpy())
-        say_which_are_zero(zero, 4)
-        return np.concatenate(parts)
+        with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
+            has = place(views, self.pipelines_, self.network_, keep)
+        say_which_are_zero(~has.any(1), 4)
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -393,7 +407,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         :math:`t = 4` steps of a random walk on the averaged graph of ``views``: how much more often
         the walk is in the cluster where it began than by chance. The graph is drawn from these
         views alone, with the constants of CLOSED_FORM whatever the recipe is, and from one seed; so
-        models of the same number of clusters can be compared, in ``GridSearchCV`` too. More
+        models of the same number of clusters can be compared, in ``GridSearchCV`` too. Of many
+        samples as many are drawn as CLOSED_FORM fits. More
         clusters have another chance level: for their number there is
         :func:`dmac.suggest_n_clusters`.
 
@@ -419,8 +434,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         labels, solver = self.predict(views, present=present), solver_of(CLOSED_FORM)
         views = self._checked(views, solver, present, self.n_features_)
         c = len(self.cluster_centers_)
-        m = solver.check(len(labels), c)
-        with threads_for(solver.work(len(labels), self.n_features_, m, c)):
+        n = solver.n_fitted(len(labels), c)
+        if n < len(labels):
+            some = np.random.default_rng(0).permutation(len(labels))[:n]
+            views, labels = [pick(x, some) for x in views], labels[some]
+        m = solver.check(n, c)
+        with threads_for(solver.work(n, self.n_features_, m, c)):
             graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
@@ -439,6 +458,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             incomplete=incomplete,
             present=present,
             tells=n_features is None,
+            most=getattr(solver.recipe, "fit_samples", None),
         )
 
     @property
@@ -481,11 +501,15 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        z = final_rows(self._embed(views, present), self.recipe_)
-        with usual_settings(), torch.no_grad():
-            centers = torch.as_tensor(self.cluster_centers_, dtype=torch.float64)
-            nearest = squared_distances(torch.as_tensor(z), centers).argmin(1).numpy()
-        return representative_centers(self.cluster_centers_, self.labels_)[nearest]
+        nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
+        parts: list[tuple[int, Integers]] = []
+
+        def keep(rows: slice, z: Array) -> None:
+            with usual_settings(), torch.no_grad():
+                parts.append((rows.start, nearest(z)))
+
+        self._place(views, present, keep)
+        return np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
 
     @property
     def n_missing_(self) -> Integers | None:

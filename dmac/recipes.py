@@ -375,6 +375,14 @@ class SpectralRecipe(BaseRecipe):
         labels without; 0 takes them always.""",
     )
     guard_time: int = choice(4, at_least(2), "Steps of the walk of the guard, an even number.")
+    fit_samples: int | None = choice(
+        20_000,
+        at_least(2, or_none=True),
+        """
+        How many samples are fitted at most, a random part, or more for many clusters (the next);
+        the others are placed as new samples are. None fits all.""",
+    )
+    fit_of_cluster: int = choice(400, at_least(0), "``fit_samples`` are at least so many times c.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

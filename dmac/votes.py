@@ -15,31 +15,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from scipy.linalg import eigh
 
-from dmac.compute import parallel
-from dmac.compute.threads import row_slices, walk
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Protocol
-
     from dmac._types import Array
     from dmac.averaged_graph import AveragedGraph
     from dmac.recipes import SpectralRecipe
 
-    class Rows(Protocol):
-        """An array, or :class:`dmac.solvers.spectral_model.Features`."""
-
-        def __len__(self) -> int: ...
-        def __getitem__(self, rows: slice, /) -> Array: ...
-
-
-# Samples at a time whose features are there in float64: all at once they would be larger than the
-# views. Of many, where several threads take some.
-_ROWS, _ROWS_OF_MANY = 2**14, 2**12
 # Weight of the constant eigenvector in `ratio_rows`.
 _LEADS = 30.0
 
@@ -85,10 +69,7 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 
 def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
     """Rows of unit length, their columns weighed before; a row of zeros stays one."""
-    scale, out = RowNormalizer.with_floor(1e-9), np.empty_like(u)
-    for rows in row_slices(len(u), _ROWS):
-        out[rows] = scale.transform(u[rows] * weights)
-    return out
+    return RowNormalizer.with_floor(1e-9).transform(u * weights)
 
 
 def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:
@@ -114,7 +95,7 @@ def ballot(
     voter: str,
     u: Array,
     values: Array,
-    features: Rows,
+    features: Array,
     weight: Array | None,
     c: int,
     recipe: SpectralRecipe,
@@ -130,7 +111,7 @@ def ballot(
         Eigenvectors of the graph so far.
     values : numpy.ndarray of shape (K,)
     features : numpy.ndarray of shape (n, r)
-        All features side by side, or what gives slices of their rows.
+        All features side by side.
     weight : numpy.ndarray of shape (r + 1, c) or None
         From `learned_map`.
     c : int
@@ -144,15 +125,14 @@ def ballot(
     if voter == "filtered":
         out = filtered(u, values, c, recipe)
     elif voter == "learned" and weight is not None:
-        parts = (features[rows] for rows in row_slices(len(features), _ROWS))
-        out = unit_rows(np.concatenate([f @ weight[:-1] + weight[-1] for f in parts]))
+        out = unit_rows(features @ weight[:-1] + weight[-1])
     else:
         out = unit_rows(u[:, :c], np.sqrt(len(u)))
     out *= recipe.vote_weight
     return out
 
 
-def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> Array:
+def learned_map(features: Array, graph: AveragedGraph, c: int, ridge: float) -> Array:
     r"""Linear functions of all views' features, smooth on the averaged graph: :eq:`eq:learned-map`.
 
     With :math:`F = [H, 1]` the c leading solutions of
@@ -167,7 +147,7 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     Parameters
     ----------
     features : numpy.ndarray of shape (n, r)
-        H, of this process's samples, or what gives slices of their rows.
+        H.
     graph : dmac.averaged_graph.AveragedGraph
         G.
     c : int
@@ -179,24 +159,9 @@ def learned_map(features: Rows, graph: AveragedGraph, c: int, ridge: float) -> A
     numpy.ndarray of shape (r + 1, c)
         The last row is the constant's. Fewer than c columns if r + 1 is below c.
     """
-    n = parallel.count(len(features))
-
-    def of_part(part: Sequence[slice]) -> tuple[Any, Any]:
-        moment: Any = 0.0
-        carried: Any = 0.0
-        for rows in part:
-            f = np.column_stack([features[rows], np.ones(rows.stop - rows.start)])
-            moment += f.T @ (graph.shares[rows, None] * f)
-            carried += graph.rows_to_anchors(f, rows)
-        return moment, carried
-
-    if parallel.many(len(features)):
-        found = walk(row_slices(len(features), _ROWS_OF_MANY), of_part)
-    else:
-        found = [of_part(row_slices(len(features), _ROWS))]
-    sums = (sum(of_parts) for of_parts in zip(*found))
-    moment, carried = (parallel.total(torch.as_tensor(x)).numpy() for x in sums)
-    moment = moment / n
+    n = len(features)
+    f = np.column_stack([features, np.ones(n)])
+    moment, carried = f.T @ (graph.shares[:, None] * f) / n, graph.to_anchors(f)
     moment += ridge * np.trace(moment) / len(moment) * np.eye(len(moment))
     smoothed = carried.T @ carried / n
     count = min(c, len(moment))
@@ -219,7 +184,7 @@ def association(graph: AveragedGraph, labels: Array, c: int) -> float:
     ----------
     graph : dmac.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
-        Integers from 0 to c - 1, of this process's samples.
+        Integers from 0 to c - 1.
     c : int
 
     Returns
@@ -229,7 +194,7 @@ def association(graph: AveragedGraph, labels: Array, c: int) -> float:
     """
     indicator = np.eye(c)[labels]
     stays = (graph.to_anchors(indicator) ** 2).sum(0)
-    sizes = parallel.total(torch.as_tensor(graph.shares @ indicator)).numpy()
+    sizes = graph.shares @ indicator
     return float((stays[sizes > 0] / sizes[sizes > 0]).sum() - 1) / (c - 1)
 
 
@@ -246,7 +211,7 @@ def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     ----------
     graph : dmac.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
-        Integers from 0, of this process's samples.
+        Integers from 0.
     time : int
         Even.
 
@@ -255,12 +220,10 @@ def markov_stability(graph: AveragedGraph, labels: Array, time: int) -> float:
     float
         Between 0 and 1.
     """
-    highest = int(parallel.largest(torch.tensor(int(labels.max()))))
-    indicator = np.eye(highest + 1)[labels]
+    indicator = np.eye(int(labels.max()) + 1)[labels]
     walked, r = indicator, graph.shares[:, None]
     for _ in range(time // 2):
         walked = np.divide(graph @ walked, r, out=np.zeros_like(walked), where=r > 0)
-    sums = torch.as_tensor(np.vstack([(r * walked**2).sum(0), (r * indicator).sum(0)]))
-    stays, sizes = parallel.total(sums).numpy()
+    stays, sizes = (r * walked**2).sum(0), (r * indicator).sum(0)
     n = sizes.sum()
     return float((stays / n - (sizes / n) ** 2).sum())

@@ -19,7 +19,6 @@ from dmac.averaged_graph import (
     own_blocks,
     rows_on,
 )
-from dmac.compute import factors, parallel
 from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM
 
@@ -64,14 +63,10 @@ def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
     np.testing.assert_allclose(some.toarray(), factor[7:9].toarray(), atol=1e-12)
 
 
-@pytest.fixture(params=["LAPACK", "Lanczos", "anchors"])
+@pytest.fixture(params=["LAPACK", "Lanczos"])
 def solver(request, monkeypatch):
-    """Every way to the eigenpairs: a dense graph, its products, and those of many samples."""
+    """Both ways to the eigenpairs: a dense graph, and its products."""
     monkeypatch.setattr(averaged_graph, "_DENSE", 2000 if request.param == "LAPACK" else 0)
-    if request.param == "anchors":
-        monkeypatch.setattr(parallel, "MANY", 0)
-        for module in (factors, averaged_graph):
-            monkeypatch.setattr(module, "_ROWS", 7)
     return request.param
 
 
@@ -86,8 +81,7 @@ def assert_eigenpairs(graph, count, atol=1e-7):
     np.testing.assert_allclose(g @ u, u * values, atol=1e-5)
     constant = u[:, 0] / root[:, 0]  # the first one
     np.testing.assert_allclose(constant, constant[0], rtol=1e-5)
-    if graph.rows.dtype == float:  # the sign: the largest entry is positive
-        np.testing.assert_allclose(u.max(0), abs(u).max(0), rtol=1e-3)
+    np.testing.assert_allclose(u.max(0), abs(u).max(0), rtol=1e-3)  # the sign
     return values, u / root
 
 
@@ -174,11 +168,11 @@ def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, solv
     graph = AveragedGraph([draw_sets(x, 3, 32, 2, 2, generator)[1]], [1.0])
     assert graph.parts(9).shape == (60, 4)
     with monkeypatch.context() as patch:
-        for name in ("eigh", "eigsh", "largest_eigenpairs"):
+        for name in ("eigh", "eigsh"):
             patch.setattr(averaged_graph, name, _unexpected)
         values, lift = graph.eigenpairs(4)
     np.testing.assert_array_equal(values, 1)
-    u, atol = graph.to_samples(lift), 1e-6 if graph.rows.dtype == np.float32 else 1e-9
+    u, atol = graph.to_samples(lift), 1e-9
     np.testing.assert_allclose(u.T @ u, np.eye(4), atol=atol)
     for k in range(4):
         np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=atol)
@@ -285,15 +279,12 @@ def test_numbers_of_sets():
         assert [n_sets(block, 3, recipe, voting) for voting in (False, True)] == [1, 1]
 
 
-def test_blocks_side_by_side_are_those_one_after_the_other(generator, monkeypatch):
+def test_blocks_side_by_side_are_those_one_after_the_other():
     blocks = blocks_of([torch.randn(60, sum(w)) for w in WIDTHS], WIDTHS, SPREADS, recipe())
-    found = []
-    for limit in (2**24, 60 * 5, 0):  # none is large, some are, all are
-        monkeypatch.setattr(averaged_graph, "SIDE_BY_SIDE", limit)
-        drawn = draw_graphs(blocks, 3, recipe(), 20, torch.Generator().manual_seed(2))
-        found.append(drawn)
-    for sets, rows in found[1:]:
-        for one, other in zip(found[0][0], sets):
-            torch.testing.assert_close(one.u, other.u, rtol=0, atol=0)
-        for one, other in zip(found[0][1], rows):  # a large block's degrees are summed in double
-            np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)
+    every = draw_graphs(blocks, 3, recipe(), 20, torch.Generator().manual_seed(2))
+    generator, k = torch.Generator().manual_seed(2), recipe().n_neighbors
+    for block, sets, rows in zip(blocks, *every):
+        t, steps = n_sets(block, 3, recipe(), False), recipe().anchor_iterations
+        one, factor = draw_sets(block.x, t, 20, steps, k, generator, block.widths)
+        torch.testing.assert_close(sets.u, one.u, rtol=0, atol=0)
+        np.testing.assert_array_equal(rows.toarray(), factor.toarray())

@@ -10,7 +10,6 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
-from dmac import completion
 from dmac.averaged_graph import known
 from dmac.completion import (
     fill_in,
@@ -108,7 +107,7 @@ def test_scores_are_the_fixed_point_of_filling_in(levels, present):
     views = zeroed(levels, present)
     found = shrunken_svd(views, present, 2)
     t = found.scores(views, present)
-    x = found.filled(views, present, t, slice(None))
+    x = found.filled(views, present, t)
     np.testing.assert_allclose((x - found.mean) @ found.components, t, atol=1e-9)
     there = np.repeat(present, WIDTHS, axis=1)
     np.testing.assert_array_equal(x[there], torch.cat(levels, 1).numpy()[there])
@@ -117,20 +116,11 @@ def test_scores_are_the_fixed_point_of_filling_in(levels, present):
 def test_rows_that_are_missing_come_close(levels, present):
     views, whole = zeroed(levels, present), torch.cat(levels, 1).numpy()
     found = shrunken_svd(views, present, 2)
-    x = found.filled(views, present, found.scores(views, present), slice(None))
+    x = found.filled(views, present, found.scores(views, present))
     lacking = ~np.repeat(present, WIDTHS, axis=1)
     means = np.broadcast_to(found.mean, whole.shape)
     error, of_means = (((y - whole)[lacking] ** 2).mean() for y in (x, means))
     assert error < 0.25 * of_means
-
-
-def test_blocks_of_rows_change_nothing(levels, present, monkeypatch):
-    views = zeroed(levels, present)
-    once = shrunken_svd(views, present, 2)
-    monkeypatch.setattr(completion, "_ROWS", 7)
-    blocks = shrunken_svd(views, present, 2)
-    np.testing.assert_allclose(blocks.components, once.components, atol=1e-9)
-    np.testing.assert_allclose(blocks.scores(views, present), once.scores(views, present))
 
 
 def test_a_rank_beyond_the_columns_stays_finite():

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ import dmac.distributed
 from dmac.compute import parallel
 from dmac.compute.checkpoint import NAME
 from dmac.distributed import open_view
-from experiments.ideas import spectral_ideas
 from experiments.ideas.network_ideas import change
 
 N = 130
@@ -142,17 +142,8 @@ def test_fit_without_a_seed_is_one_fit_in_all_processes(folder):
     assert np.abs(first.embedding_ - other.embedding_).max() > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("n", "many", "lacking"), [(3, False, False), (2, True, False), (3, False, True)]
-)
-def test_shards_give_the_spectral_fit_of_one_process(n, many, lacking, folder, monkeypatch):
-    if many:  # in the ways of many samples, with Lloyd's steps on a part of these
-        (folder / "worker.py").write_text(
-            "import dmac.compute.kmeans, dmac.compute.parallel\n"
-            "dmac.compute.kmeans._SEED_SAMPLES, dmac.compute.parallel.MANY = 2, 0\n" + WORKER
-        )
-        monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", 2)
-        monkeypatch.setattr(parallel, "MANY", 0)
+@pytest.mark.parametrize(("n", "lacking"), [(3, False), (3, True)])
+def test_shards_give_the_spectral_fit_of_one_process(n, lacking, folder):
     recipe = dict(base="closed_form", anchor_sets=2, guard=0.5)
     for a in range(2 * lacking):  # a fifth of the samples has both views
         x = np.load(folder / f"{a}.npy")
@@ -265,21 +256,6 @@ def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
     assert 'init_process_group("cpu:gloo,cuda:nccl")' in str(raised.value)
 
 
-def test_refinement_in_shards_is_refused(open_group, folder):
-    open_group("gloo")
-    recipe = spectral_ideas.idea_of(
-        dmac.recipes.CLOSED_FORM_2026_11,
-        anchor_sets=2,
-        refinement="prediction",
-        refinement_steps=1,
-    )
-    model = dmac.DMAC(3, recipe, 0, "cpu")
-    views = [open_view(folder / f"{a}.npy") for a in range(2)]
-    with pytest.raises(ValueError, match="'prediction' needs all samples in one process"):
-        dmac.distributed.fit_sharded(model, views)
-    assert not hasattr(model, "labels_") and parallel.shards() is None
-
-
 @pytest.mark.parametrize(
     "message, lost",
     [
@@ -385,3 +361,36 @@ def test_one_process_is_untouched():
 def test_shards_cover_every_sample_once(n, world):
     rows = [parallel.Shards(n, rank, world).rows for rank in range(world)]
     assert [i for s in rows for i in range(n)[s]] == list(range(n))
+
+
+def test_processes_place_what_one_does_where_a_part_is_fitted(folder):
+    recipe = dict(base="closed_form", anchor_sets=2, fit_samples=90, fit_of_cluster=0)
+    x = np.load(folder / "1.npy")
+    x[[3, 100]] = np.nan
+    np.save(folder / "1.npy", x)
+    found, expected = finished(folder, 2, recipe), alone(folder, recipe)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-6)
+    second = dmac.DMAC.load(folder / "model 1")
+    np.testing.assert_array_equal(second.embedding_, found.embedding_)
+    np.testing.assert_array_equal(alone(folder, recipe).n_missing_, [0, 2])
+    views = [open_view(folder / f"{a}.npy") for a in range(2)]
+    np.testing.assert_array_equal(found.predict(views), found.labels_)
+
+
+def test_the_chapters_dask_cluster_places_all_samples(folder):
+    chapter = Path(__file__).resolve().parents[1] / "book" / "22_scaling.ipynb"
+    cells = json.loads(chapter.read_text())["cells"]
+    (text,) = [text for c in cells if "dask.distributed" in (text := "".join(c["source"]))]
+    code = text.split("```python\n")[1].split("```")[0]
+    for shown, small in (("a.npy", "0.npy"), ("b.npy", "1.npy"), ("20_000", "90")):
+        code = code.replace(shown, small)
+    code = code.replace("DMAC(10", "DMAC(3").replace("100_000", "50")
+    (folder / "place.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "place.py"], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    views = [np.load(folder / f"{a}.npy") for a in range(2)]
+    labels = dmac.DMAC.load(folder / "model").predict(views)
+    np.testing.assert_array_equal(np.load(folder / "labels.npy"), labels)

@@ -73,20 +73,6 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
     assert learned_map(x, graph, 9, 0.2).shape == (4, 4)  # as many as there are
 
 
-def test_learned_functions_and_their_ballot_come_block_by_block(drawn, monkeypatch):
-    x, graph = drawn
-    u, values = np.eye(40)[:, :6], np.linspace(1, 0.2, 6)
-
-    def both():
-        w = learned_map(x, graph, 3, 0.2)
-        return w, ballot("learned", u, values, x, w, 3, recipe())
-
-    whole = both()
-    monkeypatch.setattr("dmac.votes._ROWS", 7)
-    for found, expected in zip(both(), whole):
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
 def test_distances_beside_a_ballot_add_up(generator):
     x = torch.randn(9, 3, generator=generator)
     rows = np.random.default_rng(1).normal(size=(9, 2))

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _SEED_SAMPLES = 32
 _FULL_PASSES = 10
 _WARM_PASSES = 2
-# Samples of the part on which starts are compared, at least.
-_PART = 2**15
 # Samples up to which the distances between all of them are kept while starts are drawn: 128 MB.
 _TABLE = 4000
 
@@ -47,18 +45,11 @@ def _threads() -> ThreadpoolController:
 def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     """Lloyd's k-means of (n, d) from ``n_init`` k-means++ starts, of which the best is kept.
 
-    The same result for the same seed. Of many samples a random part says which start is the best.
-    With fewer distinct rows than clusters some centres coincide; that is no error, since a
-    collapsed embedding has to be measurable.
+    The same result for the same seed. With fewer distinct rows than clusters some centres coincide;
+    that is no error, since a collapsed embedding has to be measurable.
     """
     is_dense = isinstance(x, np.ndarray) and x.dtype == np.float64
-    n = x.shape[0]  # a sparse matrix has no length
-    together = n_init > 1 and is_dense and not parallel.many(n)
-    starts: Any = _Starts(n_init) if together else "k-means++"
-    part = max(_PART, _SEED_SAMPLES * n_clusters)
-    if n_init > 1 and parallel.many(n) and n >= 2 * part:
-        some = np.random.default_rng(seed).permutation(n)[:part]
-        starts, n_init = kmeans(x[np.sort(some)], n_clusters, seed, n_init).cluster_centers_, 1
+    starts: Any = _Starts(n_init) if n_init > 1 and is_dense else "k-means++"
     model = KMeans(n_clusters, init=starts, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and
     # rounding then differs from run to run. BLAS too: its threads and OpenMP's wait for each other.

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
+from safetensors.torch import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from torch import Tensor
@@ -54,9 +55,9 @@ _active: Shards | None = None
 #: samples and the losses of the pre-training are added up on the CPU.
 GPU_BACKENDS = "cpu:gloo,cuda:nccl"
 
-#: Samples above which a fit takes the ways that pay for many: sparse factors in single precision,
-#: eigenvectors in blocks, Lloyd's steps on a part. They save little below, where anchors are few,
-#: and up to it the results stay those of the stored runs to the last bit.
+#: Samples above which the comparison with the anchors, its gradient and k-means fall into pieces, a
+#: thread each, and Lloyd's steps see a part. That saves little below, where anchors are few, and up
+#: to it the results stay those of the stored runs to the last bit.
 MANY = 20_000
 
 # How gloo and NCCL say that a process cannot be reached. They have no exception class for it.
@@ -80,6 +81,30 @@ def sharded(n_samples: int) -> Iterator[Shards]:
         yield _active
     finally:
         _active = before
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Within it, a process of several has all samples to itself, and waits for no other."""
+    global _active
+    before, _active = _active, None
+    try:
+        yield
+    finally:
+        _active = before
+
+
+def from_first(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that the first process passes, by name, in all of them."""
+    first = my_rank() == 0
+    content = torch.frombuffer(bytearray(save(dict(tensors)) if first else b"0"), dtype=torch.uint8)
+    size = count(len(content) if first else 0)
+    return load(bytes(_reduce(content if first else content.new_zeros(size)).numpy()))
+
+
+def my_rank() -> int:
+    """The number of this process, from 0."""
+    return 0 if _active is None else _active.rank
 
 
 def n_processes() -> int:

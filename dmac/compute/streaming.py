@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from dmac._types import Array, Matrix
+    from dmac._types import Array, Integers, Matrix
 
     PreparedView: TypeAlias = Tensor | SparseView | "StreamedView"
 
@@ -82,6 +82,11 @@ def take(view: Any, rows: slice) -> Any:
     if isinstance(view, StreamedArray):
         return view.read(rows)
     return view if isinstance(view, SparseView) else view[rows]
+
+
+def pick(view: Matrix, numbers: Integers) -> Matrix:
+    """Samples of a checked view by their numbers, in memory."""
+    return view.rows(numbers) if isinstance(view, StreamedArray) else view[numbers]
 
 
 def encode(encoder: nn.Module, view: PreparedView) -> Tensor:

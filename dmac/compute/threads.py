@@ -13,8 +13,8 @@ must not change a result.
 
 Work that falls into pieces of its own needs no such waiting: every thread takes a piece, and
 computes with one thread (`side_by_side`), as the anchor sets of a small fit, or parts of many rows
-(`walk`). The result does not depend on the number of threads. A closed form of many samples is
-nothing but pieces (`in_pieces`), and so is what a network compares with its anchors.
+(`walk`). The result does not depend on the number of threads. Samples are placed in pieces
+(:mod:`dmac.solvers.placing`), and what a network compares with its anchors is in pieces, too.
 
 Chapter 22 of the book measures what that gains.
 """
@@ -126,20 +126,6 @@ def threads_for(work: int) -> Iterator[None]:
             _before.reset(token)
 
 
-@contextlib.contextmanager
-def in_pieces() -> Iterator[None]:
-    """Within it an operation takes one thread: the others are for `side_by_side`."""
-    number = torch.get_num_threads()
-    token = _before.set(_before.get() or number)
-    torch.set_num_threads(1)
-    try:
-        with blas_alone():
-            yield
-    finally:
-        torch.set_num_threads(number)
-        _before.reset(token)
-
-
 def blas_alone() -> AbstractContextManager[Any]:
     """A context in which BLAS takes one thread, for work that goes to and fro with PyTorch.
 
@@ -184,9 +170,10 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
         torch.set_num_threads(before)
 
 
-def row_slices(n: int, size: int) -> list[slice]:
+def row_slices(n: int, size: int, first: int = 0) -> list[slice]:
     """Slices of n rows, each of at most so many; one that is empty where there are none."""
-    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+    ends = range(first, first + max(n, 1), size)
+    return [slice(start, min(start + size, first + n)) for start in ends]
 
 
 def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:

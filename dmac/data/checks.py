@@ -237,6 +237,7 @@ def check_views(
     incomplete: bool = False,
     present: npt.ArrayLike | None = None,
     tells: bool = False,
+    most: int | None = None,
 ) -> list[Matrix]:
     """Turn what a user passes as views into matrices that can be computed with.
 
@@ -261,6 +262,8 @@ def check_views(
     tells : bool
         Warn where one column is nearly all of a view, and, with ``incomplete``, where rows of zeros
         count as missing and may well be values: in views of up to `NARROW` columns.
+    most : int, optional
+        Arrays of more samples are not copied as float64: they become a `StreamedArray`, too.
 
     Returns
     -------
@@ -310,6 +313,8 @@ def check_views(
     checked = [
         StreamedArray(x, f"view {a}", incomplete)
         if streamed and is_streamed(x)
+        else x
+        if _stays(x, most)
         else _as_matrix(_rows_or_nan(x), f"view {a}")
         for a, x in enumerate(views, 1)
     ]
@@ -338,7 +343,16 @@ def check_views(
             _check_finite(x, f"view {a}", incomplete)
             if tells:
                 _warn_of_one_column(x, a)
-    return checked
+    return [
+        StreamedArray(x, f"view {a}", incomplete) if _stays(x, most) else x
+        for a, x in enumerate(checked, 1)
+    ]
+
+
+def _stays(x: Any, most: int | None) -> bool:
+    """Whether an array in memory has so many samples that it is read in blocks."""
+    plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
+    return bool(most is not None and plain and len(x) > most)
 
 
 def filled(x: Matrix) -> Flags:

@@ -7,6 +7,7 @@ Chapter 22 of the book says what that costs.
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dmac._types import Flags, Floats
+    from dmac._types import Flags, Floats, Integers
 
 #: What to do about some entries that are missing in a row.
 ADVICE = (
@@ -27,6 +28,8 @@ ROWS_ARE_FOR = (
     "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; all else would "
     "count what stands there"
 )
+# How a system is told so, where it can be.
+_FORGET = getattr(mmap, "MADV_DONTNEED", None)
 # Numbers in one block of a view on disk.
 _NUMBERS = 2**22
 
@@ -80,22 +83,36 @@ class StreamedArray:
         size = block_rows(d)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
-    def read(self, rows: slice) -> Floats:
-        """The rows of a slice: (b, d), float64."""
-        x = np.asarray(self.source[rows], dtype=np.float64)
+    def rows(self, numbers: Integers) -> Floats:
+        """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
+        out, order = np.empty((len(numbers), self.shape[1])), np.argsort(numbers)
+        ends = [rows.stop for rows in self.slices()]
+        places = np.split(order, np.searchsorted(numbers[order], ends[:-1]))
+        for rows, place in zip(self.slices(), places):
+            if len(place):
+                out[place] = self.read(rows, numbers[place] - rows.start)
+        return out
+
+    def read(self, rows: slice, among: Integers | None = None) -> Floats:
+        """The rows of a slice, or those among them: (b, d), float64."""
+        x, among = self.source[rows], slice(None) if among is None else among
+        x = np.asarray(x[among], dtype=np.float64)
+        if isinstance(self.source, np.memmap) and self.source.mode == "r" and _FORGET is not None:
+            self.source._mmap.madvise(_FORGET)  # what was read need not stay in this process
         if self.incomplete:
             missing = np.asarray(np.isnan(x).all(1))
             if self.missing is not None:
-                missing |= self.missing[rows]
+                missing |= self.missing[rows][among]
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
+            number = np.arange(rows.start, rows.stop)[among][row]
             advice = ADVICE if self.incomplete else "replace them or drop the samples"
             if not self.incomplete and np.isnan(x[row]).all():
                 advice = f"the whole row is NaN, and {ROWS_ARE_FOR}"
             raise ValueError(
                 f"{self.where} has NaN or infinite entries, the first ({x[row, column]}) at row "
-                f"{rows.start + row}, column {column} (views are counted from 1, rows and columns "
+                f"{number}, column {column} (views are counted from 1, rows and columns "
                 f"from 0); {advice}"
             )
         return x

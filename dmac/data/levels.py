@@ -12,15 +12,29 @@ import scipy.sparse
 from scipy.linalg import eigh
 
 from dmac.data.checks import filled
-from dmac.data.linalg import scale_rows
-from dmac.data.pipeline import ViewPipeline
+from dmac.data.pipeline import ViewPipeline, row_normalizer
 from dmac.data.whitening import RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Callable, Iterable
+    from typing import Any, Protocol, Self, TypeAlias
 
-    from dmac._types import Array, Blocks, Floats, Matrix
-    from dmac.data.disk import StreamedArray
+    from dmac._types import Array, Floats, Matrix
+
+    #: What `moments` gives: a number, (d,) and (d, d).
+    Moments: TypeAlias = tuple[Any, Array, Array]
+
+    class EverySample(Protocol):
+        """A view of which a part is fitted."""
+
+        #: n and d.
+        shape: tuple[int, int]
+        #: The view, where it is a sparse matrix in memory.
+        sparse: Matrix | None
+
+        def moments(self, transform: Callable[[Matrix], Matrix]) -> Moments:
+            """`moments` of all samples, after a function of their rows."""
+
 
 # Up to this many columns or rows the directions come from one product with all of them.
 _GRAM = 2000
@@ -55,31 +69,18 @@ class Projection:
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components
 
-    def fit_blocks(self, blocks: Blocks, shape: tuple[int, int]) -> Self:
-        """Find the directions from a callable that gives the blocks of rows. Returns self.
-
-        Parameters
-        ----------
-        blocks : callable
-            Returns an iterable of arrays or CSR matrices; their entries are at most about 1.
-        shape : (int, int)
-            n and d.
-        """
-        n, d = shape
+    def fit(self, x: Matrix) -> Self:
+        """Find the directions of rows (n, d), of entries of at most about 1. Returns self."""
+        n, d = x.shape
         if d <= self.n_components:
             return self.fit_gram(None)
         if d <= min(n, _GRAM):
-            return self.fit_gram(_moments(blocks, products=True)[2])
+            return self.fit_gram(_dense(x.T @ x))
         if n <= _GRAM:
-            whole = list(blocks())
-            whole = scipy.sparse.vstack(whole, "csr") if _sparse(whole) else np.concatenate(whole)
-            s, left = _leading(_dense(whole @ whole.T), self.n_components)
+            s, left = _leading(_dense(x @ x.T), self.n_components)
             r = int((s > TOLERANCE * s[0]).sum())
-            vt = _dense(whole.T @ left[:, :r]).T / s[:r, None]
-            s = s[:r]
-        else:
-            s, vt = self._subspace(blocks, d)
-        return self._keep(s, vt)
+            return self._keep(s[:r], _dense(x.T @ left[:, :r]).T / s[:r, None])
+        return self._keep(*self._subspace(x))
 
     def fit_gram(self, gram: Array | None) -> Self:
         """The same from X^T X, (d, d); from None for a view that stays as it is. Returns self."""
@@ -89,15 +90,15 @@ class Projection:
         s, vectors = _leading(gram, self.n_components)
         return self._keep(s, vectors.T)
 
-    def _subspace(self, blocks: Blocks, d: int) -> tuple[Array, Array]:
+    def _subspace(self, x: Matrix) -> tuple[Array, Array]:
         """By subspace iteration from a random start: few passes over a view that is wide and long.
 
         Close to the leading directions where the spectrum falls; where it is flat any of them does.
         """
-        q = np.random.default_rng(0).standard_normal((d, self.n_components + _MORE))
+        q = np.random.default_rng(0).standard_normal((x.shape[1], self.n_components + _MORE))
         for _ in range(_PASSES):
-            q = np.linalg.qr(sum(x.T @ (x @ q) for x in blocks()))[0]
-        _, s, wt = np.linalg.svd(np.concatenate([x @ q for x in blocks()]), full_matrices=False)
+            q = np.linalg.qr(x.T @ (x @ q))[0]
+        _, s, wt = np.linalg.svd(x @ q, full_matrices=False)
         return s, wt @ q.T
 
     def _keep(self, s: Array, vt: Array) -> Self:
@@ -119,10 +120,10 @@ def _leading(gram: Array, count: int) -> tuple[Array, Array]:
     return np.sqrt(values[::-1].clip(0)), vectors[:, ::-1]
 
 
-def _moments(blocks: Blocks, products: bool) -> tuple[int, Array, Array]:
+def moments(blocks: Iterable[Matrix], products: bool = True) -> Moments:
     """Rows that are not zero, the sum of the rows, and X^T X if it is asked for, in one pass."""
     n, total, gram = 0, np.zeros(()), np.zeros(())
-    for x in blocks():
+    for x in blocks:
         n += int(filled(x).sum())
         total = total + np.asarray(x.sum(0)).ravel()
         gram = gram + _dense(x.T @ x) if products else gram
@@ -131,10 +132,6 @@ def _moments(blocks: Blocks, products: bool) -> tuple[int, Array, Array]:
 
 def _dense(x: Matrix) -> Array:
     return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-
-
-def _sparse(parts: list[Matrix]) -> bool:
-    return all(scipy.sparse.issparse(x) for x in parts)
 
 
 class LevelPipeline:
@@ -180,8 +177,15 @@ class LevelPipeline:
             heads["plain"] = Projection(self.plain_components)
         return heads
 
-    def fit_transform(self, x: Matrix) -> Floats:
+    def fit_transform(self, x: Matrix, every: EverySample | None = None) -> Floats:
         """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
+
+        Parameters
+        ----------
+        x : numpy.ndarray or scipy.sparse.csr_matrix of shape (n, d_a)
+        every : EverySample, optional
+            Where x is a part of a view. Root and floors are learned from the part, the directions
+            of at most 2000 columns, or of a sparse view, from all samples.
 
         Returns
         -------
@@ -191,85 +195,40 @@ class LevelPipeline:
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
-        return self._fit(lambda: [rows], rows.shape)
+        if every is not None and every.sparse is not None and rows.shape[1] > _GRAM:
+            self._learn(self.base_.transform(every.sparse))
+        else:
+            self._learn(rows, every)
+        levels = {name: _pad(_transform(head, rows)) for name, head in self.heads_.items()}
+        self.widths_ = tuple(level.shape[1] for level in levels.values())
+        self.n_features_out_ = sum(self.widths_)
+        self.rows_ = {name: row_normalizer([x], x.shape[1]) for name, x in levels.items()}
+        return np.hstack([self.rows_[name].transform(x) for name, x in levels.items()])
 
-    def fit_streamed(self, array: StreamedArray, dtype: Any = np.float64) -> Floats:
-        """The same from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, sum of ``widths_``)
-            Of the type ``dtype``.
-        """
-        self.base_ = ViewPipeline(self.root)
-        self.base_.fit_streamed(array)
-        shape = (array.shape[0], self.base_.n_features_out_)
-        return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape, dtype)
-
-    def _fit(self, everything: Blocks, shape: tuple[int, int], dtype: Any = np.float64) -> Floats:
-        d, blocks = shape[1], everything
+    def _learn(self, x: Matrix, every: EverySample | None = None) -> None:
+        """The directions of both levels, from unit rows (n, d)."""
+        there, (n, d) = filled(x), x.shape
+        if 0 < there.sum() < n:  # rows of zeros say nothing, least of all that they are alike
+            x = x[there]
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
-        products = d <= min(shape[0], _GRAM) and self.ridge > 0
-        n, total, gram = _moments(everything, products)
-        if 0 < n < shape[0]:  # rows of zeros say nothing, least of all that they are alike
-            blocks = lambda: (x[filled(x)] for x in everything())  # noqa: E731
-            products = products and d <= n
-            _, total, gram = _moments(blocks, products)
+        most = x.shape[0] if every is None else every.shape[0]
+        products = d <= min(most, _GRAM) and self.ridge > 0
+        if products and every is not None:
+            n, total, gram = every.moments(self.base_.transform)
         else:
-            n = shape[0]
+            n, total, gram = moments([x], products)
+        n = n or x.shape[0]
         mean = total / n
         self.spread_ = max(0.0, float(1 - mean @ mean))
         self.heads_ = self._heads()
         for head in self.heads_.values():
-            if products:
-                if isinstance(head, Whitening):
-                    head.fit_gram(gram, mean, n)
-                else:
-                    head.fit_gram(gram)
-            elif isinstance(head, Whitening) and len(whole := list(blocks())) == 1:
-                head.fit(whole[0])
+            if not products:
+                head.fit(x)
+            elif isinstance(head, Whitening):
+                head.fit_gram(gram, mean, n)
             else:
-                head.fit_blocks(blocks, (n, d))
-        return self._unit_rows(everything, shape[0], dtype)
-
-    def _unit_rows(self, everything: Blocks, n: int, dtype: Any) -> Floats:
-        """The levels side by side, with rows of unit length, and the floors of the lengths.
-
-        A row above the floor needs nothing but its own length, so no level is there in float64. The
-        few below it are made again once the floor is known.
-        """
-        out, start = np.empty((n, 0), dtype), 0
-        lengths: list[Array] = []
-        for x in everything():
-            parts = [_pad(_transform(head, x)) for head in self.heads_.values()]
-            if not lengths:
-                self.widths_ = tuple(part.shape[1] for part in parts)
-                out, lengths = np.empty((n, sum(self.widths_)), dtype), [np.empty(n) for _ in parts]
-            stop = start + len(parts[0])
-            for part, columns, of_level in zip(parts, self._columns(), lengths):
-                scaled, exponent, norms = scale_rows(part)
-                of_level[start:stop] = np.ldexp(norms, exponent)
-                out[start:stop, columns] = scaled / np.where(norms > 0, norms, 1)[:, None]
-            start = stop
-        self.n_features_out_, self.rows_ = sum(self.widths_), {}
-        for head, of_level, width in zip(self.heads_, lengths, self.widths_):
-            self.rows_[head] = RowNormalizer.of_lengths(of_level, width)
-        levels = zip(self.heads_.items(), self._columns(), lengths)
-        for (name, head), columns, of_level in levels:
-            floor = self.rows_[name].floor_
-            below, start = (of_level > 0) & (of_level <= floor), 0
-            for x in everything() if below.any() else ():
-                rows = np.flatnonzero(below[start : start + x.shape[0]])
-                if len(rows):
-                    out[start + rows, columns] = _pad(_transform(head, x[rows])) / floor
-                start += x.shape[0]
-        return out
-
-    def _columns(self) -> list[slice]:
-        """The columns of each level."""
-        ends = np.cumsum(self.widths_)
-        return [slice(int(end) - width, int(end)) for end, width in zip(ends, self.widths_)]
+                head.fit_gram(gram)
 
     def transform(self, x: Matrix) -> Floats:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""

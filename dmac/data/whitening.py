@@ -63,18 +63,9 @@ class RowNormalizer:
             nonzero = norms > 0
             # 1e-6 first: the norm itself may be beyond the range of float64
             floors.append(np.ldexp(1e-6 * norms[nonzero], exponent[nonzero]))
-        return self._with_median(np.concatenate(floors))
-
-    def _with_median(self, floors: Array) -> Self:
+        floors = np.concatenate(floors)
         self.floor_ = max(float(np.median(floors)), np.finfo(float).tiny) if floors.size else 1.0
         return self
-
-    @classmethod
-    def of_lengths(cls, lengths: Array, width: int) -> Self:
-        """One fitted to the lengths of rows; of one column the longest is the floor of all."""
-        if width == 1:
-            return cls.with_floor(lengths.max(initial=0.0) or 1.0)
-        return cls()._with_median(1e-6 * lengths[lengths > 0])
 
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""

@@ -134,6 +134,9 @@ class Solver(Protocol):
     def stages(self) -> int:
         """Steps that it announces where it has no epochs."""
 
+    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
+        """How many of the samples are fitted; the others are placed as new ones are."""
+
     def check(self, n_samples: int, n_clusters: int) -> int:
         """Refuse sizes that do not fit; return m."""
 

@@ -64,6 +64,10 @@ class NetworkSolver:
     # The fusion is the mean over all views, and an encoder takes zeros for values.
     takes_incomplete = False
 
+    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
+        """All of them."""
+        return n_samples
+
     def check(self, n_samples: int, n_clusters: int) -> int:
         """Check c, d, m and k against n samples; return m."""
         recipe, n, c = self.recipe, n_samples, n_clusters

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse
 import torch
 
 from dmac.compute import parallel
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.streaming import StreamedView
-from dmac.compute.threads import side_by_side
-from dmac.data.disk import StreamedArray
-from dmac.data.levels import LevelPipeline
+from dmac.compute.streaming import StreamedView, pick, take
+from dmac.compute.threads import row_slices, walk
+from dmac.data.disk import StreamedArray, block_rows
+from dmac.data.levels import LevelPipeline, moments
 from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from dmac._types import Array, Matrix
+    from dmac._types import Array, Floats, Matrix
     from dmac.compute.streaming import PreparedView
+    from dmac.data.levels import Moments
 
-# Up to so many columns a view of many samples is prepared in blocks, which are read more than once.
-_NARROW = 1000
+# Samples of a block whose moments are added up.
+_ROWS = 2**13
 
 
 def shuffled(n_samples: int, generator: torch.Generator) -> Array:
@@ -45,15 +46,17 @@ def prepare(
 ) -> Prepared:
     """Fit the views' pipelines; what they give goes to the device, in the fit's order.
 
-    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the samples.
+    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the samples, but
+    for the closed form, which is fitted by one.
 
     Parameters
     ----------
     views : list of v checked views
     pipelines : list of v pipelines
         Fitted here.
-    order : numpy.ndarray of shape (n,)
-        A permutation of the samples.
+    order : numpy.ndarray of shape (n,) or less
+        A permutation of the samples, or the first of one: these alone are prepared then, and the
+        moments of narrow views are those of all samples.
     device : torch.device
     dtype : torch.dtype
     release : bool
@@ -76,17 +79,8 @@ def prepare(
             views[a] = None
         return found
 
-    jobs = [functools.partial(take_view, a) for a in range(len(pipelines))]
-    # Views of many samples are prepared in blocks, so that two take little more memory than one.
-    narrow = all(_is_narrow(x, p) for x, p in zip(views, pipelines)) and not parallel.shards()
-    prepared = side_by_side(jobs) if narrow else [job() for job in jobs]
+    prepared = [take_view(a) for a in range(len(pipelines))]
     return Prepared(views, pipelines, prepared, order, device, dtype)
-
-
-def _is_narrow(x: Matrix, pipeline: Any) -> bool:
-    """Whether a view in memory has many samples and so few columns that it is read in blocks."""
-    narrow = isinstance(x, np.ndarray) and x.shape[1] <= _NARROW
-    return isinstance(pipeline, LevelPipeline) and narrow and parallel.many(len(x))
 
 
 def _whole(
@@ -96,15 +90,12 @@ def _whole(
 
     The pipeline is fitted on all samples in every process: from disk that is a few passes.
     """
+    if isinstance(pipeline, LevelPipeline):
+        return view_tensor(_levels(pipeline, x, order), dtype, device)
     rows = parallel.my_rows(x.shape[0])
-    if _is_narrow(x, pipeline):
-        x = StreamedArray(x)  # in blocks: copies of all of it would be larger than what comes out
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
-    if isinstance(pipeline, LevelPipeline):
-        whitened = pipeline.fit_streamed(x, torch.empty(0, dtype=dtype).numpy().dtype)
-    else:
-        whitened = pipeline.fit_streamed(x)
+    whitened = pipeline.fit_streamed(x)
     if whitened is not None:
         return view_tensor(whitened[order[rows]], dtype, device)
     out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)
@@ -116,6 +107,28 @@ def _whole(
             found = pipeline.transform(x.read(part)[mine])
             out[place[part][mine]] = torch.as_tensor(found, dtype=dtype)
     return out.to(device)
+
+
+def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
+    """The levels of the samples in ``order``, fitted to them and to the moments of all."""
+    every = None if len(order) == x.shape[0] else _EverySample(x)
+    return pipeline.fit_transform(pick(x, order), every)
+
+
+class _EverySample:
+    """See :class:`dmac.data.levels.EverySample`; every process of several reads its own samples."""
+
+    def __init__(self, x: Matrix) -> None:
+        self._x, self.shape = x, x.shape
+        self.sparse = x if scipy.sparse.issparse(x) else None
+
+    def moments(self, transform: Callable[[Matrix], Matrix]) -> Moments:
+        n, d = self.shape
+        mine = parallel.my_rows(n)
+        slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
+        parts = walk(slices, lambda some: moments(transform(take(self._x, s)) for s in some))
+        count, *sums = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
+        return int(count), *sums
 
 
 def _in_blocks(

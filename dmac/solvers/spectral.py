@@ -5,7 +5,6 @@ Chapter 17 of the book derives the recipe, chapter 18 measures it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import warnings
 from typing import TYPE_CHECKING
@@ -25,13 +24,11 @@ from dmac.completion import (
     with_graphs,
 )
 from dmac.compute import parallel
-from dmac.compute.factors import parts_of
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
-from dmac.compute.threads import in_pieces
 from dmac.data.levels import LevelPipeline
 from dmac.solvers.contract import UNWATCHED, Outcome, check_anchors, check_clusters
-from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
+from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
 from dmac.votes import (
     association,
     ballot,
@@ -45,7 +42,6 @@ from dmac.votes import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from sklearn.cluster import KMeans
     from torch import Tensor
@@ -59,6 +55,8 @@ if TYPE_CHECKING:
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
 # most; on the book's sixteen data sets the second view has 0.22 at least.
 _ALONE, _CHANCE = 0.4, 0.1
+# What an outcome has beside its model.
+_ARRAYS = ("labels", "z", "anchors", "centers")
 
 # Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
 # much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
@@ -84,6 +82,12 @@ class SpectralSolver:
     def stages(self) -> int:
         """Graphs, eigenvectors and every round of votes."""
         return 2 + self.recipe.vote_rounds
+
+    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
+        """All samples, or ``fit_samples`` of more."""
+        check_clusters(n_samples, n_clusters)
+        most, more = self.recipe.fit_samples, self.recipe.fit_of_cluster * n_clusters
+        return n_samples if most is None else min(n_samples, max(most, more))
 
     def check(self, n_samples: int, n_clusters: int) -> int:
         """Check c, m and k against n samples; return m.
@@ -144,10 +148,22 @@ class SpectralSolver:
            ``guard`` times that of the labels without.
         5. The cut at c eigenvectors takes their place where they lose small groups that it keeps
            (`rare_groups`).
+
+        Of several processes the first does that, and the others get what it has found.
         """
-        many = parallel.many(len(prepared.views[0]))
-        with in_pieces() if many else contextlib.nullcontext():
-            return self._solve(prepared, n_clusters, n_anchors, generator)
+        about = prepared, n_clusters, n_anchors, generator
+        if parallel.shards() is None:
+            return self._solve(*about)
+        tensors: dict[str, Tensor] = {}
+        if parallel.my_rank() == 0:
+            with parallel.alone():
+                outcome = self._solve(*about)
+            tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
+            tensors |= outcome.model.state_dict()
+        tensors = parallel.from_first(tensors)
+        arrays = [tensors.pop(name).numpy() for name in _ARRAYS]
+        like = prepared.device, prepared.dtype
+        return Outcome(*arrays, self.restore(tensors, prepared.pipelines, n_clusters, *like))
 
     def _solve(
         self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
@@ -156,7 +172,7 @@ class SpectralSolver:
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
-        count = n_columns(parallel.count(len(views[0])), c, recipe)
+        count = n_columns(len(views[0]), c, recipe)
         present, completion, of_views = present_views(views), None, None
 
         announce("graphs")
@@ -172,41 +188,32 @@ class SpectralSolver:
         values, lift = graph.eigenpairs(count)
         u = graph.to_samples(lift)
         stages, found = [Stage(sets, [], values, lift)], [self.cluster(u, values, c, generator)]
-        if recipe.vote_rounds:
-            found[0] = np.empty(0), found[0][1]  # of the rows, which are rarely wanted again
         agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
         for i in range(recipe.vote_rounds):
             announce(f"votes {i + 1}")
-            ballots, voted = [], [first.rows]
+            ballots, voted, features = [], [first.rows], side_by_side(views)
             for voter in voters(recipe):
                 learned = None
                 if voter == "learned":
-                    learned = learned_map(Features(views), graph, c, recipe.vote_ridge)
-                about = Features(views), learned, c, recipe
-                beside = with_ballot(blocks, ballot(voter, u, values, *about))
+                    learned = learned_map(features, graph, c, recipe.vote_ridge)
+                rows = ballot(voter, u, values, features, learned, c, recipe)
+                beside = with_ballot(blocks, rows)
                 sets, votes = draw_graphs(beside, v, recipe, n_anchors, generator, voting=True)
                 ballots.append((sets, learned))
                 voted.append(average(votes, weights))
-                del votes, beside  # a graph takes some kilobytes a sample
             graph = AveragedGraph(voted, [1] * len(voted))
-            del voted, u
             values, lift = graph.eigenpairs(count)
             u = graph.to_samples(lift)
             stages.append(Stage(None, ballots, values, lift))
-        del graph  # what follows is about the first
         if recipe.vote_rounds:
             found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
-        if recipe.vote_rounds and not taken:
-            lift, values = stages[0].lift, stages[0].values
-            found[0] = self.filtered_rows(first.to_samples(lift), values, c), found[0][1]
         rare = self.rare_groups(first, stages[0], found[taken][1].labels_, c, generator)
         if rare is not None:
             taken, found = 0, [rare]
         support = own_support(found[taken][1].labels_, factors, blocks, v)
         warn_of_one_view(support)
-        everyone = parallel.gather(torch.as_tensor(present)).numpy()
-        warn_of_patterns(everyone, found[taken][1].labels_, c, recipe.n_neighbors)
+        warn_of_patterns(present, found[taken][1].labels_, c, recipe.n_neighbors)
         model = SpectralModel(
             recipe,
             c,
@@ -216,7 +223,7 @@ class SpectralSolver:
             stabilities,
             agreement,
             support=support,
-            missing=(~everyone).sum(0),
+            missing=(~present).sum(0),
             completion=completion,
             weights=of_views,
             cut=rare is not None,
@@ -268,7 +275,7 @@ class SpectralSolver:
         found = None
         if fills:
             graph = AveragedGraph(factors, [block.weight for block in own])
-            values, lift = graph.eigenpairs(n_columns(parallel.count(len(present)), c, recipe))
+            values, lift = graph.eigenpairs(n_columns(len(present), c, recipe))
             phi = filtered(graph.to_samples(lift), values, c, recipe)
             directions, maps = fit_completion(views, [w[0] for w in widths], present, phi, c)
             found = Completion(values, lift, directions, maps, enough, silent_views(views))
@@ -281,15 +288,10 @@ class SpectralSolver:
     def cluster(
         self, u: Array, values: Array, n_clusters: int, generator: torch.Generator
     ) -> tuple[Array, KMeans]:
-        """Filtered rows (n, K) of all processes, and their k-means."""
-        z = self.filtered_rows(u, values, n_clusters)
+        """Filtered rows (n, K), and their k-means."""
+        z = filtered(u, values, n_clusters, self.recipe)
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
         return z, kmeans(z, n_clusters, seed, n_init=self.recipe.final_n_init)
-
-    def filtered_rows(self, u: Array, values: Array, n_clusters: int) -> Array:
-        """Filtered rows (n, K) of all processes."""
-        z = filtered(u, values, n_clusters, self.recipe)
-        return parallel.gather(torch.as_tensor(z)).numpy()
 
     def guard(
         self, graph: AveragedGraph, found: Sequence[tuple[Array, KMeans]]
@@ -298,9 +300,8 @@ class SpectralSolver:
 
         ``graph`` is the one without votes.
         """
-        mine = parallel.my_rows(len(found[0][1].labels_))
         time = self.recipe.guard_time
-        stable = [markov_stability(graph, last.labels_[mine], time) for _, last in found]
+        stable = [markov_stability(graph, last.labels_, time) for _, last in found]
         return int(len(found) > 1 and stable[-1] >= self.recipe.guard * stable[0]), stable
 
     def rare_groups(
@@ -319,16 +320,15 @@ class SpectralSolver:
         eigenvectors that it takes.
         """
         c, values = n_clusters, stage.values
-        mine, bound = parallel.my_rows(len(labels)), values[1:c].sum() / (c - 1)
+        bound = values[1:c].sum() / (c - 1)
         before, after = 1 - values[min(c, len(values)) - 1], 1 - values[min(c, len(values) - 1)]
-        most = _LACKING * after * (bound - association(graph, labels[mine], c))
+        most = _LACKING * after * (bound - association(graph, labels, c))
         if self.recipe.filter == "cut" or _LITTLE * before >= most:
             return None
         z = ratio_rows(graph.to_samples(stage.lift[:, :c]))
-        z = parallel.gather(torch.as_tensor(z)).numpy()
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
         last = kmeans(z, c, seed, n_init=self.recipe.final_n_init)
-        lacks = bound - association(graph, last.labels_[mine], c)
+        lacks = bound - association(graph, last.labels_, c)
         return (z, last) if (lacks + _LITTLE) * before < most else None
 
     def outcome(
@@ -341,7 +341,7 @@ class SpectralSolver:
         """What is left of the outcome that was taken; anchors are those of the first set."""
         z, last = found
         m = (model.stages[0].base or [])[0].u.shape[1]  # fewer where many samples lack a view
-        anchors = _anchor_means(graph, z[parallel.my_rows(len(z))], m)
+        anchors = _anchor_means(graph, z, m)
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         parts = z.astype(kind), anchors.astype(kind), last.cluster_centers_
         return Outcome(last.labels_, *parts, model)
@@ -362,9 +362,7 @@ class SpectralSolver:
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:
     """Means of the samples of the first anchor set: (n, K) -> (m, K)."""
-    columns = parts_of(graph.rows)[0][0][:, :m].T
-    sums = columns @ np.column_stack([z, np.ones(len(z))])
-    sums = parallel.total(torch.as_tensor(sums)).numpy()
+    sums = graph.rows[:, :m].T @ np.column_stack([z, np.ones(len(z))])
     return sums[:, :-1] / np.maximum(sums[:, -1:], np.finfo(float).tiny)
 
 
@@ -403,11 +401,8 @@ def view_agreement(
 def _agreement(u: Array, graph: AveragedGraph, own: AveragedGraph) -> float:
     """How well a view's own graph supports the eigenvectors of another: see `view_agreement`."""
     y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
-    sums: Any = np.vstack([own.shares @ y, own.shares.sum() * np.ones(y.shape[1])])
-    sums = parallel.total(torch.as_tensor(sums)).numpy()
-    y_own = y - np.divide(sums[0], sums[1], out=np.zeros_like(sums[0]), where=sums[1] > 0)
-    whole: Any = own.shares @ (y_own**2).sum(1)
-    whole = float(parallel.total(torch.as_tensor(whole)))
+    y_own = y - own.shares @ y / max(own.shares.sum(), 1e-300)
+    whole = own.shares @ (y_own**2).sum(1)
     squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
     return float(squares / max(whole, 1e-300))
 
@@ -452,12 +447,12 @@ def view_weights(
     graphs, of, chance = [], [], []
     for block, factor in zip(blocks, factors):
         graph = AveragedGraph([factor], [1])
-        trace, n = graph.trace(), parallel.count(int((graph.shares > 0).sum()))
+        trace, n = graph.trace(), int((graph.shares > 0).sum())
         if 1e-3 < trace - 1 < 0.999 * (n - 1):
             graphs.append(graph)
             of.append(view_of(block))
             chance.append((trace - 1) / (n - 1))
-    c, n = n_clusters, parallel.count(len(graphs[0].shares)) if graphs else 0
+    c, n = n_clusters, len(graphs[0].shares) if graphs else 0
     if len(set(of)) < 3 or c < 2:
         return np.ones(n_views)
     support = np.zeros(n_views)
@@ -491,7 +486,6 @@ def own_support(labels: Array, factors: Sequence[Matrix], blocks: Sequence[Block
     Parameters
     ----------
     labels : numpy.ndarray of shape (n,)
-        Of the samples of all processes.
     factors : list of scipy.sparse.csr_matrix
         Of the blocks, without votes.
     blocks : list of dmac.averaged_graph.Block
@@ -502,15 +496,14 @@ def own_support(labels: Array, factors: Sequence[Matrix], blocks: Sequence[Block
     numpy.ndarray of shape (v,)
         nan for a view without graphs of its own, or whose graphs are of samples that are all alike.
     """
-    indicator = np.eye(int(labels.max()) + 1)[labels[parallel.my_rows(len(labels))]]
+    indicator = np.eye(int(labels.max()) + 1)[labels]
     found = np.zeros((v, 2))
     for block, factor in zip(blocks, factors):
         if block.joint:
             continue
         graph = AveragedGraph([factor], [1])
         steps, more = graph.to_anchors(indicator), graph.trace() - 1  # of the other eigenvalues
-        sizes: Any = (graph.shares > 0) @ indicator
-        sizes = parallel.total(torch.as_tensor(sizes)).numpy()
+        sizes = (graph.shares > 0) @ indicator
         c, n = np.count_nonzero(sizes), sizes.sum()
         if c < 2 or not 1e-3 < more < 0.999 * (n - 1):
             continue  # all samples are alike, or no step leads to another one

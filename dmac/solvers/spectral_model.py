@@ -5,15 +5,17 @@ Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` fits it.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, average, blocks_of, own_blocks, rows_on
-from dmac.completion import Completion, Directions
-from dmac.votes import ballot, filtered, ratio_rows, voters
+from dmac.averaged_graph import AnchorSets, average, blocks_of, level_names, own_blocks, rows_on
+from dmac.completion import Completion, Directions, ridge_map
+from dmac.votes import ballot, filtered, ratio_rows, unit_rows, voters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 # Fields of a completion that are stored under their names.
 _FILLING = ("values", "lift", "own", "silent")
 _DIRECTIONS = ("mean", "components", "kept")
+# Length of what the linear map says beside a row of length 1.
+_LINEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class SpectralModel:
     cut : bool
         Whether samples are embedded by the first c eigenvectors alone
         (:func:`dmac.votes.ratio_rows`), since the filter loses small groups.
+    linear : array_like of shape (r + 1, K), optional
+        Of a model of a part: a linear map from all features and 1 to the filtered rows.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class SpectralModel:
         completion: Completion | None = None,
         weights: npt.ArrayLike | None = None,
         cut: bool = False,
+        linear: npt.ArrayLike | None = None,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
@@ -112,6 +119,7 @@ class SpectralModel:
         self.completion = completion
         self.weights = None if weights is None else np.asarray(weights, float)
         self.cut = cut
+        self.linear = None if linear is None else np.asarray(linear, float)
 
     @property
     def device(self) -> torch.device:
@@ -135,7 +143,7 @@ class SpectralModel:
         """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c)."""
         recipe, c = self.recipe, self.n_clusters
         blocks, views = self.blocks(views)
-        features = Features(views)
+        features = side_by_side(views)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
         values: Any = None
@@ -147,7 +155,11 @@ class SpectralModel:
                 rows = ballot(voter, u, values, features, weight, c, recipe)
                 factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
-        return torch.as_tensor(ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, recipe))
+        rows = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, recipe)
+        if self.linear is not None:
+            says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
+            rows = unit_rows(rows + _LINEAR * says)
+        return torch.as_tensor(rows)
 
     def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
@@ -162,12 +174,40 @@ class SpectralModel:
             views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
         return [block for block in blocks_of(views, *known) if block.joint] + own, views
 
+    def of_part(self, views: Sequence[Tensor], z: Array, count: int = 1) -> SpectralModel:
+        """The model that places samples, from a part of them: ``views`` (n, r_a) and their rows z.
+
+        It keeps the first ``count`` anchor sets of every block, weighed for all of them: a row of
+        eigenvectors is a sum over sets, of which each estimates the whole. What that and a part
+        lose where single samples say little, a linear map from all features to z wins back: it is
+        an average over all samples of the part (:func:`dmac.completion.ridge_map`).
+        """
+        base: list[AnchorSets] = []
+        stages = []
+        for stage in self.stages:
+            base = stage.base or base
+            ballots = [([_first(s, count) for s in sets], w) for sets, w in stage.ballots]
+            kept = None if stage.base is None else [_first(s, count) for s in base]
+            every = [*base, *(s for sets, _ in stage.ballots for s in sets)]
+            stages.append(
+                Stage(kept, ballots, stage.values, _lift_of_first(every, stage.lift, count))
+            )
+        thin, fill = copy.copy(self), self.completion
+        thin.stages = stages
+        if fill is not None:  # its graphs are those of single views, which come last
+            own = (self.stages[0].base or [])[len(level_names(self.recipe)) :]
+            thin.completion = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
+        f = np.column_stack([side_by_side(views), np.ones(len(z))])
+        thin.linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
+        return thin
+
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
         out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
         out |= {"missing": self.missing, "cut": self.cut}
-        if self.weights is not None:
-            out["weights"] = self.weights
+        for name in ("weights", "linear"):
+            if getattr(self, name) is not None:
+                out[name] = getattr(self, name)
         if self.completion is not None:
             out |= _completion_state(self.completion)
         out["stabilities"] = np.asarray(self.stabilities)
@@ -223,28 +263,13 @@ class SpectralModel:
             completion=_completion_of(state, [pair[0] for pair in widths]),
             weights=state.get("weights"),
             cut=bool(state.get("cut", False)),
+            linear=state.get("linear"),
         )
 
 
-class Features:
-    """Prepared views side by side, divided by the root of their number: float64, (n, r).
-
-    They are made for the rows that are asked for, since all would be larger than the views.
-
-    Parameters
-    ----------
-    views : list of v tensors of shape (n, r_a)
-    """
-
-    def __init__(self, views: Sequence[Tensor]) -> None:
-        self._views = views
-
-    def __len__(self) -> int:
-        return len(self._views[0])
-
-    def __getitem__(self, rows: slice) -> Array:
-        parts = [x[rows] for x in self._views]
-        return (torch.cat(parts, 1).double() / len(parts) ** 0.5).cpu().numpy()
+def side_by_side(views: Sequence[Tensor]) -> Array:
+    """Prepared views (n, r_a) side by side, divided by the root of their number: (n, r)."""
+    return (torch.cat(list(views), 1).double() / len(views) ** 0.5).cpu().numpy()
 
 
 def with_ballot(blocks: Sequence[Block], rows: Array) -> Iterator[Block]:
@@ -258,6 +283,23 @@ def _rows(blocks: Iterable[Block], sets: Sequence[AnchorSets], recipe: SpectralR
         (rows_on(s, block.x, recipe.n_neighbors), block.weight) for s, block in zip(sets, blocks)
     ]
     return average(*zip(*pairs))
+
+
+def _first(sets: AnchorSets, count: int) -> AnchorSets:
+    return dataclasses.replace(sets, u=sets.u[:count], scale=sets.scale[:count])
+
+
+def _lift_of_first(sets: Sequence[AnchorSets], lift: Array, count: int) -> Array:
+    """The rows of a lift (M, K) that belong to the first sets of each block, in new units.
+
+    A factor is divided by the root of the number of its sets, so these become larger.
+    """
+    ends = np.cumsum([s.scale.numel() for s in sets])
+    parts = []
+    for s, rows in zip(sets, np.split(lift, ends[:-1])):
+        t, m = s.scale.shape
+        parts.append(np.sqrt(t / min(t, count)) * rows[: count * m])
+    return np.concatenate(parts)
 
 
 def _completion_state(found: Completion) -> dict[str, Any]:

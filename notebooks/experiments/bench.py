@@ -2,9 +2,9 @@
 
     python -m experiments.bench PART --save FILE
 
-where PART is epochs, parts, fits, growth or simplex; ``make bench`` does all. What is timed has a
-process of its own (:mod:`experiments.harness`), one after the other, so the machine should do
-nothing else.
+where PART is epochs, parts, fits, growth, samples or simplex; ``make bench`` does all. What is
+timed has a process of its own (:mod:`experiments.harness`), one after the other, so the machine
+should do nothing else.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import os
 import statistics
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -43,6 +44,7 @@ from dmac.training import anchor_source, train
 from dmac.views import load
 from experiments import provenance
 from experiments.harness import Child, write_json
+from experiments.large_views import KINDS
 from experiments.store import round_floats
 
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
@@ -66,13 +68,17 @@ EPOCHS_OF = ("mfeat", "PIE", "BBC", "100Leaves", *SHAPES)
 EPOCHS_TO = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
-def synthetic_views(n_samples, dims, n_clusters, seed=0):
-    """Unit rows around random centres: v arrays (n, d_a), float32."""
+def synthetic_views(n_samples, dims, n_clusters, seed=0, centres=None):
+    """Unit rows around random centres: v arrays (n, d_a), float32.
+
+    ``centres`` is a seed of these alone, for views that are drawn some samples at a time.
+    """
     rng = np.random.default_rng(seed)
     classes = rng.integers(n_clusters, size=n_samples)
+    own = rng if centres is None else np.random.default_rng(centres)
     views = []
     for d in dims:
-        centres = 0.7 * rng.standard_normal((n_clusters, d), dtype=np.float32)
+        centres = 0.7 * own.standard_normal((n_clusters, d), dtype=np.float32)
         x = rng.standard_normal((n_samples, d), dtype=np.float32)
         x += centres[classes]
         x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -587,7 +593,7 @@ def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT)
 #: Samples of each fit, by recipe and by whether the number of anchors is fixed.
 SIZES = {
     ("CLOSED_FORM", True): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
-    ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000),
+    ("CLOSED_FORM", False): (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
     ("REVISED", True): (1_000, 3_000, 10_000, 30_000, 100_000),
     ("REVISED", False): (1_000, 3_000, 10_000, 30_000),
 }
@@ -596,27 +602,35 @@ SIZES = {
 def recipe_with(name, n_samples, fixed):
     """A recipe, with `ANCHORS` anchors if their number is fixed, else with its own rule."""
     recipe = {"CLOSED_FORM": CLOSED_FORM, "REVISED": REVISED}[name]
-    if not fixed:
-        return recipe
-    # A little more, since the product is rounded down.
-    factor = (ANCHORS + 0.5) / math.sqrt(n_samples * CLUSTERS)
-    return dataclasses.replace(recipe, anchor_factor=factor)
+    most = int(recipe.anchor_share * n_samples)
+    return dataclasses.replace(recipe, n_anchors=min(ANCHORS, most)) if fixed else recipe
 
 
 def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
     """Fit in this process, or as one of several that find each other and the views in a folder.
 
+    One process with a folder fits views that stay there, and writes the labels beside them.
+
     Returns
     -------
     dict
-        ``n``, ``m``, ``seconds`` of the fit, and ``peak_gb`` of this process.
+        ``n``, ``m``, ``seconds`` of the fit, ``processor_seconds`` of all its threads,
+        ``views_gb`` of views in memory and ``peak_gb`` of this process.
     """
     recipe = recipe_with(name, n_samples, fixed)
     model = dmac.DMAC(CLUSTERS, recipe, random_state=0, device="cpu")
+    views_gb, of_process = 0.0, time.process_time()
     if folder is None:
         views = synthetic_views(n_samples, DIMS, CLUSTERS)
+        views_gb, of_process = sum(x.nbytes for x in views) / 1e9, time.process_time()
         start = time.perf_counter()
         model.fit(views)
+        seconds = time.perf_counter() - start
+    elif processes == 1:
+        views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
+        into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
+        start = time.perf_counter()
+        model._fit(views, into=into)
         seconds = time.perf_counter() - start
     else:
         import torch.distributed as dist
@@ -632,9 +646,14 @@ def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
             seconds = time.perf_counter() - start
         finally:
             dist.destroy_process_group()
-    m = n_anchors_for(n_samples, CLUSTERS, recipe.anchor_factor, recipe.anchor_share)
-    peak = round(provenance.peak_memory() / 1e3, 3)
-    return {"n": n_samples, "m": m, "seconds": round(seconds, 3), "peak_gb": peak}
+    return {
+        "n": n_samples,
+        "m": model.n_anchors_,
+        "seconds": round(seconds, 3),
+        "processor_seconds": round(time.process_time() - of_process, 3),
+        "views_gb": round(views_gb, 3),
+        "peak_gb": round(provenance.peak_memory() / 1e3, 3),
+    }
 
 
 def time_alone(name, n_samples, fixed, threads=2):
@@ -658,12 +677,54 @@ def time_sharded(name, n_samples, processes=2):
     return {"recipe": name, "processes": processes} | slowest | {"peak_gb": peaks}
 
 
-def measure_growth(path, most=1_000_000, sharded=(300_000,)):
-    """Time the fits of `SIZES`, up to ``most`` samples, and sharded ones that a file lacks.
+def write_views(folder, n_samples, rows=100_000):
+    """Views of "growth" on disk, drawn some rows at a time."""
+    shape = [(n_samples, d) for d in DIMS]
+    files = [
+        np.lib.format.open_memmap(f"{folder}/{a}.npy", "w+", np.float32, one)
+        for a, one in enumerate(shape)
+    ]
+    for start in range(0, n_samples, rows):
+        some = min(rows, n_samples - start)
+        views = synthetic_views(some, DIMS, CLUSTERS, seed=start, centres=0)
+        for file, x in zip(files, views):
+            file[start : start + some] = x
 
-    The file holds ``fits``, ``sharded`` and ``machine``.
+
+def time_on_disk(name, n_samples, threads=2):
+    """`fit_growing` of views that are written to disk before, and stay there."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_views(folder, n_samples)
+        with Child(threads=threads, imports=[__name__]) as child:
+            found = child.call(fit_growing, name, n_samples, True, folder)
+    return {"recipe": name, "threads": threads} | found
+
+
+def fit_profile(n_samples=1_000_000):
+    """Where the seconds of a fit of CLOSED_FORM go: ``n``, and ``parts`` by stage of its bar."""
+    from dmac.compute import progress_bar
+
+    stages, model = [], dmac.DMAC(CLUSTERS, recipe_with("CLOSED_FORM", n_samples, True), 0, "cpu")
+
+    class Clock:
+        def stage(self, text):
+            stages.append((text, time.perf_counter()))
+
+    views = synthetic_views(n_samples, DIMS, CLUSTERS)
+    with mock.patch.object(progress_bar, "_active", Clock()):
+        model.fit(views)
+    ends = [start for _, start in stages[1:]] + [time.perf_counter()]
+    parts = {text: round(end - start, 3) for (text, start), end in zip(stages, ends)}
+    return {"n": n_samples, "parts": parts}
+
+
+def measure_growth(path, most=10_000_000, sharded=(300_000,), on_disk=(10_000_000,)):
+    """Time the fits of `SIZES`, up to ``most`` samples, and others that a file lacks.
+
+    The file holds ``fits``, ``sharded``, those ``on_disk``, the ``profile`` of a million samples
+    and ``machine``.
     """
-    stored = _stored(path, {"fits": [], "sharded": []})
+    stored = _stored(path, {"fits": [], "sharded": [], "on_disk": []})
     have = {(one["recipe"], one["fixed"], one["n"]) for one in stored["fits"]}
     for (name, fixed), numbers in SIZES.items():
         for n in numbers:
@@ -672,6 +733,57 @@ def measure_growth(path, most=1_000_000, sharded=(300_000,)):
     for n in sharded:
         if n not in [one["n"] for one in stored["sharded"]]:
             _keep(path, stored, "sharded", time_sharded("CLOSED_FORM", n))
+    for n in on_disk:
+        if n <= most and n not in [one["n"] for one in stored["on_disk"]]:
+            _keep(path, stored, "on_disk", time_on_disk("CLOSED_FORM", n))
+    if most >= 1_000_000 and "profile" not in stored:
+        with Child(threads=2, imports=[__name__]) as child:
+            stored["profile"] = child.call(fit_profile)
+        write_json(path, stored)
+    return stored
+
+
+# --- a part of the samples, beside all
+
+#: Samples of each kind of :mod:`experiments.large_views`, and how many of them are fitted.
+KIND_SAMPLES, FITTED = 60_000, (20_000, 10_000, None)
+#: The real sets of 2000 samples and more, of which a quarter is fitted; those that were never
+#: touched are not among them.
+QUARTERED = (
+    *("HW2sources", "HandWritten", "MNIST-4", "Wiki", "BDGP-1000-500", "Cora", "CiteSeer"),
+    *("CCV-20d", "LandUse-21", "Scene-15", "Hdigit"),
+)
+
+
+def part_accuracy(name, fitted, seed):
+    """ACC of a fit of some samples, of all that there are: a record with its processor seconds."""
+    if name in KINDS:
+        views, labels = KINDS[name](KIND_SAMPLES, seed)
+        n_clusters = int(labels.max()) + 1
+    else:
+        data = load(name)
+        views, labels, n_clusters = data.views, data.labels, data.n_clusters
+        fitted = len(labels) // 4 if fitted else None
+    recipe = dataclasses.replace(CLOSED_FORM, fit_samples=fitted, fit_of_cluster=0)
+    with warnings.catch_warnings(action="ignore"):
+        model = dmac.DMAC(n_clusters, recipe, random_state=seed, device="cpu")
+        found, seconds = _timed(lambda: model.fit_predict(views))
+    acc = round(dmac.scores(labels, found)["acc"], 4)
+    return {"name": name, "fitted": fitted, "seed": seed, "n": len(labels), "acc": acc} | {
+        key: round(value, 2) for key, value in seconds.items()
+    }
+
+
+def measure_samples(path, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2), fitted=FITTED):
+    """ACC with a part fitted, and with all, where a file lacks it: ``fits`` and ``machine``."""
+    stored = _stored(path, {"fits": []})
+    have = {(one["name"], one["fitted"], one["seed"]) for one in stored["fits"]}
+    for name in names:
+        numbers = fitted if name in KINDS else (DATASETS[name].n_samples // 4, None)
+        jobs = [(name, number, seed) for number in numbers for seed in seeds]
+        with Child(threads=1, imports=[__name__]) as child:
+            for job in [job for job in jobs if job not in have]:
+                _keep(path, stored, "fits", child.call(part_accuracy, *job))
     return stored
 
 
@@ -805,6 +917,7 @@ def main(arguments=None):
         "parts": measure_parts,
         "fits": measure_fits,
         "growth": measure_growth,
+        "samples": measure_samples,
         "simplex": measure_simplex,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -234,14 +234,27 @@ def plot_relative(table, kinds, n_sets):
     return figure
 
 
+def growth_frame(stored, recipe=None, fixed=None):
+    """The fits of "growth", by the number of samples; of one thread, the seconds of the processor.
+
+    These say what a fit takes where nothing else runs, also if something did.
+    """
+    frame = pd.DataFrame(stored["fits"]).sort_values("n", kind="stable")
+    if "processor_seconds" in frame:
+        busy = (frame.threads == 1) & frame.processor_seconds.notna()
+        frame["seconds"] = frame.seconds.where(~busy, frame.processor_seconds)
+    if recipe is not None:
+        frame = frame[(frame.recipe == recipe) & (frame.fixed == fixed)]
+    return frame
+
+
 def plot_fit_growth(stored):
     """Seconds of whole fits over the number of samples, with fitted powers, and their table."""
-    frame = pd.DataFrame(stored["fits"])
     figure, axis = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
     rows = {}
-    for number, ((name, fixed), part) in enumerate(frame.groupby(["recipe", "fixed"], sort=False)):
+    groups = growth_frame(stored).groupby(["recipe", "fixed"], sort=False)
+    for number, ((name, fixed), part) in enumerate(groups):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
-        part = part.sort_values("n")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
         large = part[part.n >= 10_000] if (part.n >= 10_000).sum() > 3 else part[part.n >= 1000]
         style = dict(color=line.get_color(), linewidth=0.8)
@@ -253,56 +266,81 @@ def plot_fit_growth(stored):
     return figure, pd.DataFrame.from_dict(rows, orient="index").astype({"n": int})
 
 
-def constants(stored, recipe="CLOSED_FORM"):
-    """What one more sample costs a fit, or an epoch, on a fixed number of anchors.
+def constants(stored, recipe="CLOSED_FORM", above=20_000):
+    """What one more sample costs on a fixed number of anchors, and what there is without any.
 
-    Its seconds in the fit with most samples, on two cores; its GB, and those of a process without
-    any, by least squares from 10,000 samples on.
+    Seconds of a fit or an epoch, and GB: two pairs, by least squares above some samples.
     """
-    frame = pd.DataFrame(stored["fits"])
-    frame = frame[(frame.recipe == recipe) & frame.fixed & (frame.n >= 10_000)].sort_values("n")
-    slope, offset = np.polyfit(frame.n, frame.peak_gb, 1)
-    return float(frame.seconds.iloc[-1] / frame.n.iloc[-1]), (float(slope), float(offset))
+    frame = growth_frame(stored, recipe, True)
+    frame = frame[frame.n > above]
+    seconds, memory = (np.polyfit(frame.n, frame[x], 1) for x in ("seconds", "peak_gb"))
+    return tuple(map(float, seconds)), tuple(map(float, memory))
 
 
 def costs_table(growing, runs, sizes, gb=16):
-    """What numbers of samples cost with 512 anchors on two cores.
+    """What numbers of samples cost with 512 anchors, from what one more sample costs.
 
-    Seconds, memory, and how many machines of so many GB hold that, of a whole fit of CLOSED_FORM,
-    and of an epoch of RELEASED: as measured, or else from what one more sample costs.
+    Of a whole fit of CLOSED_FORM the seconds, and its memory where the views are in it; of an
+    epoch of RELEASED the same, and how many machines of so many GB hold that.
     """
     epochs = [r | {"seconds": r["median"]} for r in runs if r["name"] == "growth"]
     epochs = [r | {"recipe": "RELEASED", "fixed": r["m"] == 512} for r in epochs]
     columns = {}
-    for recipe, fits in (("CLOSED_FORM", growing["fits"]), ("RELEASED", epochs)):
-        seconds, (slope, offset) = constants({"fits": fits}, recipe)
-        known = {r["n"]: r for r in fits if r["recipe"] == recipe and r["fixed"]}
-        memory = [known[n]["peak_gb"] if n in known else offset + slope * n for n in sizes]
-        columns[recipe, "seconds"] = [
-            known[n]["seconds"] if n in known else seconds * n for n in sizes
-        ]
-        columns[recipe, "GB"] = memory
-        columns[recipe, "machines"] = [math.ceil(one / gb) for one in memory]
+    for recipe, fits, above in (
+        ("CLOSED_FORM", growing["fits"], 20_000),
+        ("RELEASED", epochs, 5_000),
+    ):
+        for name, (slope, offset) in zip(
+            ("seconds", "GB"), constants({"fits": fits}, recipe, above)
+        ):
+            columns[recipe, name] = [max(offset, 0) + slope * n for n in sizes]
+    columns["RELEASED", "machines"] = [math.ceil(x / gb) for x in columns["RELEASED", "GB"]]
     return pd.DataFrame(columns, sizes)
 
 
-def sharded_table(stored):
-    """The measured fits of several processes, beside what `constants` says of them.
+def placed_table(stored):
+    """Measured fits of views on disk, by one process or several, beside what `constants` says.
 
-    They share one machine's cores, so their number does not divide the time.
+    Every process places its own samples, and the first fits the part before.
     """
-    seconds, (slope, offset) = constants(stored)
-    rows = {
-        one["n"]: {
-            "processes": one["processes"],
-            "s, measured": one["seconds"],
-            "s, computed": seconds * one["n"],
-            "GB, measured": max(one["peak_gb"]),
-            "GB, computed": offset + slope * one["n"] / one["processes"],
-        }
-        for one in stored["sharded"]
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").astype({"processes": int})
+    (slope, offset), _ = constants(stored)
+    rows = []
+    for one in [*stored["on_disk"], *stored.get("sharded", ())]:
+        processes = one.get("processes", 1)
+        alone = one.get("threads", 1) == 1
+        rows.append(
+            {
+                "n": one["n"],
+                "processes": processes,
+                "s, measured": one["processor_seconds"] if alone else one["seconds"],
+                "s, computed": offset + slope * one["n"] / processes,
+                "GB": np.max(one["peak_gb"]),
+            }
+        )
+    return pd.DataFrame(rows).set_index("n").rename_axis(None)
+
+
+def plot_profile(profile):
+    """One bar of the stages of a fit, from {stage: seconds}."""
+    figure, axis = plt.subplots(figsize=(6.4, 1.3), layout="constrained")
+    left = 0.0
+    for name, seconds in profile.items():
+        bar = axis.barh([0], [seconds], left=left, edgecolor="white")
+        if seconds > 0.06 * sum(profile.values()):
+            axis.bar_label(bar, [f"{name}\n{seconds:.0f} s"], label_type="center", fontsize=7)
+        left += seconds
+    axis.set(yticks=[], xlabel="seconds")
+    return figure
+
+
+def samples_table(stored):
+    """ACC in % of a fit of all samples, means over seeds, and what fewer fitted ones lose."""
+    frame = pd.DataFrame(stored["fits"])
+    share = (frame.fitted / frame.n).map("{:.2f} n".format).where(frame.fitted.notna(), "all")
+    grid = 100 * frame.assign(share=share).pivot_table("acc", "name", "share", sort=False)
+    for name in grid.columns.difference(["all"]):
+        grid[name] -= grid["all"]
+    return grid.sort_index(axis=1, ascending=False).rename_axis(None).rename_axis(None, axis=1)
 
 
 def parts_table(stored):

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 import torch
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import dmac.compute.kmeans
@@ -106,20 +104,6 @@ def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch
     assert torch.equal(whole, everything) and torch.equal(whole, more)
     spread = [torch.cdist(x, u).min(1).values.square().mean() for u in (whole, part)]
     assert spread[1] < 1.1 * spread[0]
-
-
-def test_starts_of_many_samples_are_compared_on_a_part(generator, monkeypatch):
-    x = torch.randn(400, 3, generator=generator, dtype=torch.float64).numpy()
-    x += 6 * np.eye(3)[np.arange(400) % 3]
-    seen, fit = [], KMeans.fit
-    monkeypatch.setattr(KMeans, "fit", lambda self, x: seen.append(x.shape[0]) or fit(self, x))
-    whole = kmeans(x, 3, 0, n_init=5)
-    monkeypatch.setattr(parallel, "MANY", 100)
-    monkeypatch.setattr("dmac.compute.kmeans._PART", 120)
-    part, again = kmeans(x, 3, 0, n_init=5), kmeans(scipy.sparse.csr_matrix(x), 3, 0, n_init=5)
-    assert seen == [400, 120, 400, 120, 400]
-    assert (part.labels_ == again.labels_).all()
-    assert adjusted_rand_score(part.labels_, whole.labels_) == 1
 
 
 def test_a_part_is_of_the_samples_that_are_marked(monkeypatch):

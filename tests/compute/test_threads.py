@@ -14,9 +14,10 @@ import torch
 from threadpoolctl import threadpool_info
 
 import dmac
-from dmac import anchor_graph, averaged_graph
+from dmac import anchor_graph
 from dmac.compute import distances, parallel, threads
-from dmac.recipes import RELEASED
+from dmac.recipes import CLOSED_FORM, RELEASED
+from dmac.solvers import placing, preparing
 
 
 def blas_threads():
@@ -162,22 +163,18 @@ def test_a_walk_takes_consecutive_rows_in_order():
     assert threads.walk(rows[:2], len) == [1, 1] and threads.walk([], len) == [0]
 
 
-def test_within_pieces_operations_take_one_thread(two_threads):
-    with threads.in_pieces():
-        assert torch.get_num_threads() == 1 and blas_threads() == {1}
-        both = threading.Barrier(2, timeout=30)
-        threads.side_by_side([both.wait] * 2)
-    assert torch.get_num_threads() == 2
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=200, fit_of_cluster=0)
 
 
-@pytest.mark.parametrize("recipe", ["closed_form", RELEASED])
+@pytest.mark.parametrize("recipe", [PART, RELEASED])
 def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, monkeypatch):
     """As if 300 were many, in blocks of a few rows: what waits for nothing is the same to a bit."""
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
     monkeypatch.setattr(parallel, "MANY", 100)
     monkeypatch.setattr(anchor_graph, "_ROWS", 16)
-    monkeypatch.setattr(averaged_graph, "_PART", 32)
+    monkeypatch.setitem(placing._ROWS, "cpu", 32)
+    monkeypatch.setattr(preparing, "_ROWS", 32)
     monkeypatch.setitem(distances._BLOCK, "cpu", 500)
     if recipe is RELEASED:
         recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=2)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dmac.data.disk import StreamedArray
 from dmac.data.levels import LevelPipeline, Projection
 from dmac.data.pipeline import ViewPipeline
 
@@ -22,7 +21,7 @@ def pipeline(levels="both", **changes):
 @pytest.mark.parametrize("n, d", [(60, 40), (2100, 30), (30, 2100), (5, 40)])
 def test_projection_has_the_leading_singular_directions(n, d):
     x = np.random.default_rng(0).normal(size=(n, d))  # no gap in the spectrum helps
-    found = Projection(7).fit_blocks(lambda: [x[: n // 2], x[n // 2 :]], x.shape).components_
+    found = Projection(7).fit(x).components_
     s = np.linalg.svd(x, compute_uv=False)[:7]
     np.testing.assert_allclose(found @ found.T, np.eye(len(s)), atol=1e-8)
     np.testing.assert_allclose(np.linalg.norm(x @ found.T, axis=0), s, rtol=1e-8)
@@ -32,24 +31,24 @@ def test_projection_has_the_leading_singular_directions(n, d):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_projection_of_a_wide_and_long_view_is_that_by_a_product(monkeypatch, sparse):
     x = scipy.sparse.csr_matrix(view(90, 70)) if sparse else view(90, 70)
-    by_product = Projection(5).fit_blocks(lambda: [x], x.shape).transform(x)
+    by_product = Projection(5).fit(x).transform(x)
     monkeypatch.setattr("dmac.data.levels._GRAM", 10)
-    by_passes = Projection(5).fit_blocks(lambda: [x[:50], x[50:]], x.shape).transform(x)
+    by_passes = Projection(5).fit(x).transform(x)
     np.testing.assert_allclose(by_passes, by_product, atol=1e-6)
 
 
 def test_projection_leaves_out_directions_that_are_not_there():
     x = np.outer(np.arange(1.0, 31), np.arange(1.0, 21))  # of rank one
-    assert Projection(4).fit_blocks(lambda: [x], x.shape).components_.shape == (1, 20)
-    assert Projection(4).fit_blocks(lambda: [x.T], x.T.shape).components_.shape == (1, 30)
+    assert Projection(4).fit(x).components_.shape == (1, 20)
+    assert Projection(4).fit(x.T).components_.shape == (1, 30)
     for zeros in (0 * x, 0 * x.T):
-        found = Projection(4).fit_blocks(lambda zeros=zeros: [zeros], zeros.shape)
+        found = Projection(4).fit(zeros)
         assert found.transform(zeros).shape == (len(zeros), 0)
 
 
 def test_narrow_view_stays_as_it_is():
     x = view(50, 6)
-    np.testing.assert_array_equal(Projection(6).fit_blocks(lambda: [x], x.shape).transform(x), x)
+    np.testing.assert_array_equal(Projection(6).fit(x).transform(x), x)
 
 
 def test_one_direction_keeps_its_order():
@@ -100,18 +99,7 @@ def test_new_samples_and_saved_states(levels, sparse):
     assert (again.widths_, again.spread_) == (made.widths_, made.spread_)
 
 
-def test_stream_gives_what_memory_gives(tmp_path, monkeypatch):
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 400)  # ten rows a block
-    x = view()
-    np.save(tmp_path / "x.npy", x)
-    stream = StreamedArray(np.load(tmp_path / "x.npy", mmap_mode="r"))
-    whole, parts = pipeline(), pipeline()
-    np.testing.assert_allclose(parts.fit_streamed(stream), whole.fit_transform(x), atol=1e-9)
-    assert parts.spread_ == pytest.approx(whole.spread_)
-
-
-def test_a_row_that_the_directions_hardly_see_stays_short(monkeypatch):
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 400)
+def test_a_row_that_the_directions_hardly_see_stays_short():
     rng = np.random.default_rng(0)
     x = np.pad(rng.normal(size=(80, 3)), ((0, 0), (0, 27)))
     x[[7, 50]] = 0
@@ -123,8 +111,6 @@ def test_a_row_that_the_directions_hardly_see_stays_short(monkeypatch):
     np.testing.assert_allclose(lengths[[7, 50]], 1e-9 / floor, rtol=0.1)
     np.testing.assert_allclose(np.delete(lengths, [7, 50]), 1)
     np.testing.assert_allclose(made.transform(x), found, atol=1e-12)
-    streamed = pipeline("plain", plain_components=3).fit_streamed(StreamedArray(x))
-    np.testing.assert_allclose(streamed, found, atol=1e-9)
 
 
 def test_of_one_direction_lengths_are_kept():

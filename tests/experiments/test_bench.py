@@ -137,9 +137,8 @@ def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_pa
 
 def test_the_fixed_number_of_anchors_is_the_same_for_every_size():
     for n in (3_000, 10_000, 1_000_000):
-        recipe = bench.recipe_with("CLOSED_FORM", n, True)
-        m = bench.n_anchors_for(n, 10, recipe.anchor_factor, recipe.anchor_share)
-        assert m == bench.ANCHORS
+        assert bench.recipe_with("CLOSED_FORM", n, True).n_anchors == bench.ANCHORS
+    assert bench.recipe_with("CLOSED_FORM", 800, True).n_anchors == 400
     assert bench.recipe_with("REVISED", 3_000, False) is REVISED
 
 
@@ -147,11 +146,39 @@ def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500, 1000)})
     path = tmp_path / "growth.json"
     for _ in range(2):
-        bench.measure_growth(path, most=500, sharded=[500])
+        bench.measure_growth(path, most=500, sharded=[500], on_disk=[500])
         stored = json.loads(path.read_text())
-        (alone,), (both,) = stored["fits"], stored["sharded"]
+        (alone,), (both,), (disk,) = (stored[key] for key in ("fits", "sharded", "on_disk"))
         monkeypatch.setattr(bench, "Child", None)  # none is needed again
     assert (alone["n"], alone["m"], alone["threads"]) == (500, 250, 2)
     assert (both["n"], both["m"], both["processes"]) == (500, 250, 2)
     assert len(both["peak_gb"]) == 2 and min(both["peak_gb"]) > 0.1
+    assert (disk["n"], disk["m"], disk["views_gb"]) == (500, 250, 0)
+    assert alone["views_gb"] > 0 and min(alone["processor_seconds"], disk["seconds"]) > 0
     assert alone["seconds"] > 0 and both["seconds"] > 0
+
+
+def test_the_parts_of_a_fit_add_up():
+    profile = bench.fit_profile(600)
+    assert list(profile["parts"]) == [
+        *(f"view {a}" for a in (1, 2, 3)),
+        *("graphs", "eigenvectors", "votes 1"),
+    ]
+    assert profile["n"] == 600 and min(profile["parts"].values()) > 0
+
+
+def test_a_part_stands_beside_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "KIND_SAMPLES", 300)
+    records = [bench.part_accuracy("gaussian", fitted, 1) for fitted in (100, None)]
+    records.append(bench.part_accuracy("HandWritten", 500, 0))
+    assert [one["fitted"] for one in records] == [100, None, 500]
+    table = times.samples_table({"fits": records})
+    assert table.columns.tolist() == ["all", "0.33 n", "0.25 n"]
+    lost = 100 * (records[0]["acc"] - records[1]["acc"])
+    np.testing.assert_allclose(table.loc["gaussian", "0.33 n"], lost)
+    path = tmp_path / "samples.json"
+    for _ in range(2):
+        bench.measure_samples(path, ["HandWritten"], seeds=[0], fitted=[])
+        stored = json.loads(path.read_text())["fits"]
+        monkeypatch.setattr(bench, "part_accuracy", None)
+    assert [one["fitted"] for one in stored] == [500, None] and stored[0]["acc"] > 0.9

@@ -73,30 +73,35 @@ def growth():
         each = dict(recipe="CLOSED_FORM", n=n, threads=2)
         fits.append(each | dict(fixed=True, m=512, seconds=1e-4 * n, peak_gb=0.5 + 2e-6 * n))
         fits.append(each | dict(fixed=False, m=9, seconds=1e-6 * n**1.5, peak_gb=1.0))
-    sharded = [dict(recipe="CLOSED_FORM", processes=2, n=50_000, m=512, seconds=6.0)]
-    sharded[0]["peak_gb"] = [0.5, 0.6]
-    return {"fits": fits, "sharded": sharded}
+    on_disk = [dict(n=50_000, seconds=9.0, processor_seconds=6.0, threads=1, peak_gb=0.5)]
+    return {"fits": fits, "on_disk": on_disk}
 
 
-def test_costs_are_measured_or_those_of_one_more_sample(growth):
-    growth["fits"][2]["seconds"] = 2.5  # 10,000 samples, 512 anchors
+def test_costs_are_those_of_one_more_sample(growth):
     runs = [
         {"name": "growth", "n": n, "m": m, "median": 3e-5 * n, "peak_gb": 0.4 + 5e-6 * n}
         for n in (1_000, 10_000, 100_000)
         for m in (512, 7)
     ]
     table = times.costs_table(growth, [*runs, {"name": "PIE", "median": 9.0}], (10**4, 10**8))
-    assert table["CLOSED_FORM", "machines"].tolist() == [1, 13]  # 200.5 GB
+    np.testing.assert_allclose(table["CLOSED_FORM", "GB"], [0.52, 200.5])
     assert table["RELEASED", "machines"].tolist() == [1, 32]
-    np.testing.assert_allclose(table["CLOSED_FORM", "seconds"], [2.5, 1e4])
+    np.testing.assert_allclose(table["CLOSED_FORM", "seconds"], [1, 1e4])
     np.testing.assert_allclose(table["RELEASED", "seconds"], [0.3, 3e3])
     np.testing.assert_allclose(table["RELEASED", "GB"], [0.45, 500.4])
 
 
-def test_processes_stand_beside_what_is_computed(growth):
-    row = times.sharded_table(growth).loc[50_000]
-    np.testing.assert_allclose(row[["s, measured", "s, computed"]].astype(float), [6, 5])
-    np.testing.assert_allclose(row[["GB, measured", "GB, computed"]].astype(float), [0.6, 0.55])
+def test_fits_from_disk_stand_beside_what_is_computed(growth):
+    more = {"n": 50_000, "processes": 2, "processor_seconds": 3.0, "peak_gb": [0.5, 0.6]}
+    table = times.placed_table(growth | {"sharded": [more]})
+    np.testing.assert_allclose(table.to_numpy(float), [[1, 6, 5, 0.5], [2, 3, 2.5, 0.6]])
+
+
+def test_of_one_thread_the_seconds_are_those_of_the_processor():
+    fits = [dict(recipe="CLOSED_FORM", fixed=True, n=n, seconds=9.0, threads=n) for n in (2, 1)]
+    for one in fits:
+        one["processor_seconds"] = 4.0
+    assert times.growth_frame({"fits": fits}).seconds.tolist() == [4, 9]
 
 
 def test_epochs_stand_beside_the_dense_reading():

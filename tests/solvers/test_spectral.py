@@ -17,7 +17,7 @@ from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
 from dmac.solvers.spectral import SpectralSolver
-from dmac.solvers.spectral_model import Features
+from dmac.solvers.spectral_model import side_by_side
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 
@@ -195,8 +195,8 @@ def test_models_of_before_are_read(tmp_path):
 
 def test_features_have_the_mean_of_the_views_products():
     views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
-    found = Features(views)[2:7]
-    mean = sum(x[2:7] @ x[2:7].T for x in views) / 3
+    found = side_by_side(views)
+    mean = sum(x @ x.T for x in views) / 3
     np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
 
 

@@ -8,7 +8,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 
 from dmac._parameters import FLAG, at_least, choice, documented, one_of
@@ -24,11 +23,9 @@ from dmac.averaged_graph import (
     set_draws,
     whole_samples,
 )
-from dmac.compute import parallel
 from dmac.recipes import SpectralRecipe
-from dmac.solvers.contract import UNWATCHED
 from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
-from dmac.solvers.spectral_model import Features, SpectralModel, Stage, with_ballot
+from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
 from dmac.votes import ballot, filtered, learned_map, n_columns, unit_rows, voters
 from experiments.ideas.refinement import FORMS, Targets, refine, soft_assignments
 from experiments.ideas.trained_map import TrainedMap, trained_map
@@ -88,20 +85,19 @@ def _voters(recipe):
 def _ballot(voter, u, values, features, weight, c, recipe):
     if voter != "trained":
         return ballot(voter, u, values, features, weight, c, recipe)
-    rows = [weight(features[start : start + 2**14]) for start in range(0, len(features), 2**14)]
-    return recipe.vote_weight * unit_rows(np.concatenate(rows))
+    return recipe.vote_weight * unit_rows(weight(features))
 
 
 class SpectralIdeaSolver(SpectralSolver):
     """The spectral solver, where something is trained between its first graph and its votes."""
 
-    def solve(self, prepared, n_clusters, n_anchors, generator, watch=UNWATCHED):
+    def _solve(self, prepared, n_clusters, n_anchors, generator):
         recipe, views, c = self.recipe, prepared.views, n_clusters
         widths = [pipeline.widths_ for pipeline in prepared.pipelines]
         spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
         blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
-        weights, features = [block.weight for block in blocks], Features(views)
-        count = n_columns(parallel.count(len(views[0])), c, recipe)
+        weights, features = [block.weight for block in blocks], side_by_side(views)
+        count = n_columns(len(views[0]), c, recipe)
         train = recipe.vote_ridge, recipe.trained_epochs, generator
 
         sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
@@ -121,7 +117,7 @@ class SpectralIdeaSolver(SpectralSolver):
                     if voter == "learned":
                         learned = learned_map(features, graph, c, recipe.vote_ridge)
                     elif voter == "trained":
-                        learned = trained_map(features[:], graph, c, *train)[0]
+                        learned = trained_map(features, graph, c, *train)[0]
                     rows = _ballot(voter, u, values, features, learned, c, recipe)
                     beside = with_ballot(blocks, rows)
                     of_voter, votes = draw_graphs(
@@ -137,8 +133,8 @@ class SpectralIdeaSolver(SpectralSolver):
                 agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
             last = i == recipe.vote_rounds
             if last and recipe.trained_embedding:
-                trained = trained_map(features[:], graph, count, *train)
-                u, values = trained[0](features[:]), trained[1]
+                trained = trained_map(features, graph, count, *train)
+                u, values = trained[0](features), trained[1]
             if not i or last:
                 found.append(self.cluster(u, values, c, generator))
         taken, stabilities = self.guard(first, found)
@@ -153,11 +149,6 @@ class SpectralIdeaSolver(SpectralSolver):
     def refined(self, outcome, factors, blocks, n_views, n_anchors, generator):
         """Anchor sets and factors of blocks whose anchors the outcome without votes trains."""
         recipe = self.recipe
-        if parallel.shards():
-            raise ValueError(
-                f"refinement={recipe.refinement!r} needs all samples in one process: "
-                "fit without shards"
-            )
         z, clusters = outcome
         like = blocks[0].x
         rows = torch.as_tensor(z).to(like)
@@ -223,10 +214,10 @@ class SpectralIdeaModel(SpectralModel):
     trained = None
 
     def embed_new(self, views):
-        recipe, c, features = self.recipe, self.n_clusters, Features(views)
+        recipe, c, features = self.recipe, self.n_clusters, side_by_side(views)
         if self.trained is not None:
             mapping, ritz = self.trained
-            return torch.as_tensor(filtered(mapping(features[:]), ritz, c, recipe))
+            return torch.as_tensor(filtered(mapping(features), ritz, c, recipe))
         blocks = blocks_of(views, self.widths, self.spreads, recipe)
 
         def rows(blocks, sets):

@@ -1,0 +1,125 @@
+"""Samples placed by a fitted model: new ones, those of the fit, and the rest of many, all alike.
+
+Chapter 22 of the book says when a fit takes a part of the samples and places the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from dmac.compute import parallel
+from dmac.compute.distances import squared_distances
+from dmac.compute.kmeans import representative_centers
+from dmac.compute.layers import view_tensor
+from dmac.compute.streaming import take
+from dmac.compute.threads import row_slices, side_by_side
+from dmac.data.checks import filled
+from dmac.data.disk import block_rows
+from dmac.solvers.contract import final_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from dmac._types import Array, Flags, Integers, Matrix
+    from dmac.recipes import BaseRecipe
+    from dmac.solvers.contract import Model, Outcome, Prepared
+
+# Samples of a block, whose activations stay near the processor; a GPU has to be filled.
+_ROWS = {"cpu": 2**13, "cuda": 2**16}
+
+
+def place(
+    views: Sequence[Matrix],
+    pipelines: Sequence[Any],
+    model: Model,
+    keep: Callable[[slice, Array], object],
+    among: slice | None = None,
+) -> Flags:
+    """Embed samples block by block, on a processor as many blocks at a time as it has threads.
+
+    Parameters
+    ----------
+    views : list of v checked views of shape (n, d_a)
+    pipelines : list of v fitted pipelines
+    model : dmac.solvers.contract.Model
+    keep : callable
+        Called with the rows of each block and their Z (b, d), in any order.
+    among : slice, optional
+        The samples, of n; all by default.
+
+    Returns
+    -------
+    numpy.ndarray of shape (number of them, v), bool
+        Which views each has: where its row is not zero.
+    """
+    among, kind = among or slice(0, views[0].shape[0]), model.device.type
+    present = np.empty((among.stop - among.start, len(views)), bool)
+
+    def of_block(rows: slice) -> None:
+        tensors: list[Any] = []
+        for a, (pipeline, x) in enumerate(zip(pipelines, views)):
+            part = take(x, rows)
+            present[rows.start - among.start : rows.stop - among.start, a] = filled(part)
+            tensors.append(view_tensor(pipeline.transform(part), model.dtype, model.device))
+        keep(rows, model.embed_new(tensors).cpu().numpy())
+
+    size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
+    slices = row_slices(among.stop - among.start, size, among.start)
+    jobs = [functools.partial(of_block, rows) for rows in slices]
+    with torch.no_grad():
+        if kind == "cpu":
+            side_by_side(jobs)
+        else:
+            for job in jobs:
+                job()
+    return present
+
+
+class NearestCentre:
+    """From Z to labels: the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
+
+    Where centres coincide, the one of them that most of ``labels`` name.
+    """
+
+    def __init__(self, centers: Array, labels: Integers, recipe: BaseRecipe) -> None:
+        self._centers, self._recipe = torch.as_tensor(centers, dtype=torch.float64), recipe
+        self._names = representative_centers(centers, labels)
+
+    def __call__(self, z: Array) -> Integers:
+        """(b, d) -> (b,)."""
+        rows = torch.as_tensor(final_rows(z, self._recipe))
+        return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
+
+
+def with_the_rest(
+    outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
+) -> Outcome:
+    """The outcome of a part of the samples, with Z and labels of all, in the order that they came.
+
+    Every process of several places its own samples. Labels that are written ``into`` an array (n,),
+    as on a disk that all processes see, need no memory: nothing is kept of Z but the part's.
+    """
+    views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
+    model, n = outcome.model.of_part(prepared.views, outcome.z), mine.stop - mine.start
+    z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
+    labels = np.empty(n, np.int64) if into is None else into[mine]
+    nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
+
+    def keep(rows: slice, found: Array) -> None:
+        here = slice(rows.start - mine.start, rows.stop - mine.start)
+        labels[here] = nearest(found)
+        if into is None:
+            z[here] = found
+
+    present = place(views, prepared.pipelines, model, keep, mine)
+    model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
+    if into is not None:  # all processes have written theirs, since the numbers are added up
+        return dataclasses.replace(outcome, labels=into, model=model)
+    z, labels = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels))
+    return dataclasses.replace(outcome, z=z, labels=labels, model=model)

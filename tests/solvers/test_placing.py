@@ -1,0 +1,225 @@
+"""A part of many samples is fitted, and all are placed: as new samples are, from anywhere."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import dmac
+from dmac.compute import threads
+from dmac.data import disk
+from dmac.data.levels import LevelPipeline
+from dmac.recipes import CLOSED_FORM
+from dmac.solvers import placing
+from dmac.solvers.preparing import prepare
+from dmac.solvers.spectral import SpectralSolver
+
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
+
+
+def planted(n=600, c=3, seed=0):
+    """Three views of c groups in random order, in single precision."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(c, size=n)
+    centres = [3 * rng.normal(size=(c, d)) for d in (8, 12, 3)]
+    return [(z[labels] + rng.normal(size=(n, z.shape[1]))).astype(np.float32) for z in centres], (
+        labels
+    )
+
+
+def fit(views, recipe=PART, c=3, **more):
+    return dmac.DMAC(c, recipe, random_state=0, device="cpu", **more).fit(views)
+
+
+def acc(labels, found):
+    return dmac.scores(labels, found)["acc"]
+
+
+def test_how_many_are_fitted():
+    def fitted(n, c, **changes):
+        return SpectralSolver(dataclasses.replace(CLOSED_FORM, **changes)).n_fitted(n, c)
+
+    assert fitted(20_000, 10) == fitted(10**6, 10) == 20_000 and fitted(300, 10) == 300
+    assert fitted(10**6, 100) == 40_000 and fitted(30_000, 100) == 30_000
+    assert fitted(10**6, 10, fit_samples=None) == 10**6
+    assert fitted(1000, 10, fit_samples=50, fit_of_cluster=0) == 50
+    with pytest.raises(ValueError, match="n_clusters is 2000"):
+        fitted(1000, 2000)
+
+
+def test_all_samples_are_placed_as_new_ones_are(tmp_path, monkeypatch):
+    monkeypatch.setitem(placing._ROWS, "cpu", 70)
+    views, labels = planted()
+    model = fit(views)
+    assert acc(labels, model.labels_) > 0.98
+    assert len(model.embedding_) == 600 and model.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    np.testing.assert_array_equal(model.transform(views).astype(np.float32), model.embedding_)
+    np.testing.assert_array_equal(model.predict([x[40:55] for x in views]), model.labels_[40:55])
+    model.save(tmp_path)
+    again = dmac.DMAC.load(tmp_path)
+    np.testing.assert_array_equal(again.predict(views), model.labels_)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert again.network_.linear is not None
+    assert np.isfinite(model.view_agreement_).all() and (model.view_support_ > 0.2).all()
+
+
+def test_up_to_the_limit_nothing_is_placed():
+    views, _ = planted(150)
+    one, other = fit(views), fit(views, dataclasses.replace(PART, fit_samples=None))
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    assert one.network_.linear is None
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
+def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch):
+    monkeypatch.setattr(disk, "_NUMBERS", 500)
+    views, _ = planted()
+    views[1][[3, 500]] = np.nan
+    expected = fit(views)
+    views = on_disk(kind, views)
+    model = fit(views)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    np.testing.assert_array_equal(model.n_missing_, [0, 2, 0])
+
+
+def test_a_part_and_blocks_are_all_that_is_read_of_a_view_in_memory(monkeypatch):
+    views, read, original = planted()[0], [], disk.StreamedArray.read
+
+    def counted(self, rows, among=None):
+        read.append(rows.stop - rows.start if among is None else len(among))
+        return original(self, rows, among)
+
+    monkeypatch.setattr(disk.StreamedArray, "read", counted)
+    monkeypatch.setattr(disk, "_NUMBERS", 800)
+    fit(views)
+    assert max(read) <= 800 // 3
+
+
+def test_narrow_views_and_sparse_ones_and_samples_that_lack_some():
+    views, labels = planted()
+    views[1] = scipy.sparse.csr_matrix(np.where(views[1] > 0, views[1], 0))
+    views.append(views[0][:, :2])
+    rng, present = np.random.default_rng(1), np.ones((600, 4), bool)
+    present[rng.permutation(600)[:250], 0] = False  # and so few are whole that views are filled in
+    present[rng.permutation(600)[:250], 1] = False
+    model = dmac.DMAC(3, PART, random_state=0, device="cpu").fit(views, present=present)
+    assert model.network_.completion is not None and model.network_.weights is not None
+    assert acc(labels, model.labels_) > 0.95
+    np.testing.assert_array_equal(model.predict(views, present=present), model.labels_)
+    assert (model.n_missing_[:2] == 250).all() and 0 < model.score(views, present=present) < 1
+
+
+def test_the_score_of_many_samples_is_that_of_a_part_of_them(monkeypatch, on_disk):
+    views, _ = planted()
+    model = fit(views)
+    whole = model.score(views)
+    monkeypatch.setattr(SpectralSolver, "n_fitted", lambda self, n, c: 300)
+    part = model.score(views)
+    assert part != whole and abs(part - whole) < 0.1
+    assert model.score(on_disk("npy", views)) == pytest.approx(part)
+
+
+def test_samples_without_any_view_and_entries_that_lack_are_refused_before_the_fit():
+    views, _ = planted()
+    for x in views:
+        x[7] = np.nan
+    with pytest.raises(ValueError, match="sample 7 lacks all views"):
+        fit(views)
+    views[0][7, 0] = 1.0
+    with pytest.raises(ValueError, match="view 1 has 7 NaN or infinite"):
+        fit(views)
+
+
+def test_wide_sparse_views_get_their_directions_from_all_samples():
+    rng = np.random.default_rng(0)
+    x = scipy.sparse.random(90, 2100, 0.02, "csr", rng=rng)
+    whole = LevelPipeline(True, "both", 3, 0.03, 4)
+    whole.fit_transform(x)
+    part, order = LevelPipeline(True, "both", 3, 0.03, 4), rng.permutation(90)[:40]
+    prepare([x], [part], order, torch.device("cpu"), torch.float64)
+    for name in ("whitened", "plain"):
+        own, of_all = (p.heads_[name].components_ for p in (part, whole))
+        np.testing.assert_allclose(abs((own * of_all).sum(1)), 1, atol=1e-3)
+
+
+def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
+    x = np.abs(np.random.default_rng(0).normal(size=(90, 7)))
+    x[:5] = 0
+    monkeypatch.setattr("dmac.solvers.preparing._ROWS", 16)
+    whole, part = (LevelPipeline(True, "both", 3, 0.03, 4) for _ in range(2))
+    whole.fit_transform(x)
+    prepare([x], [part], np.arange(10, 50), torch.device("cpu"), torch.float64)
+    np.testing.assert_allclose(part.spread_, whole.spread_, rtol=1e-9)
+    for name in ("mean_", "components_", "scale_"):
+        own, of_all = (getattr(p.heads_["whitened"], name) for p in (part, whole))
+        np.testing.assert_allclose(own, of_all, rtol=1e-6, atol=1e-9)
+
+
+def test_a_few_anchor_sets_estimate_the_rows_of_all(monkeypatch):
+    views, _ = planted()
+    prepared = prepare(
+        [x.astype(float) for x in views],
+        SpectralSolver(PART).pipelines(3, 3),
+        np.arange(150),
+        torch.device("cpu"),
+        torch.float64,
+    )
+    outcome = SpectralSolver(PART).solve(prepared, 3, 40, torch.Generator().manual_seed(0))
+    model, z = outcome.model, outcome.model.embed_new(prepared.views).numpy()
+    monkeypatch.setattr("dmac.solvers.spectral_model._LINEAR", 0.0)
+    all_sets = model.of_part(prepared.views, outcome.z, 10**6).embed_new(prepared.views).numpy()
+    np.testing.assert_allclose(all_sets, z, atol=1e-9)
+    one = model.of_part(prepared.views, outcome.z)
+    assert {len(s.u) for s in one.stages[0].base} == {1}
+    assert (one.embed_new(prepared.views).numpy() * z).sum(1).mean() > 0.9
+
+
+def test_the_linear_map_costs_rings_nothing(monkeypatch):
+    """Every cluster is a ring in a plane of its own, in each view another one, about one centre."""
+    rng = np.random.default_rng(0)
+    labels, views = rng.integers(4, size=1200), []
+    for _ in range(3):
+        angle = 2 * np.pi * rng.random(1200)
+        planes = np.stack([np.linalg.qr(rng.normal(size=(10, 2)))[0] for _ in range(4)])
+        ring = np.column_stack([np.cos(angle), np.sin(angle)])
+        x = np.einsum("nij,nj->ni", planes[labels], ring) + 0.05 * rng.normal(size=(1200, 10))
+        views.append(x)
+    found = []
+    for length in (0.0, 2.0):
+        monkeypatch.setattr("dmac.solvers.spectral_model._LINEAR", length)
+        model = fit(views, dataclasses.replace(PART, fit_samples=600), 4)
+        found.append(acc(labels, model.labels_))
+    assert found[0] > 0.9 and found[1] >= found[0] - 0.005
+
+
+def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
+    views, _ = planted()
+    model = fit([x[:150] for x in views])
+    before = model.labels_
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(placing.NearestCentre, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(views)
+    assert model.labels_ is before and len(model.embedding_) == 150
+
+
+def test_labels_alone_need_no_rows_of_z(monkeypatch):
+    views, _ = planted()
+    expected, into = fit(views), np.full(600, -1)
+    model = dmac.DMAC(3, PART, random_state=0, device="cpu")._fit(views, into=into)
+    np.testing.assert_array_equal(into, expected.labels_)
+    np.testing.assert_array_equal(model.labels_, into)
+    assert len(model.embedding_) == 150
+
+
+def test_slices_of_rows_may_begin_anywhere():
+    assert threads.row_slices(5, 3, 10) == [slice(10, 13), slice(13, 15)]
+    assert threads.row_slices(0, 3, 4) == [slice(4, 4)]
