@@ -30,6 +30,7 @@ OUR_WARNINGS = (
     r"n_neighbors = \d+ needs \d+ samples",
     r"\d+ of \d+ samples have all views",
     r"view \d+ has \d+ rows of zeros in its \d column",
+    r"view \d+ has \S+ % of its variance in column \d+",
     r"\d+ of \d+ samples are zero in every view",
     r"\d+ of \d+ clusters came out",
     r"view \d+ has \d+ samples, fewer than the \d+ clusters",
