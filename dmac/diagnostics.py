@@ -16,7 +16,8 @@ from dmac.compute.parallel import count, largest, total
 from dmac.compute.streaming import block_slices, take
 from dmac.compute.threads import blas_alone
 from dmac.data.checks import check_labels, check_views
-from dmac.data.sample_names import as_views
+from dmac.data.named_views import as_named
+from dmac.data.names import as_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,8 +173,6 @@ def features_that_separate(
     ------
     ValueError
         If views or labels are not usable, all labels are the same, or names are too many or few.
-    ImportError
-        If pandas is not installed; :func:`dmac.diagnostics.standardized_differences` does without.
 
     Examples
     --------
@@ -186,17 +185,14 @@ def features_that_separate(
     2        0     1  constant    0.000000
     3        1     1  constant    0.000000
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("the table is a data frame: python -m pip install pandas") from error
+    import pandas as pd
 
     clusters, gaps = standardized_differences(views, labels)
-    sources = views if isinstance(views, (list, tuple)) and len(views) == len(gaps) else [views]
+    sources = as_named(views) if len(gaps) > 1 else as_named([views] if len(views) > 1 else views)
     if view_names is None:
         view_names = range(1, len(gaps) + 1)
     if feature_names is None:
-        feature_names = [getattr(x, "columns", None) for x in sources]
+        feature_names = [x.features for x in sources]
     for what, names in (("view_names", view_names), ("feature_names", feature_names)):
         if len(names) != len(gaps):
             raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")

@@ -10,6 +10,7 @@ import functools
 import numbers
 import re
 import warnings
+from dataclasses import replace
 from html import escape
 from importlib import resources
 from itertools import combinations
@@ -25,10 +26,11 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
+from dmac._warn import warn
 from dmac.data.checks import check_views, count_missing
 from dmac.data.disk import StreamedArray
-from dmac.data.named_views import NamedViews, name_views
-from dmac.data.sample_names import as_views
+from dmac.data.named_views import NamedView, as_named
+from dmac.data.names import as_views
 from dmac.diagnostics import gaussian_like, standardized_differences
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
@@ -96,23 +98,24 @@ def page(
         raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
     if not hasattr(type(model), "view_support_"):
         raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
-    sources = views if isinstance(views, (list, tuple)) else [views]
+    given = as_named(views)
     checked = check_views(views, streamed=True, incomplete=True)
-    names = [str(x) for x in view_names or [f"view {a + 1}" for a in range(len(checked))]]
-    if feature_names is None:
-        feature_names = [getattr(x, "columns", None) for x in sources]
-    columns = [None if x is None else [str(one) for one in x] for x in feature_names]
+    names = [str(x) for x in view_names or [x.name or f"view {a}" for a, x in enumerate(given, 1)]]
+    columns = feature_names or [x.features for x in given]
     for what, given in (("view_names", names), ("feature_names", columns)):
         if len(given) != len(checked):
             raise ValueError(f"{what} has {len(given)} entries, and there are {len(checked)} views")
-    for a, (x, given) in enumerate(zip(checked, columns), 1):
-        if given is not None and len(given) != x.shape[1]:
+    for a, (x, of_view) in enumerate(zip(checked, columns), 1):
+        if of_view is not None and len(of_view) != x.shape[1]:
             raise ValueError(
-                f"feature_names: view {a} has {x.shape[1]} features, and {len(given)} names"
+                f"feature_names: view {a} has {x.shape[1]} features, and {len(of_view)} names"
             )
+    if view_names is not None:
+        views = given = [replace(x, name=name) for x, name in zip(given, names)]
     n, c = checked[0].shape[0], model.n_clusters
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
     part = [_take(x, rows) for x in checked]
+    named = [NamedView(x, v.name) for x, v in zip(part, given)]
     first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -120,10 +123,10 @@ def page(
             _check_fit(model, views, checked)
         else:
             model.fit(views)
-        fits = _fits(model, part, first, seeds, n <= _MOST)
-    messages = list(dict.fromkeys(name_views(str(one.message), names) for one in said))
+        fits = _fits(model, named, first, seeds, n <= _MOST)
+    messages = list(dict.fromkeys(str(one.message) for one in said))
     for text in messages:
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is said of halves and control is not of the data
         halves = [_on_halves(model, part, first, seeds)]
@@ -144,7 +147,7 @@ def page(
         "views_in_words": f"{len(names)} view{'s' * (len(names) > 1)}",
         "warnings": _warnings(messages),
         "data": _data(model, names),
-        "clusters": _clusters(views, model.labels_, NamedViews(names, checked, columns=columns)),
+        "clusters": _clusters(views, model.labels_, names, columns),
         "support": _support(model, names),
         "trust": _trust(aris, [fits, controls], len(rows) < n),
         "number": _number(found, c),
@@ -259,18 +262,18 @@ def _data(model: DMAC, names: list[str]) -> str:
     return _table(["view", "#features", "#samples that lack it"], rows)
 
 
-def _clusters(views: Views, labels: Integers, named: NamedViews) -> str:
+def _clusters(views: Views, labels: Integers, names: list[str], features: Sequence[Any]) -> str:
     """Sizes, and of each cluster the features that differ most from the rest."""
     found, sizes = np.unique(labels, return_counts=True)
     told = [""] * len(found)
     if len(found) > 1:
         _, parts = standardized_differences(views, labels)
-        at = [(a, j) for a, part in enumerate(parts) for j in range(part.shape[1])]
+        named = [NamedView(None, name, features=x) for name, x in zip(names, features)]
+        columns = [x.column(j) for x, part in zip(named, parts) for j in range(part.shape[1])]
         for k, row in enumerate(np.nan_to_num(np.hstack(parts))):
             first = [j for j in np.argsort(-abs(row), kind="stable")[:_FIRST] if row[j]]
             told[k] = " ".join(
-                f"<span class=what>{escape(named.column(*at[j]))} <b>{_text(row[j], sign='+')}</b>"
-                "</span>"
+                f"<span class=what>{escape(columns[j])} <b>{_text(row[j], sign='+')}</b></span>"
                 for j in first
             )
     rows = [

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numbers
 import os
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
+from dmac._warn import warn
 from dmac.data.disk import ADVICE, ROWS_ARE_FOR, StreamedArray, is_streamed
-from dmac.data.sample_names import lined_up, of_samples
+from dmac.data.named_views import NamedView, as_named, number_of, title
+from dmac.data.names import lined_up, of_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _NOTE = "(views are counted from 1, rows and columns from 0)"
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5
+# What to do about features that a fit had, and new samples have not.
+_WIDTH = (
+    "fit again without the features that were not measured, or fill each with its mean in the fit"
+)
 # Samples at a time that are compared.
 _ROWS = 64
 # Containers of annotated tables, by the name of their class; what a user does with one.
@@ -37,12 +42,23 @@ _ANNOTATED = {
     "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
 }
 
+# What tables that are not computed yet are asked for, by the method that does it.
+_LAZY = {"compute": "x.compute()", "collect": "x.collect()", "toPandas": "x.toPandas()"}
 
-def _refuse_annotated(x: Any, where: str) -> None:
-    """Say what to pass in place of an annotated table."""
-    for name in (kind.__name__ for kind in type(x).__mro__):
-        if name in _ANNOTATED:
-            raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
+
+def _refuse_containers(x: Any, where: str) -> None:
+    """Say what to pass in place of an annotated table, or of one that is not computed yet."""
+    for kind in type(x).__mro__:
+        if kind.__name__ in _ANNOTATED:
+            advice = _ANNOTATED[kind.__name__]
+            raise ValueError(f"{where} is an object of the class {kind.__name__}: {advice}")
+    for method, how in _LAZY.items():
+        if hasattr(x, method) and not hasattr(x, "to_numpy"):
+            kind = type(x)
+            raise ValueError(
+                f"{where} is a {kind.__module__.split('.')[0]} {kind.__name__}, which is not "
+                f"computed yet: pass {how}"
+            )
 
 
 def _not_a_number(x: Array, where: str) -> ValueError | None:
@@ -70,7 +86,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         )
     if isinstance(x, (str, os.PathLike)):
         raise ValueError(f"{where} is the text {str(x)!r}: read a file first, as by dmac.load")
-    _refuse_annotated(x, where)
+    _refuse_containers(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         if x.is_complex():
             raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
@@ -101,7 +117,7 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         nested = isinstance(given, (list, tuple)) and x.ndim == 1
         raise ValueError(
             f"{where} has {x.ndim} dimension(s), shape {x.shape}; a view has two: samples, features"
-            + ". A nested list is a list of views: pass [x] for one view" * nested
+            + (". A nested list is a list of views: pass [x] for one view" if nested else "")
         )
     if 0 in x.shape:
         what = "samples" if x.shape[0] == 0 else "features"
@@ -202,6 +218,11 @@ def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
     return found.astype(bool)
 
 
+def _empty_columns(x: Matrix) -> Flags:
+    """Which columns are NaN in every row: (n, d) -> (d,), bool."""
+    return np.zeros(0, bool) if scipy.sparse.issparse(x) else np.isnan(x).all(0)
+
+
 def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
     """Refuse NaN and infinity, and say where the first is and what to do.
 
@@ -212,7 +233,9 @@ def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
         return
     advice = ADVICE if incomplete else "replace them or drop the samples"
     if not incomplete and (whole := int(rows_of_nan(x).sum())):
-        advice = f"{whole} whole row(s) are NaN, and {ROWS_ARE_FOR}"
+        advice = f"there are {number_of(whole, 'row')} of nothing but NaN, and {ROWS_ARE_FOR}"
+    elif len(x_columns := np.flatnonzero(_empty_columns(x))):
+        advice = f"column {x_columns[0]} has no value at all: {_WIDTH}"
     bad = np.argwhere(~np.isfinite(values))
     value = values[tuple(bad[0])]
     if scipy.sparse.issparse(x):
@@ -275,65 +298,76 @@ def check_views(
         if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
         has another shape.
     """
-    if not isinstance(views, (list, tuple)):
-        _refuse_annotated(views, "views")
-        if streamed and is_streamed(views):
-            views = [views]
-        elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
-            views = list(views)
-        elif getattr(views, "ndim", None) == 2:
-            views = [views]
-        elif hasattr(views, "ndim"):
-            flat = views.ndim == 1
-            raise ValueError(
-                f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
-                "(samples x features), or one 2-D array for one view"
-                + ". Reshape your data with x[:, None] if it is one feature"
-                * flat
-            )
-        elif hasattr(views, "__array__"):
-            views = [views]
-        else:
-            advice = ": pass list(views.values())" * isinstance(views, dict)
-            advice += ": pass its views" * hasattr(views, "views")  # what dmac.load returns
-            kind = type(views).__name__
-            raise ValueError(f"views must be a list of 2-D arrays, not a {kind}{advice}")
-    if len(views) == 0:
+    named = as_named(_as_list(views, streamed))
+    if len(named) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    if n_features is not None and len(views) != len(n_features):
-        raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
-    found = lined_up(views, incomplete)
-    views = found.views
+    if n_features is not None and len(named) != len(n_features):
+        raise ValueError(
+            f"got {number_of(len(named), 'view')}, but the model was fitted on {len(n_features)}"
+        )
+    named = lined_up(named, incomplete)
+    titles = [title(a, x) for a, x in enumerate(named)]
     checked = [
-        StreamedArray(x, f"view {a}", incomplete)
-        if streamed and is_streamed(x)
-        else _as_matrix(_rows_or_nan(x), f"view {a}")
-        for a, x in enumerate(views, 1)
+        StreamedArray(x.values, where, incomplete)
+        if streamed and is_streamed(x.values)
+        else _as_matrix(_rows_or_nan(x.values), where)
+        for x, where in zip(named, titles)
     ]
     n = checked[0].shape[0]
-    for a, x in enumerate(checked, 1):
+    for a, (x, where) in enumerate(zip(checked, titles)):
         if x.shape[0] != n:
             raise ValueError(
-                f"view {a} has {x.shape[0]} samples, view 1 has {n}; row i must be the same sample "
-                "in every view"
+                f"{where} has {number_of(x.shape[0], 'sample')}, {titles[0]} has {n}; row i must "
+                "be the same sample in every view"
             )
-        if n_features is not None and x.shape[1] != n_features[a - 1]:
+        if n_features is not None and x.shape[1] != n_features[a]:
             raise ValueError(
-                f"view {a} has {x.shape[1]} features, but the model was fitted on "
-                f"{n_features[a - 1]} there"
+                f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
+                f"{n_features[a]} there: {_WIDTH}"
             )
-    there = _present(of_samples(present, found.names, "present"), (n, len(checked)))
+    samples = named[0].samples
+    there = _present(of_samples(present, samples, "present"), (n, len(checked)))
+    for a, x in enumerate(named):
+        if x.lacking is not None:
+            there[:, a] &= ~x.lacking
+    if tells:
+        _tell(checked, there if incomplete else np.zeros_like(there), titles)
     if incomplete:
-        there &= True if found.present is None else found.present
-        if tells:
-            _warn_of_narrow_zeros(checked, there)
-        checked = _complete_with_zeros(checked, there, found.names, tells)
+        checked = _complete_with_zeros(checked, there, samples, titles if tells else [])
     elif not there.all():
-        raise ValueError(f"present says that samples lack views: {ROWS_ARE_FOR}")
-    for a, x in enumerate(checked, 1):
+        raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
+    for x, where in zip(checked, titles):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            _check_finite(x, f"view {a}", incomplete)
+            _check_finite(x, where, incomplete)
     return checked
+
+
+def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
+    """Views as a list, of one that is passed by itself, too."""
+    if isinstance(views, (list, tuple)):
+        for a, x in enumerate(views):
+            _refuse_containers(x, f"view {a + 1}")
+        return views
+    _refuse_containers(views, "views")
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        return list(views)
+    if isinstance(views, NamedView) or (streamed and is_streamed(views)):
+        return [views]
+    n_axes = getattr(views, "ndim", None)
+    if n_axes == 2 or (n_axes is None and hasattr(views, "__array__")):
+        return [views]
+    if n_axes is not None:
+        advice = ". Reshape your data with x[:, None] if it is one feature" if n_axes == 1 else ""
+        raise ValueError(
+            f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
+            f"(samples x features), or one 2-D array for one view{advice}"
+        )
+    advice = ""
+    if isinstance(views, dict):
+        advice = ": pass list(views.values())"
+    elif hasattr(views, "views"):  # what dmac.load returns
+        advice = ": pass its views"
+    raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}{advice}")
 
 
 def filled(x: Matrix) -> Flags:
@@ -349,34 +383,37 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
         zero &= ~np.concatenate([filled(block) for block in blocks])
         if not zero.any():
             return
-    say_which_are_zero(zero, 4)
+    say_which_are_zero(zero)
 
 
-def say_which_are_zero(zero: Flags, stacklevel: int) -> None:
+def say_which_are_zero(zero: Flags) -> None:
     """The warning itself, of a mask (n,) of the samples that are zero in every view."""
-    if not zero.any():
-        return
-    warnings.warn(
-        f"{zero.sum()} of {len(zero)} samples are zero in every view (the first is row "
-        f"{zero.argmax()}), and a row of zeros says nothing: they come out as a cluster of their "
-        "own or as a part of any. Leave them out, or add a constant where 0 is a value",
-        stacklevel=stacklevel,
-    )
+    if zero.any():
+        warn(
+            f"{zero.sum()} of {number_of(len(zero), 'sample')} are zero in every view (the first "
+            f"is row {zero.argmax()}), and a row of zeros says nothing: they come out as a cluster "
+            "of their own or as a part of any. Leave them out, or add a constant where 0 is a value"
+        )
 
 
-def _warn_of_narrow_zeros(views: Sequence[Matrix], present: Flags) -> None:
-    """Say where the few columns of a view are all 0 in some rows, which may well be values."""
-    for a, x in enumerate(views, 1):
+def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
+    """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
+    single = [where for x, where in zip(views, titles) if x.shape[1] == 1]
+    if single:
+        warn(
+            f"{' and '.join(single)} has one feature: its entries are divided by the largest "
+            "magnitude, since rows of unit length would keep nothing but their signs"
+        )
+    for a, (x, where) in enumerate(zip(views, titles)):
         if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
             continue
         there = filled(x)
-        count = int((~there & present[:, a - 1]).sum())
+        count = int((~there & present[:, a]).sum())
         if count and there.any():
-            warnings.warn(
-                f"view {a} has {count} rows of zeros in its {x.shape[1]} column(s), which count as "
-                "samples that lack the view: add a constant where 0 is a value; else make these "
-                "rows NaN",
-                stacklevel=4,
+            warn(
+                f"{where} has {number_of(count, 'row')} of zeros in its "
+                f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
+                "add a constant where 0 is a value; else make these rows NaN"
             )
 
 
@@ -408,7 +445,7 @@ def _row_bytes(x: Any) -> Iterator[bytes]:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None, tells: bool = False
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None, titles: Sequence[str]
 ) -> list[Matrix]:
     """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 
@@ -420,12 +457,9 @@ def _complete_with_zeros(
             declared[:, a] |= rows_of_nan(x)
     if not declared.any():
         return views
-    for a in np.flatnonzero(declared.all(0)) if tells and len(views) > 1 else ():
-        warnings.warn(
-            f"view {a + 1} has no values: all samples lack it, and it counts for nothing. Leave it "
-            "out",
-            stacklevel=5,
-        )
+    for where, empty in zip(titles, declared.all(0)):
+        if empty and len(views) > 1:
+            warn(f"{where} has no values: all samples lack it. Leave it out")
     out, nothing = [], declared.any(1)  # of a sample without values nothing was declared
     for a, x in enumerate(views):
         if isinstance(x, StreamedArray):
@@ -436,7 +470,7 @@ def _complete_with_zeros(
             nothing &= ~filled(out[-1])
     if nothing.any():
         first, more = np.flatnonzero(nothing)[0], int(nothing.sum()) - 1
-        others = f", and so do {more} others" * (more > 0)
+        others = f", and so do {more} others" if more else ""
         who = f"sample {first} lacks all views (samples are counted from 0)"
         if names is not None:
             who = f"sample {names[first]!s:.40} lacks all views"

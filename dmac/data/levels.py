@@ -165,6 +165,9 @@ class LevelPipeline:
         squared distance of two rows is twice that.
     """
 
+    #: What messages call the view.
+    title = "a view"
+
     def __init__(
         self, root: bool, levels: str, n_components: int | None, ridge: float, plain_components: int
     ) -> None:
@@ -188,6 +191,7 @@ class LevelPipeline:
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
         self.base_ = ViewPipeline(self.root)
+        self.base_.title = self.title
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
@@ -202,6 +206,7 @@ class LevelPipeline:
             Of the type ``dtype``.
         """
         self.base_ = ViewPipeline(self.root)
+        self.base_.title = self.title
         self.base_.fit_streamed(array)
         shape = (array.shape[0], self.base_.n_features_out_)
         return self._fit(lambda: (self.base_.transform(x) for x in array.blocks()), shape, dtype)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
-
 from dmac.data.matfiles import read_mat
 
 
