@@ -46,9 +46,7 @@ _OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".spli
 # Files of cells, into whose copy the clusters go as a column of this name.
 _CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
 # How readers call what is asked for here.
-_OPTIONS = Wording(
-    "--views-key ", "--labels-key ", "--no-labels", "--transposed", "--not-transposed"
-)
+_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b

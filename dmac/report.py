@@ -102,9 +102,9 @@ def page(
     checked = check_views(views, streamed=True, incomplete=True)
     names = [str(x) for x in view_names or [x.name or f"view {a}" for a, x in enumerate(given, 1)]]
     columns = feature_names or [x.features for x in given]
-    for what, given in (("view_names", names), ("feature_names", columns)):
-        if len(given) != len(checked):
-            raise ValueError(f"{what} has {len(given)} entries, and there are {len(checked)} views")
+    for what, own in (("view_names", names), ("feature_names", columns)):
+        if len(own) != len(checked):
+            raise ValueError(f"{what} has {len(own)} entries, and there are {len(checked)} views")
     for a, (x, of_view) in enumerate(zip(checked, columns), 1):
         if of_view is not None and len(of_view) != x.shape[1]:
             raise ValueError(

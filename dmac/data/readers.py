@@ -85,8 +85,8 @@ VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view",
 class Wording(NamedTuple):
     """What the ways to ask for something are called: in Python, or at the command line."""
 
-    views_key: str = "views_key="
-    labels_key: str = "labels_key="
+    views_key: str = "views_key"
+    labels_key: str = "labels_key"
     no_labels: str = "labels_key=False"
     transposed: str = "transposed=True"
     not_transposed: str = "transposed=False"
@@ -331,9 +331,9 @@ def _by_key(items: list[NamedView], key: str, wording: Wording) -> list[NamedVie
     if not views or not all(_is_matrix(x.values) for x in views):
         what = "holds no matrix of numbers" if views else "is not there"
         listed = ", ".join(dict.fromkeys(called(x) for x in items))
-        raise ValueError(f"{wording.views_key}{key}: it {what}. There are {listed}")
+        raise ValueError(f"{wording.views_key}: {key!r} {what}. There are {listed}")
     if len({x.source for x in views}) > 1:
-        raise ValueError(f"{wording.views_key}{key}: several files have that name")
+        raise ValueError(f"{wording.views_key}: several files have the name {key!r}")
     return views
 
 
@@ -507,7 +507,7 @@ def _warn_of_codes(views: list[NamedView], wording: Wording) -> None:
             warn(
                 f"the view {x.name} is one column of few distinct values, as known classes are, "
                 "and counts like any other: if it has them, name the other views "
-                f"({wording.views_key.strip()})"
+                f"({wording.views_key})"
             )
     for which, columns in zip(("first", "last"), zip(*ends)):
         same = all(np.array_equal(column, columns[0]) for column in columns)

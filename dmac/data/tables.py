@@ -77,7 +77,14 @@ def read_table(file: Path, name: str) -> list[NamedView]:
             sheets = {name: pd.DataFrame(cells)}
         elif ending == ".xlsx":
             read: Any = pd.read_excel
-            sheets = read(file, sheet_name=None, header=None, dtype=str, keep_default_na=False)
+            sheets = read(
+                file,
+                sheet_name=None,
+                header=None,
+                dtype=str,
+                keep_default_na=False,
+                engine="openpyxl",
+            )
             sheets = {s: x for s, x in sheets.items() if x.size}
             sheets = sheets if len(sheets) > 1 else dict.fromkeys([name], *sheets.values())
         else:
@@ -297,6 +304,14 @@ def name_samples(tables: list[NamedView]) -> list[NamedView]:
             best = max(candidates, key=lambda places: _shared(wide, places))
             if _shared(wide, best) > 0.5:
                 own |= {id(x): j for x, j in zip(wide, best)}
+    for x in wide:
+        first = x.values.iloc[:, 0]
+        if own[id(x)] is None and len(first) >= _MANY and _counts(first):
+            warn(
+                f"{x.source}: the first {x.values.columns.name} ({first.iloc[0]}, "
+                f"{first.iloc[-1]}, ...) numbers the samples, and counts as a feature: call it id "
+                "if it is none"
+            )
     return [x if own[id(x)] is None else _named(x, own[id(x)]) for x in tables]
 
 
@@ -339,11 +354,6 @@ def _own_names(view: NamedView) -> int | None:
     for j, header in enumerate(headers):
         if j and says_samples(header, j) and _may_name(cells.iloc[:, j]):
             return j
-    if len(first) >= _MANY and _counts(first):
-        warn(
-            f"{view.source}: the first {cells.columns.name} ({first.iloc[0]}, {first.iloc[-1]}, "
-            "...) numbers the samples, and counts as a feature: call it id if it is none"
-        )
     return None
 
 

@@ -259,7 +259,11 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
             "columns of words, not numbers: column 1 .a b, ....; take them out",
         ),
         ("x.csv", b"1,2\n3\n", "line 2, column 2 is empty"),
-        ("x.csv", b"1,2\n3,4\n5,6,7\n", "x.csv is not a table of text: .* 2 fields in line 3, saw 3"),
+        (
+            "x.csv",
+            b"1,2\n3,4\n5,6,7\n",
+            "x.csv is not a table of text: .* 2 fields in line 3, saw 3",
+        ),
         ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
         ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
@@ -436,11 +440,15 @@ def test_what_is_not_clear_is_said(tmp_path):
         file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS[::-1]
     for match, path, options in (
         ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty", {}),
-        (r"several may be the known classes \(labels.csv, y.csv\): name one of them .labels_key=", "", {}),
+        (
+            r"several may be the known classes \(labels.csv, y.csv\): name one of them .labels_key n",
+            "",
+            {},
+        ),
         ("b.npy cannot be read as an array", "b.npy", {}),
         ("b.h5 cannot be read: it is no HDF5 file", "b.h5", {}),
         (
-            "views_key=lost: it is not there. There are .* views/a9",
+            "views_key: 'lost' is not there. There are .* views/a9",
             "all.h5",
             {"views_key": ["lost"]},
         ),
@@ -532,7 +540,7 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
         ({"labels_key": "a"}, "a has several columns .no names., and which has the known classes"),
         ({"labels_key": "lost"}, "lost is no variable, file or column. There are a.csv, b.csv"),
         ({"labels_key": "clinical"}, "clinical has several columns .age, sex, kind., and which"),
-        ({"views_key": ["lost"]}, "views_key=lost: it is not there. There are a.csv, b.csv, class"),
+        ({"views_key": ["lost"]}, "views_key: 'lost' is not there. There are a.csv, b.csv, class"),
     ):
         with pytest.raises(ValueError, match=message):
             Read([tmp_path], **options)
@@ -604,7 +612,7 @@ def test_a_matrix_of_many_columns_is_a_view_whatever_its_name(name, tmp_path):
 def test_a_view_of_one_column_may_be_known_classes_by_its_values(kind, tmp_path):
     scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(KINDS[:, None] + 1.0)})
     with pytest.warns(
-        UserWarning, match="the view X2 is one column of few .* name the other views .views_key=."
+        UserWarning, match="the view X2 is one column of few .* name the other views .views_key."
     ):
         Read([tmp_path / "x.mat"], labels_key=False)
     for place, ends in (("first", (KINDS, NOISE[0])), ("last", (NOISE[0], KINDS))):
@@ -668,7 +676,7 @@ def test_views_of_cells(write_cells):
     assert found.names == ["X_pca"] and found.labels is None and found.left_out == {}
     for options, message in (
         ({"transposed": True}, "rows are the samples by its format"),
-        ({"views_key": ["lost"]}, "views_key=lost: it is not there. There are X, "),
+        ({"views_key": ["lost"]}, "views_key: 'lost' is not there. There are X, "),
         ({"labels_key": "lost"}, "lost is no variable, file or column. There are .* obs.kind"),
         ({"labels_key": "age"}, "obs.age: labels: entry 0 .* is 0.5, which is not a class"),
     ):

@@ -209,20 +209,20 @@ ONES, COLUMN, FIVE = np.ones((N, 3)), LABELS[:, None], LABELS[:5, None]
     ("variables", "options", "message"),
     [
         ({"A": ONES}, {}, "sample.mat has views of 12 x 3: .* ambiguous .no labels|are no labels"),
-        ({"X": ONES, "fea": ONES}, {}, r"not clear .X, fea.; views_key= names them"),
+        ({"X": ONES, "fea": ONES}, {}, r"not clear .X, fea.; views_key names them"),
         ({"X": ONES}, {}, "no labels to tell.*transposed=False .samples are rows. or transposed=T"),
-        ({"X": ONES, "Y": FIVE}, {}, "12 x 3.*5 labels.*views_key=.*labels_key="),
+        ({"X": ONES, "Y": FIVE}, {}, "12 x 3.*5 labels.*views_key .*labels_key "),
         (
             {"X": ONES, "Y": COLUMN, "gt": COLUMN[::-1]},
             {},
             r"several may be .* .Y, gt.: .*labels_ke",
         ),
-        ({"X": ONES}, {"views_key": "Z"}, r"views_key=Z: it is not there. There are X"),
-        ({"X": ONES}, {"labels_key": "Z"}, "Z is no variable, .* There are X .labels_key= names"),
+        ({"X": ONES}, {"views_key": "Z"}, r"views_key: 'Z' is not there. There are X"),
+        ({"X": ONES}, {"labels_key": "Z"}, "Z is no variable, .* There are X .labels_key names"),
         (
             {"X": ONES, "s": "text"},
             {"views_key": "s"},
-            "views_key=s: it holds no matrix of numbers",
+            "views_key: 's' holds no matrix of numbers",
         ),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),
         ({"A": cell([{"b": LABELS[:0]}])}, {}, "no table of numbers|no views"),
@@ -243,7 +243,7 @@ def test_fields_of_structures_are_called_by_their_names(save, views):
     assert_read(read_mat(path), [views[0], views[2]])
     assert_read(read_mat(path, views_key=["dataset.more.protein"]), [views[2]])
     with pytest.raises(
-        ValueError, match="views_key=rna: it is not there. There are dataset.a_rna, "
+        ValueError, match="views_key: 'rna' is not there. There are dataset.a_rna, "
     ):
         read_mat(path, views_key="rna")
 
