@@ -78,7 +78,10 @@ def test_a_feature_that_tables_share_is_no_id(tmp_path):
     with pytest.warns(UserWarning, match="g.csv, m.csv do not name their samples"):
         dmac.load(paths)
     np.savetxt(tmp_path / "m.csv", VIEWS[1][1:, 1:], delimiter=",")
-    with pytest.raises(ValueError, match="view 2 .m. has 29 samples, view 1 .g. has 30"):
+    with (
+        pytest.warns(UserWarning, match="do not name their samples"),
+        pytest.raises(ValueError, match="view 2 .m. has 29 samples, view 1 .g. has 30"),
+    ):
         dmac.load(paths)
 
 
