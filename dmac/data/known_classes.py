@@ -19,7 +19,7 @@ from dmac.data.vocabulary import bare, says_classes, says_known, says_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Any, Literal
 
     from dmac._types import Array
     from dmac.data.named_views import NamedView
@@ -93,68 +93,76 @@ def known_classes(
         If nothing has the name ``key``, or what has it holds no classes; or several things say
         "labels" and differ.
     """
-    candidates: list[_Candidate] = []
-    left_out = {}
     exact = any(key in (x.name, x.source) for x in items)
-    for a, item in enumerate(items):
+    candidates: list[_Candidate] = []
+    left_out: dict[str, str] = {}
+    for item in items:
         is_key = key in ((item.name, item.source) if exact else (bare(item.name),))
-        if len(items) == 1 and not is_key:
-            candidates += _columns(item, a, key)
-        elif is_key or item not in named:
-            lone = vector(item) if is_key or says_known(item.name) else None
-            columns = _columns(item, a, key) if lone is None else []
-            if lone is not None and (is_key or not isinstance(key, str)):
-                lone = replace(lone, name=called(item))
-                columns = [_Candidate(lone, a, None, says_labels(item.name))]
-            candidates += columns
-            if is_key and not columns:
-                listed = ", ".join(map(str, item.features or [])) or "no names"
-                raise ValueError(
-                    f"{key} has several columns ({listed}), and which has the known classes is not "
-                    "clear: name the column"
-                )
-            if reason := _no_view(item, lone, bool(key and columns)):
-                left_out[called(item)] = reason
-    lone = {one.item for one in candidates if one.column is None}
-    chosen = _choose(candidates, key, [called(x) for x in items], left_out)
-    rest = []
-    for a, item in enumerate(items):
-        name = called(item)
-        if chosen is not None and chosen.item == a:
-            item = item if a in lone else without(item, chosen.column)
-        if a not in lone and name not in left_out and getattr(item.values, "shape", ())[1:] != (0,):
-            rest.append(item)
-    return (None if chosen is None else chosen.classes), rest, left_out
+        if is_key or item not in named:
+            own, reason = _look_at(item, key, is_key, len(items) == 1)
+            candidates += own
+            left_out |= {called(item): reason} if reason else {}
+    usable = _usable(candidates, key, left_out)
+    if isinstance(key, str) and not usable:
+        listed = ", ".join(dict.fromkeys(map(called, items)))
+        raise ValueError(f"{key} is no variable, file or column. There are {listed}")
+    chosen = _one_of(usable, key)
+    rest = [x for x in items if called(x) not in left_out]
+    if chosen is None:
+        return None, rest, left_out
+    for one in usable:
+        if np.array_equal(one.codes, chosen.codes):
+            left_out.pop(one.classes.name, None)  # it says the same
+    if chosen.column is not None:
+        table = without(chosen.item, chosen.column)
+        rest = [table if x is chosen.item else x for x in rest]
+    return chosen.classes, rest, left_out
 
 
 class _Candidate(NamedTuple):
     """Classes that may be the known ones, where they are from, and whether that says "labels"."""
 
     classes: NamedView
-    item: int
+    item: NamedView
     column: int | None
     first: bool
+    codes: Any = None
 
 
-def _columns(item: NamedView, a: int, key: str | Literal[False] | None) -> list[_Candidate]:
+def _look_at(
+    item: NamedView, key: str | Literal[False] | None, is_key: bool, alone: bool
+) -> tuple[list[_Candidate], str | None]:
+    """The candidates in an item, and why it is not taken as a view."""
+    lone = vector(item) if is_key or (says_known(item.name) and not alone) else None
+    if lone is not None:
+        lone = replace(lone, name=called(item))
+        own = [_Candidate(lone, item, None, says_labels(item.name))] if is_key or not key else []
+        return own, "its name is that of known classes"
+    columns = _columns(item, key)
+    if is_key and not columns:
+        listed = ", ".join(map(str, item.features or [])) or "no names"
+        raise ValueError(
+            f"{key} has several columns ({listed}), and which has the known classes is not clear: "
+            "name the column"
+        )
+    return columns, None if alone else _no_view(item, bool(key and columns))
+
+
+def _columns(item: NamedView, key: str | Literal[False] | None) -> list[_Candidate]:
     """The column of this name or, without one, the only column that may be classes."""
-    if not is_frame(item.values) or item.features is None:
-        return []
     columns = []
-    for j, header in enumerate(item.features):
+    for j, header in enumerate(item.features or [] if is_frame(item.values) else []):
         if header == key or (not key and len(header) > 2 and says_classes(header)):
             values = typed(item.values.iloc[:, j])
-            if header == key or few_values(values):
-                name = f"{called(item)}, column {header}"
-                classes = replace(item, values=values, name=name, features=None)
-                columns.append(_Candidate(classes, a, j, says_labels(header)))
+            name = f"{called(item)}, column {header}"
+            classes = replace(item, values=values, name=name, features=None)
+            if key or few_values(values):
+                columns.append(_Candidate(classes, item, j, says_labels(header)))
     return columns if key or len(columns) == 1 else []
 
 
-def _no_view(item: NamedView, lone: NamedView | None, has_key: bool) -> str | None:
-    """Why an item is not taken as a view; None where it may be one."""
-    if lone is not None:
-        return "its name is that of known classes"
+def _no_view(item: NamedView, has_key: bool) -> str | None:
+    """Why a table is not taken as a view; None where it may be one."""
     x, frame = item.values, is_frame(item.values)
     if has_key and len(columns_of_words(x)) > 1:
         return "it has the known classes, and further columns of words"
@@ -170,49 +178,38 @@ def _no_view(item: NamedView, lone: NamedView | None, has_key: bool) -> str | No
     return None
 
 
-def _choose(
-    candidates: list[_Candidate],
-    key: str | Literal[False] | None,
-    names: list[str],
-    left_out: dict[str, str],
-) -> _Candidate | None:
-    """The one candidate, or the one whose name says "labels", where no other one says otherwise.
-
-    Without a key, classes that cannot be used are left out.
-    """
-    if key is False:
-        return None
-    usable, codes = [], []
-    for one in candidates:
+def _usable(
+    candidates: list[_Candidate], key: str | Literal[False] | None, left_out: dict[str, str]
+) -> list[_Candidate]:
+    """The candidates that hold classes; without a key others are left out, with the reason."""
+    usable = []
+    for one in candidates if key is not False else []:
+        if key is None and not one.first and not few_values(one.classes.values):
+            continue
         try:
-            if key is None and not few_values(one.classes.values) and not one.first:
-                continue
-            codes.append(check_labels(_complete(one.classes)))
-            usable.append(one)
+            usable.append(one._replace(codes=check_labels(_complete(one.classes))))
         except ValueError as error:
             if key is not None:
                 raise ValueError(f"{one.classes.name}: {error}") from error
-            left_out[one.classes.name] = f"{error}"
-    if key is not None and not usable:
-        listed = ", ".join(dict.fromkeys(names))
-        raise ValueError(f"{key} is no variable, file or column. There are {listed}")
-    best = [a for a, one in enumerate(usable) if one.first] or list(range(len(usable)))
-    if any(not np.array_equal(codes[a], codes[best[0]]) for a in best):
-        if key is None and not usable[best[0]].first:
-            return None
-        listed = ", ".join(usable[a].classes.name for a in best)
-        raise ValueError(f"several may be the known classes ({listed}): name one of them")
-    for one, of_one in zip(usable, codes):
-        if np.array_equal(of_one, codes[best[0]]):
-            left_out.pop(one.classes.name, None)  # which says the same
-    return usable[best[0]] if best else None
+            left_out[one.classes.name] = str(error)
+    return usable
+
+
+def _one_of(usable: list[_Candidate], key: str | Literal[False] | None) -> _Candidate | None:
+    """The one whose name says "labels", or else any; None where others differ."""
+    best = [one for one in usable if one.first] or usable
+    if all(np.array_equal(one.codes, best[0].codes) for one in best):
+        return best[0] if best else None
+    if key is None and not best[0].first:
+        return None
+    listed = ", ".join(one.classes.name for one in best)
+    raise ValueError(f"several may be the known classes ({listed}): name one of them")
 
 
 def _complete(classes: NamedView) -> Array:
     """The classes, of which none may be missing: a ``ValueError`` says the first sample without."""
     values = classes.values
-    lost = missing(values) if values.dtype.kind == "U" else np.flatnonzero(values != values)
-    rows = np.flatnonzero(lost) if values.dtype.kind == "U" else lost
+    rows = np.flatnonzero(missing(values) if values.dtype.kind == "U" else values != values)
     if len(rows):
         who = classes.samples[rows[0]] if classes.samples else f"row {rows[0] + 1}"
         raise ValueError(f"{len(rows)} samples have no class, the first is {who}")

@@ -19,8 +19,8 @@ import scipy.sparse
 from dmac._warn import warn
 from dmac.data.cells import embedding, read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
-from dmac.data.known_classes import few_values, known_classes
-from dmac.data.named_views import called, is_frame, natural, number_of
+from dmac.data.known_classes import few_values, known_classes, vector
+from dmac.data.named_views import called, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
@@ -193,7 +193,6 @@ def read_views(
     _check_sizes(views, transposed, wording)
     _tell_of_places(views, told)
     views = lined_up(views, incomplete=True)
-    _check_anything(views)
     _warn_of_codes(views, wording)
     labels = None if known is None else _labels(known, views, labels_key, left_out, wording)
     return Reading(views, labels, known.name if labels is not None else None, left_out, told)
@@ -304,24 +303,22 @@ def _never_turned(items: list[NamedView], files: list[Path], told: list[str]) ->
 def _with_samples(items: list[NamedView]) -> list[NamedView]:
     """Names for samples: a column of tables, or a vector beside the arrays of a file."""
     tables = iter(name_samples([x for x in items if is_frame(x.values)]))
-    items = [next(tables) if is_frame(x.values) else x for x in items]
-    names: dict[str, list[str]] = {}
-    used = []
+    named, out = {}, []
     for x in items:
-        shape = getattr(x.values, "shape", ())
-        lone = x.samples is None and not is_frame(x.values) and len(shape) > 0 and max(shape) > 1
-        if lone and np.prod(shape) == max(shape) and says_samples(bare(x.name), 0):
-            values = np.ravel(np.asarray(x.values)).astype(str)
-            if len(set(values)) == len(values):
-                names[x.source] = values.tolist()
-                used.append(x)
+        x = next(tables) if is_frame(x.values) else x
+        lone = vector(x) if x.samples is None and says_samples(bare(x.name), 0) else None
+        if lone is not None and 1 < len(lone.values) == len(set(lone.values)):
+            named[x.source] = lone.values.astype(str).tolist()
+        else:
+            out.append(x)
     return [
-        replace(x, samples=names[x.source])
-        if x.source in names and len(names[x.source]) in getattr(x.values, "shape", ())
-        else x
-        for x in items
-        if x not in used
+        replace(x, samples=named[x.source]) if len(named.get(x.source, ())) in _shape(x) else x
+        for x in out
     ]
+
+
+def _shape(item: NamedView) -> tuple[int, ...]:
+    return tuple(getattr(item.values, "shape", ()))
 
 
 def _by_key(items: list[NamedView], key: str, wording: Wording) -> list[NamedView]:
@@ -358,16 +355,13 @@ def _views(items: list[NamedView], wording: Wording) -> tuple[list[NamedView], d
             left_out |= {name: reason for name, reason in apart.items() if reason}
             tables = [x for x in tables if not apart.get(x.name)]
         if not tables:
-            listed = ", ".join(f"{x.name} ({_size(x.values)})" for x in inside) or "nothing"
+            sizes = [f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside]
+            listed = ", ".join(sizes) or "nothing"
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
-        n = (
-            {size for x in tables for size in x.values.shape}
-            if ending == ".mat"
-            else {x.values.shape[0] for x in tables}
-        )
+        rows = {n for x in tables for n in (_shape(x) if ending == ".mat" else _shape(x)[:1])}
         for x in inside:
-            entries = n.intersection(getattr(x.values, "shape", ()))
-            if x not in tables and x.name not in left_out and (entries or x.values is None):
+            told = x.values is None or rows.intersection(_shape(x))
+            if told and x not in tables and x.name not in left_out:
                 left_out[x.name] = _no_view(x)
         views += tables
     return views, left_out
@@ -380,10 +374,6 @@ def _no_view(item: NamedView) -> str:
     if _is_matrix(item.values) and 1 not in item.values.shape:
         return "the names of other tables say that these are the views"
     return "it has an entry for each sample, and a view is a table of numbers, samples x features"
-
-
-def _size(x: Any) -> str:
-    return " x ".join(map(str, getattr(x, "shape", ()))) or "no table"
 
 
 def _family(tables: list[NamedView], wording: Wording) -> list[NamedView]:
@@ -453,20 +443,25 @@ def _csr(view: NamedView) -> NamedView:
 
 def _check_sizes(views: list[NamedView], transposed: bool | None, wording: Wording) -> None:
     """Refuse tables whose columns look like the samples."""
-    shapes = [x.values.shape for x in views if x.samples is None]
-    if not transposed and len({n for n, _ in shapes}) > 1 and len({d for _, d in shapes}) == 1:
-        sizes = ", ".join(f"{n} x {d}" for n, d in shapes)
+    unnamed = [x.values.shape for x in views if x.samples is None]
+    if not transposed and len({n for n, _ in unnamed}) > 1 and len({d for _, d in unnamed}) == 1:
+        sizes = ", ".join(f"{n} x {d}" for n, d in unnamed)
         raise ValueError(
             f"views of {sizes}, from {views[0].source} on: row i must be the same sample in every "
             f"view; if the columns are the samples, say {wording.transposed}"
         )
-    features = [x.features for x in views if x.samples is not None]
-    same = features and features[0] is not None and all(x == features[0] for x in features)
-    if same and len(features[0]) > 1 and transposed is None:
-        if len({frozenset(x.samples) for x in views if x.samples is not None}) > 1:
+    named = [x for x in views if x.samples is not None]
+    same = {tuple(x.features or ()) for x in named}
+    if (
+        transposed is None
+        and len(same) == 1
+        and len({frozenset(x.samples or ()) for x in named}) > 1
+    ):
+        (features,) = same
+        if len(features) > 1:
             raise ValueError(
-                f"{views[0].source} and the other files have the same columns ({features[0][0]}, "
-                f"...) and other rows: if the columns are the samples, say {wording.transposed}; "
+                f"{named[0].source} and the other files have the same columns ({features[0]}, ...) "
+                f"and other rows: if the columns are the samples, say {wording.transposed}; "
                 f"otherwise {wording.not_transposed}"
             )
 
@@ -477,21 +472,6 @@ def _tell_of_places(views: list[NamedView], told: list[str]) -> None:
     if len(tables) > 1 and all(x.samples is None for x in tables):
         names = ", ".join(dict.fromkeys(x.source for x in tables))
         told.append(f"{names} do not name their samples: row i is taken for the same one in each")
-
-
-def _check_anything(views: list[NamedView]) -> None:
-    """Refuse samples that lack every view, by their names."""
-    lacking = [x.lacking for x in views]
-    if any(x is None for x in lacking) or len({len(x) for x in lacking if x is not None}) > 1:
-        return
-    nothing = np.flatnonzero(np.all(lacking, axis=0))
-    if len(nothing):
-        samples = views[0].samples
-        who = samples[nothing[0]] if samples else f"number {nothing[0] + 1}"
-        raise ValueError(
-            f"{number_of(len(nothing), 'sample')} without a value in any view, the first is {who}: "
-            "take them out"
-        )
 
 
 def _warn_of_codes(views: list[NamedView], wording: Wording) -> None:
