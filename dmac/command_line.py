@@ -410,15 +410,20 @@ def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> 
         raise ValueError(f"{out}: --out is text, and its name says that it is something else")
     if ending in _CELLS and [ending_of(Path(path)) for path in data] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-    for own in (Path(path).expanduser() for path in data):
+    for own in (Path(path).expanduser().resolve() for path in data):
         there = target.resolve() if own.is_file() else target.resolve().parent
-        if there == own.resolve() and target.is_file() and (own.is_file() or is_data(target)):
+        if there == own and target.is_file() and (own.is_file() or is_data(target)):
             raise ValueError(
                 f"{out} is a file of the data, which --out would replace: name another"
             )
-        if model and own.is_dir() and own.resolve() == Path(model).expanduser().resolve():
-            raise ValueError(f"{model} is the folder of the data: name another for the model")
-    for place in (out, model):
+    _check_folders(out, model)
+    if model and Path(model).expanduser().resolve() in [Path(x).resolve() for x in data]:
+        raise ValueError(f"{model} is the folder of the data: name another for the model")
+
+
+def _check_folders(*places: str | None) -> None:
+    """Refuse what would stand in a folder that is not there, or cannot be written to."""
+    for place in places:
         folder = Path(place or ".").expanduser().absolute().parent
         if not folder.is_dir():
             raise ValueError(f"{place}: there is no folder {folder}")

@@ -6,7 +6,6 @@ Chapter 19 of the book uses it on a reader's own data.
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dmac._warn import warn
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
@@ -307,10 +307,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 why = f"there are only {distinct} distinct samples"
                 if distinct == 1:
                     why = "there is only 1 distinct sample"
-            warnings.warn(
+            warn(
                 f"{found} of {c} clusters came out: {why}. Ask for fewer clusters",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def fit_predict(

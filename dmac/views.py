@@ -220,10 +220,7 @@ def _found(
 ) -> tuple[list[str | Path], str | None, str, list[str] | None, Any]:
     """The files of a source, its name and description if it is a known one, and what to read."""
     paths = [source] if isinstance(source, (str, Path)) else source
-    if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
-        raise ValueError(
-            f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
-        )
+    _check_source(source, paths)
     keys = [views_key] if isinstance(views_key, str) else list(views_key or []) or None
     known = {name.lower(): name for name in available()}
     name = known.get(source.lower()) if isinstance(source, str) else None
@@ -237,6 +234,13 @@ def _found(
     if isinstance(source, (str, Path)) and not Path(source).suffix:
         _check_place(source, known)
     return list(paths), None, "", keys, labels_key
+
+
+def _check_source(source: Any, paths: Any) -> None:
+    if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
+        raise ValueError(
+            f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
+        )
 
 
 def _in_memory(x: Any) -> Any:

@@ -77,8 +77,8 @@ def _not_a_number(x: Array, where: str) -> ValueError | None:
     return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
 
 
-def _as_matrix(x: Any, where: str) -> Matrix:
-    """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+def _as_array(x: Any, where: str) -> Any:
+    """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if x is None:
         raise ValueError(
             f"{where} is None: pass a 2-D array (samples x features), with rows of NaN for samples "
@@ -88,26 +88,31 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         raise ValueError(f"{where} is the text {str(x)!r}: read a file first, as by dmac.load")
     _refuse_containers(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
-        if x.is_complex():
-            raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
-        if x.is_meta:
-            raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
-        x = x.detach().cpu().double()
-        if "sparse" in str(x.layout) and x.ndim != 2:
-            x = np.broadcast_to(0.0, tuple(x.shape))  # refused below
-        elif "sparse" in str(x.layout):
-            x = x.to_sparse_coo().coalesce()
-            x = scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
-        else:
-            x = x.numpy()
-    elif hasattr(x, "to_numpy"):  # pandas, likewise
-        x = x.to_numpy()
-    given = x
-    if not scipy.sparse.issparse(x):
-        try:
-            x = np.asanyarray(x)
-        except ValueError as error:
-            raise ValueError(f"{where} has rows of different lengths ({error})") from error
+        return _from_tensor(x, where)
+    if hasattr(x, "to_numpy"):  # pandas, likewise
+        return x.to_numpy()
+    try:
+        return x if scipy.sparse.issparse(x) else np.asanyarray(x)
+    except ValueError as error:
+        raise ValueError(f"{where} has rows of different lengths ({error})") from error
+
+
+def _from_tensor(x: Any, where: str) -> Any:
+    if x.is_complex():
+        raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
+    if x.is_meta:
+        raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
+    x = x.detach().cpu().double()
+    if "sparse" not in str(x.layout):
+        return x.numpy()
+    if x.ndim != 2:
+        return np.broadcast_to(0.0, tuple(x.shape))  # which is refused
+    x = x.to_sparse_coo().coalesce()
+    return scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
+
+
+def _check_axes(x: Any, given: Any, where: str) -> None:
+    """Refuse what has no two axes, or nothing along one."""
     if x.ndim == 0 and x.dtype == object:
         kind = type(given).__name__
         raise ValueError(f"{where} is a {kind}: pass a 2-D array (samples x features)")
@@ -122,6 +127,12 @@ def _as_matrix(x: Any, where: str) -> Matrix:
     if 0 in x.shape:
         what = "samples" if x.shape[0] == 0 else "features"
         raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
+
+
+def _as_matrix(given: Any, where: str) -> Matrix:
+    """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+    x = _as_array(given, where)
+    _check_axes(x, given, where)
     sparse = scipy.sparse.issparse(x)
     entries: Any = x
     if sparse:
@@ -314,17 +325,7 @@ def check_views(
         for x, where in zip(named, titles)
     ]
     n = checked[0].shape[0]
-    for a, (x, where) in enumerate(zip(checked, titles)):
-        if x.shape[0] != n:
-            raise ValueError(
-                f"{where} has {number_of(x.shape[0], 'sample')}, {titles[0]} has {n}; row i must "
-                "be the same sample in every view"
-            )
-        if n_features is not None and x.shape[1] != n_features[a]:
-            raise ValueError(
-                f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
-                f"{n_features[a]} there: {_WIDTH}"
-            )
+    _check_shapes(checked, titles, n_features)
     samples = named[0].samples
     there = _present(of_samples(present, samples, "present"), (n, len(checked)))
     for a, x in enumerate(named):
@@ -342,6 +343,22 @@ def check_views(
     return checked
 
 
+def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
+    """Refuse views of other numbers of samples, or of other widths than those of a fit."""
+    n = views[0].shape[0]
+    for a, (x, where) in enumerate(zip(views, titles)):
+        if x.shape[0] != n:
+            raise ValueError(
+                f"{where} has {number_of(x.shape[0], 'sample')}, {titles[0]} has {n}; row i must "
+                "be the same sample in every view"
+            )
+        if n_features is not None and x.shape[1] != n_features[a]:
+            raise ValueError(
+                f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
+                f"{n_features[a]} there: {_WIDTH}"
+            )
+
+
 def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
     """Views as a list, of one that is passed by itself, too."""
     if isinstance(views, (list, tuple)):
@@ -349,24 +366,20 @@ def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
             _refuse_containers(x, f"view {a + 1}")
         return views
     _refuse_containers(views, "views")
-    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+    n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
+    if n_axes == 2 or isinstance(views, NamedView) or (streamed and is_streamed(views)):
+        return [views]
+    if n_axes == 1 and getattr(views, "dtype", None) == np.dtype(object):
         return list(views)
-    if isinstance(views, NamedView) or (streamed and is_streamed(views)):
-        return [views]
-    n_axes = getattr(views, "ndim", None)
-    if n_axes == 2 or (n_axes is None and hasattr(views, "__array__")):
-        return [views]
     if n_axes is not None:
         advice = ". Reshape your data with x[:, None] if it is one feature" if n_axes == 1 else ""
         raise ValueError(
             f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
             f"(samples x features), or one 2-D array for one view{advice}"
         )
-    advice = ""
+    advice = ": pass its views" if hasattr(views, "views") else ""  # what dmac.load returns
     if isinstance(views, dict):
         advice = ": pass list(views.values())"
-    elif hasattr(views, "views"):  # what dmac.load returns
-        advice = ": pass its views"
     raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}{advice}")
 
 

@@ -93,15 +93,16 @@ def known_classes(
         If nothing has the name ``key``, or what has it holds no classes; or several things say
         "labels" and differ.
     """
-    exact = any(key in (x.name, x.source) for x in items)
+    keyed = [x for x in items if key in (x.name, x.source)]
+    keyed = keyed or [x for x in items if key == bare(x.name)]
     candidates: list[_Candidate] = []
     left_out: dict[str, str] = {}
     for item in items:
-        is_key = key in ((item.name, item.source) if exact else (bare(item.name),))
-        if is_key or item not in named:
-            own, reason = _look_at(item, key, is_key, len(items) == 1)
+        if item in keyed or item not in named:
+            own, reason = _look_at(item, key, item in keyed, len(items) == 1)
             candidates += own
-            left_out |= {called(item): reason} if reason else {}
+            if reason:
+                left_out[called(item)] = reason
     usable = _usable(candidates, key, left_out)
     if isinstance(key, str) and not usable:
         listed = ", ".join(dict.fromkeys(map(called, items)))
@@ -113,10 +114,7 @@ def known_classes(
     for one in usable:
         if np.array_equal(one.codes, chosen.codes):
             left_out.pop(one.classes.name, None)  # it says the same
-    if chosen.column is not None:
-        table = without(chosen.item, chosen.column)
-        rest = [table if x is chosen.item else x for x in rest]
-    return chosen.classes, rest, left_out
+    return chosen.classes, [_without(x, chosen) for x in rest], left_out
 
 
 class _Candidate(NamedTuple):
@@ -127,6 +125,13 @@ class _Candidate(NamedTuple):
     column: int | None
     first: bool
     codes: Any = None
+
+
+def _without(item: NamedView, chosen: _Candidate) -> NamedView:
+    """An item without the column of the classes, where they are from it."""
+    if item is not chosen.item or chosen.column is None:
+        return item
+    return without(item, chosen.column)
 
 
 def _look_at(

@@ -6,6 +6,7 @@ in files. Chapter 19 of the book uses the estimator on a reader's own data frame
 
 from __future__ import annotations
 
+import itertools
 import numbers
 import re
 import zlib
@@ -98,18 +99,18 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         lack a view.
     """
     named = [a for a, x in enumerate(views) if x.samples is not None]
-    if all(views[a].samples == list(range(len(views[a].samples))) for a in named):
+    lists = [views[a].samples or [] for a in named]
+    if all(names == list(range(len(names))) for names in lists):
         return [replace(x, samples=None) for x in views]
-    every = views[named[0]].samples
-    if all(views[a].samples == every for a in named):
+    every = lists[0]
+    if lists.count(every) == len(lists):
         _warn_of_unnamed(views, named)
         return [replace(x, samples=every) for x in views]
     places = {a: _places(views[a], a) for a in named}
     if any(places[a].keys() != places[named[0]].keys() for a in named):
         _check_union(views, places, incomplete)
         every = list(dict.fromkeys(name for a in named for name in places[a]))
-    unnamed = [title(a, x) for a, x in enumerate(views) if x.samples is None]
-    if unnamed:
+    if unnamed := [title(a, x) for a, x in enumerate(views) if x.samples is None]:
         raise ValueError(
             f"{' and '.join(unnamed)} has no names of samples, and the other views have them in "
             "different orders: it cannot be told which row is which sample. Name them in every view"
@@ -203,9 +204,14 @@ def _check_union(
             f"{examples}. They are taken for two samples, each without views that the other has: "
             "if they are one, call it by one name"
         )
-    for a in places:
-        default = list(places[a]) == list(range(len(places[a])))
-        if default and any(places[b].keys() - places[a].keys() for b in places):
+    _warn_of_default_names(views, places)
+
+
+def _warn_of_default_names(views: Sequence[NamedView], places: dict[int, dict[Any, int]]) -> None:
+    """Doubt names that frames have by default, where others have more."""
+    for a, names in places.items():
+        default = list(names) == list(range(len(names)))
+        if default and any(other.keys() - names.keys() for other in places.values()):
             warn(
                 f"{title(a, views[a])} is a data frame with the index 0, 1, ..., as frames have it "
                 "by default, and others have more names: these numbers are taken for names of "
@@ -221,18 +227,15 @@ def alike(named: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
     """
     count = Counter(name for names in named for name in names)
     single = [{_writing(x): x for x in names if count[x] == 1} for names in named]
-    pairs: list[tuple[Any, Any]] = []
-    used: set[Any] = set()
-    for a, names in enumerate(single):
-        for key, name in names.items():
+    pairs: dict[tuple[Any, Any], None] = {}
+    for a, b in itertools.permutations(range(len(single)), 2):
+        for key, name in single[a].items():
             parts = key.split("-")
             starts = ["-".join(parts[:size]) for size in range(len(parts), 0, -1)]
-            for b, others in enumerate(single):
-                other = next((others[x] for x in starts if x in others), None)
-                if b != a and other is not None and used.isdisjoint((other, name)):
-                    pairs.append((name, other) if a < b else (other, name))
-                    used |= {other, name}
-    return pairs
+            other = next((single[b][x] for x in starts if x in single[b]), None)
+            if other is not None:
+                pairs[(name, other) if a < b else (other, name)] = None
+    return list(pairs)
 
 
 def _writing(name: Any) -> str:

@@ -169,22 +169,13 @@ def read_views(
     items = _with_samples(items)
     if transposed:
         items = _never_turned(items, files, told)
-    keys = list(views_key or ())
-    for name, count in Counter([*(file.resolve() for file in files), *keys]).items():
-        if count > 1:
-            warn(f"{getattr(name, 'name', name)} is there twice, as two views or more")
-    named = [x for key in keys for x in _by_key(items, key, wording)]
-    try:
-        known, rest, out = known_classes(items, labels_key, named)
-    except ValueError as error:
-        advice = f"{wording.labels_key} names them, {wording.no_labels} reads none"
-        raise ValueError(f"known classes: {error} ({advice})") from error
-    views, more = (named, {}) if keys else _views(rest, wording)
-    if keys:  # without the column of the classes, perhaps
-        views = [
-            next((y for y in rest if (y.source, y.name) == (x.source, x.name)), x) for x in named
-        ]
-    left_out |= out | more
+    _warn_of_twice([*(file.resolve() for file in files), *(views_key or ())])
+    named = [x for key in views_key or () for x in _by_key(items, key, wording)]
+    known, rest, out = _known(items, labels_key, named, wording)
+    left = {(x.source, x.name): x for x in rest}  # without the column of the classes, perhaps
+    views = [left.get((x.source, x.name), x) for x in named]
+    left_out |= out
+    views = views or _views(rest, left_out, wording)
     if not views:
         names = ", ".join(file.name for file in files)
         raise ValueError(f"{names}: there are no views beside {', '.join(left_out) or 'classes'}")
@@ -196,6 +187,21 @@ def read_views(
     _warn_of_codes(views, wording)
     labels = None if known is None else _labels(known, views, labels_key, left_out, wording)
     return Reading(views, labels, known.name if labels is not None else None, left_out, told)
+
+
+def _known(items: list[NamedView], key: Any, named: list[NamedView], wording: Wording) -> Any:
+    """`known_classes`, whose errors say how to name them."""
+    try:
+        return known_classes(items, key, named)
+    except ValueError as error:
+        advice = f"{wording.labels_key} names them, {wording.no_labels} reads none"
+        raise ValueError(f"known classes: {error} ({advice})") from error
+
+
+def _warn_of_twice(names: list[Any]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            warn(f"{getattr(name, 'name', name)} is there twice, as two views or more")
 
 
 def ending_of(file: Path) -> str:
@@ -340,31 +346,39 @@ def _is_matrix(x: Any) -> bool:
     return len(getattr(x, "shape", ())) == 2 and x.dtype.kind in "biufc"
 
 
-def _views(items: list[NamedView], wording: Wording) -> tuple[list[NamedView], dict[str, str]]:
-    """What of each file is a view, though nobody names it, and why the rest is none."""
+def _views(items: list[NamedView], left_out: dict[str, str], wording: Wording) -> list[NamedView]:
+    """What of each file is a view, though nobody names it; why the rest is none is left out."""
     views: list[NamedView] = []
-    left_out: dict[str, str] = {}
     for source in dict.fromkeys(x.source for x in items):
         inside = [x for x in items if x.source == source]
-        tables = [x for x in inside if _is_matrix(x.values) and 0 not in x.values.shape]
         ending = ending_of(Path(source))
+        tables = [x for x in inside if _is_matrix(x.values) and 0 not in x.values.shape]
         if ending in (".mat", ".npz"):
             tables = _family(tables, wording)
         elif ending == ".h5ad":
-            apart = {x.name: embedding(x) for x in tables if x.name != "X" and x.features is None}
-            left_out |= {name: reason for name, reason in apart.items() if reason}
-            tables = [x for x in tables if not apart.get(x.name)]
+            tables = _measured(tables, left_out)
         if not tables:
             sizes = [f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside]
             listed = ", ".join(sizes) or "nothing"
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
         rows = {n for x in tables for n in (_shape(x) if ending == ".mat" else _shape(x)[:1])}
-        for x in inside:
-            told = x.values is None or rows.intersection(_shape(x))
-            if told and x not in tables and x.name not in left_out:
-                left_out[x.name] = _no_view(x)
+        _leave_out([x for x in inside if x not in tables], rows, left_out)
         views += tables
-    return views, left_out
+    return views
+
+
+def _measured(tables: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
+    """Tables of cells that are neither embeddings nor places."""
+    apart = {x.name: embedding(x) for x in tables if x.name != "X"}
+    left_out |= {name: reason for name, reason in apart.items() if reason}
+    return [x for x in tables if not apart.get(x.name)]
+
+
+def _leave_out(items: list[NamedView], rows: set[int], left_out: dict[str, str]) -> None:
+    """Say of what has an entry for each sample, and is not left out yet, why it is no view."""
+    for x in items:
+        if x.name not in left_out and (x.values is None or rows.intersection(_shape(x))):
+            left_out[x.name] = _no_view(x)
 
 
 def _no_view(item: NamedView) -> str:
@@ -442,28 +456,29 @@ def _csr(view: NamedView) -> NamedView:
 
 
 def _check_sizes(views: list[NamedView], transposed: bool | None, wording: Wording) -> None:
-    """Refuse tables whose columns look like the samples."""
-    unnamed = [x.values.shape for x in views if x.samples is None]
-    if not transposed and len({n for n, _ in unnamed}) > 1 and len({d for _, d in unnamed}) == 1:
-        sizes = ", ".join(f"{n} x {d}" for n, d in unnamed)
+    """Refuse tables whose columns look like the samples: all have as many, or the same."""
+    shapes = [x.values.shape for x in views if x.samples is None]
+    rows, columns = ({shape[axis] for shape in shapes} for axis in (0, 1))
+    if not transposed and len(rows) > 1 and len(columns) == 1:
+        sizes = ", ".join(f"{n} x {d}" for n, d in shapes)
         raise ValueError(
             f"views of {sizes}, from {views[0].source} on: row i must be the same sample in every "
             f"view; if the columns are the samples, say {wording.transposed}"
         )
-    named = [x for x in views if x.samples is not None]
-    same = {tuple(x.features or ()) for x in named}
-    if (
-        transposed is None
-        and len(same) == 1
-        and len({frozenset(x.samples or ()) for x in named}) > 1
-    ):
-        (features,) = same
-        if len(features) > 1:
-            raise ValueError(
-                f"{named[0].source} and the other files have the same columns ({features[0]}, ...) "
-                f"and other rows: if the columns are the samples, say {wording.transposed}; "
-                f"otherwise {wording.not_transposed}"
-            )
+    if transposed is None:
+        _check_columns([x for x in views if x.samples is not None and x.features], wording)
+
+
+def _check_columns(named: list[NamedView], wording: Wording) -> None:
+    """Refuse tables of the same columns and other rows: the columns may be the samples."""
+    samples = {frozenset(x.samples or ()) for x in named}
+    features = {tuple(x.features or ()) for x in named}
+    if len(samples) > 1 and len(features) == 1 and len(named[0].features or ()) > 1:
+        raise ValueError(
+            f"{named[0].source} and the other files have the same columns "
+            f"({features.pop()[0]}, ...) and other rows: if the columns are the samples, say "
+            f"{wording.transposed}; otherwise {wording.not_transposed}"
+        )
 
 
 def _tell_of_places(views: list[NamedView], told: list[str]) -> None:
@@ -510,23 +525,23 @@ def _labels(
     """The classes of the samples in their order: by name where both have names."""
     samples, values, n = views[0].samples, known.values, views[0].values.shape[0]
     reason = ""
-    if samples is not None and known.samples is not None and samples != known.samples:
+    if samples is not None and known.samples is not None:
         places = {name: i for i, name in enumerate(known.samples)}
         lost = [name for name in samples if name not in places]
         if lost:
             reason = f"it has no class for {len(lost)} of {n} samples, the first is {lost[0]}"
-        elif len(places) < len(known.samples):
+        elif samples != known.samples and len(places) < len(known.samples):
             reason = "it names a sample twice, and has another order than the views"
-        else:
+        elif samples != known.samples:
             values = values[[places[name] for name in samples]]
     elif len(values) != n:
         reason = f"it has {len(values)} entries, and there are {n} samples"
-        if all(x.values.shape[1] == len(values) for x in views):
+        if {x.values.shape[1] for x in views} == {len(values)}:
             turned = f"{wording.transposed} or {wording.not_transposed}"
             raise ValueError(f"{known.name}: {reason}, but as many features: say {turned}")
-    if reason and key:
+    if not reason:
+        return check_labels(values)
+    if key:
         raise ValueError(f"{known.name}: {reason}")
-    if reason:
-        left_out[known.name] = reason
-        return None
-    return check_labels(values)
+    left_out[known.name] = reason
+    return None

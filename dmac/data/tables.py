@@ -244,12 +244,15 @@ def _has_header(view: NamedView, cells: Frame) -> bool:
     if not len(rest):
         return bool(text.all())
     below = np.isfinite(numeric(rest.iloc[:_HEAD]))
-    if (text & below.any(0)).any() or any(map(is_known_header, first)):
+    named = len(first) > 1 and (first.iloc[0] == "" or says_samples(first.iloc[0], 0))
+    if named or (text & below.any(0)).any() or any(map(is_known_header, first)):
         return True
-    if len(first) > 1 and (first.iloc[0] == "" or says_samples(first.iloc[0], 0)):
-        return True
-    counts = rest.iloc[:, -1].value_counts()  # words that repeat, but for the first
-    return len(counts) > 1 and counts.min() > 1 and first.iloc[-1] not in counts
+    return _first_word_is_no_value(first.iloc[-1], rest.iloc[:, -1].value_counts())
+
+
+def _first_word_is_no_value(word: str, counts: Frame) -> bool:
+    """Whether all words of a column repeat, but for the first."""
+    return len(counts) > 1 and counts.min() > 1 and word not in counts
 
 
 def _counts(cells: Any) -> bool:
@@ -294,32 +297,37 @@ def name_samples(tables: list[NamedView]) -> list[NamedView]:
     own = {id(x): _own_names(x) for x in tables}
     columns = [own[id(x)] for x in wide]
     if len(wide) > 1 and (None in columns or _shared(wide, columns) < 0.5):
-        candidates = [
-            places
-            for header in wide[0].features
-            or [f"column {j + 1}" for j in range(wide[0].values.shape[1])]
-            if (places := _everywhere(wide, header)) is not None
-        ]
-        if candidates:
-            best = max(candidates, key=lambda places: _shared(wide, places))
-            if _shared(wide, best) > 0.5:
-                own |= {id(x): j for x, j in zip(wide, best)}
+        candidates = [_everywhere(wide, header) for header in _headers(wide[0])]
+        best = max(filter(None, candidates), key=lambda x: _shared(wide, x), default=None)
+        if best is not None and _shared(wide, best) > 0.5:
+            own |= {id(x): j for x, j in zip(wide, best)}
     for x in wide:
-        first = x.values.iloc[:, 0]
-        if own[id(x)] is None and len(first) >= _MANY and _counts(first):
-            warn(
-                f"{x.source}: the first {x.values.columns.name} ({first.iloc[0]}, "
-                f"{first.iloc[-1]}, ...) numbers the samples, and counts as a feature: call it id "
-                "if it is none"
-            )
+        _warn_of_counts(x, own[id(x)])
     return [x if own[id(x)] is None else _named(x, own[id(x)]) for x in tables]
+
+
+def _headers(view: NamedView) -> list[str]:
+    """What columns are called, by their number where they have no name."""
+    cells = view.values
+    return view.features or [f"{cells.columns.name} {j}" for j in cells.columns]
+
+
+def _warn_of_counts(view: NamedView, names: int | None) -> None:
+    """Say it where a first column counts the samples, and is not taken for their names."""
+    first = view.values.iloc[:, 0]
+    if names is None and len(first) >= _MANY and _counts(first):
+        warn(
+            f"{view.source}: the first {view.values.columns.name} ({first.iloc[0]}, "
+            f"{first.iloc[-1]}, ...) numbers the samples, and counts as a feature: call it id if "
+            "it is none"
+        )
 
 
 def _everywhere(tables: list[NamedView], header: str) -> list[int] | None:
     """Where every table has a column of this header that may name its samples."""
     places = []
     for x in tables:
-        headers = x.features or [f"column {j + 1}" for j in range(x.values.shape[1])]
+        headers = _headers(x)
         if headers.count(header) != 1 or not _may_name(x.values.iloc[:, headers.index(header)]):
             return None
         places.append(headers.index(header))
@@ -391,7 +399,7 @@ def numbers(view: NamedView) -> NamedView:
             "separate the cells)"
         )
     if len(text := columns_of_words(cells)):
-        headers = view.features or [f"{cells.columns.name} {j}" for j in cells.columns]
+        headers = _headers(view)
         listed = ", ".join(f"{headers[j]} ({cells.iloc[0, j]:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has {cells.columns.name}s of words, not numbers: {listed}; take them "
