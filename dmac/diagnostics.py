@@ -188,7 +188,7 @@ def features_that_separate(
     import pandas as pd
 
     clusters, gaps = standardized_differences(views, labels)
-    sources = as_named(views) if len(gaps) > 1 else as_named([views] if len(views) > 1 else views)
+    sources = as_named(views)
     if view_names is None:
         view_names = range(1, len(gaps) + 1)
     if feature_names is None:

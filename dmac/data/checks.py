@@ -470,7 +470,7 @@ def _complete_with_zeros(
             declared[:, a] |= rows_of_nan(x)
     if not declared.any():
         return views
-    for where, empty in zip(titles, declared.all(0)):
+    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
         if empty and len(views) > 1:
             warn(f"{where} has no values: all samples lack it. Leave it out")
     out, nothing = [], declared.any(1)  # of a sample without values nothing was declared

@@ -48,11 +48,11 @@ def vector(view: NamedView) -> NamedView | None:
         if x.shape[1] > 1:
             x, samples = x.T, view.features
         return replace(view, values=typed(x.iloc[:, 0]), samples=samples, features=None)
-    shape = getattr(x, "shape", ())
+    shape: tuple[int, ...] = getattr(x, "shape", ())
     if len(shape) not in (1, 2) or 0 in shape:
         return None
     lone = len(shape) == 1 or 1 in shape
-    if not lone and 2 * shape[1] > shape[0]:
+    if not lone and (scipy.sparse.issparse(x) or 2 * shape[-1] > shape[0]):
         return None
     x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
     if x.dtype.kind not in "biufSU":

@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from typing import Any
 
-    from dmac._types import Flags, Views
+    from dmac._types import Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +57,13 @@ def is_frame(x: object) -> bool:
     return all(hasattr(x, name) for name in ("columns", "index", "iloc"))
 
 
-def as_named(views: Views) -> list[NamedView]:
+def as_named(views: Any) -> list[NamedView]:
     """Each of some views with the names that it has: a data frame's index and columns."""
+    several = isinstance(views, (list, tuple))
+    if isinstance(views, np.ndarray):
+        several = views.dtype == object and views.ndim == 1
     named = []
-    if getattr(getattr(views, "dtype", None), "hasobject", False) and views.ndim == 1:
-        views = list(views)
-    for x in views if isinstance(views, (list, tuple)) else [views]:
+    for x in views if several else [views]:
         if is_frame(x):
             x = NamedView(x, samples=x.index.tolist(), features=list(x.columns))
         named.append(x if isinstance(x, NamedView) else NamedView(x))

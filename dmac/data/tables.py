@@ -303,7 +303,7 @@ def name_samples(tables: list[NamedView]) -> list[NamedView]:
             own |= {id(x): j for x, j in zip(wide, best)}
     for x in wide:
         _warn_of_counts(x, own[id(x)])
-    return [x if own[id(x)] is None else _named(x, own[id(x)]) for x in tables]
+    return [_named(x, own[id(x)]) for x in tables]
 
 
 def _headers(view: NamedView) -> list[str]:
@@ -365,8 +365,10 @@ def _own_names(view: NamedView) -> int | None:
     return None
 
 
-def _named(view: NamedView, j: int) -> NamedView:
+def _named(view: NamedView, j: int | None) -> NamedView:
     """A table without column j, which has the names of its samples."""
+    if j is None:
+        return view
     cells = view.values[(view.values != "").any(axis=1)]  # a row without any cell is no sample
     view = replace(view, values=cells, samples=cells.iloc[:, j].tolist())
     return without(view, j)
@@ -405,7 +407,7 @@ def numbers(view: NamedView) -> NamedView:
             f"{view.source} has {cells.columns.name}s of words, not numbers: {listed}; take them "
             "out of the file, or write them as numbers"
         )
-    lacking = gaps.all(1)
+    lacking: Any = gaps.all(1)
     x[lacking] = 0
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
