@@ -1,8 +1,9 @@
 """Clustering from the command line, for those who do not program: ``python -m dmac``.
 
-    python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
+    python -m dmac fit mfeat --clusters 10 --out labels.csv --model folder
     python -m dmac predict folder new.mat --out more.csv
     python -m dmac info data.mat
+    python -m dmac suggest data.mat
     python -m dmac report data.mat --clusters 10 --out report.html
 
 The book has a page about it, and chapter 19 does the same in Python. Exit codes: 0 is success, 1 a
@@ -14,12 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
-import hashlib
 import io
-import json
 import os
-import re
 import sys
 import warnings
 from pathlib import Path
@@ -28,15 +25,16 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
-from dmac.data.named_views import name_views
-from dmac.data.readers import ENDINGS, OUTPUT, is_data, read_views
+from dmac.data.named_views import number_of, title
+from dmac.data.readers import ENDINGS, OUTPUT, Wording, ending_of, is_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, TextIO
+    from collections.abc import Callable
+    from typing import Any
 
-    from dmac._types import Array, Flags
-    from dmac.data.named_views import NamedViews
+    from dmac._types import Array
+    from dmac.data.named_views import NamedView
+    from dmac.data.readers import Reading
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -46,33 +44,20 @@ FAULT = 70
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
 # Endings of files that are no CSV, and that nothing opens which has another content.
-_OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .h5ad .parquet .pdf".split())
-# Beside a model: what its views are called.
-_NAMES = "views.json"
-# How messages call an argument in Python, and what it is called here.
-_OPTIONS = (
-    (r"labels_key=False\b", "--no-labels"),
-    (r"\btransposed=True\b", "--transposed"),
-    (r"\btransposed=False\b", "--not-transposed"),
-    (r"\b(views|labels)_key=\[?('[^]:]*')\]?", r"--\1-key \2"),
-    (r"\b(views|labels)_key=", r"--\1-key"),
-    (r"(--views-key .*), or a list of names", r"\1; repeat it for several"),
-    (r"\btransposed=", "--transposed"),
-    (r"\brecipe is ('.*) or a Recipe", r"--recipe is \1"),
-    (r"\bn_clusters\b", "--clusters"),
-    (r"\brandom_state\b", "--seed"),
-    (r"\bpresent says that samples\b", "samples"),
-    (r"\bdmac\.DMAC with recipe='closed_form'", "--recipe closed_form"),
-    (r", as with sklearn\.impute\.SimpleImputer,", ""),
-)
+_OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
+# Files of cells, into whose copy the clusters go as a column of this name.
+_CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
+# How readers call what is asked for here.
+_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
-DATA is one file that holds all views, or one file per view, or a folder of them:{_FORMATS}
+DATA is one file that holds all views, or one file per view, or a folder of them, or the name of a
+known data set, such as mfeat, which comes with the package:{_FORMATS}
 
-Row i must be the same sample in every view. Tables that name their samples are matched by the
-names, and may lack some of them. A row that is empty, NaN or zeros is that of a sample that lacks
-the view, which closed_form takes. A file called labels, class, subtype or the like holds known
+Samples are matched by their names where tables have some, and may lack views; else row i must be
+the same sample in every view. A row that is empty, NaN or zeros is that of a sample that lacks the
+view, which closed_form takes. What is called labels, class, subtype or the like holds known
 classes: they are never used for clustering, only to score it.
 """
 
@@ -91,18 +76,35 @@ _out = click.option(
     "--out",
     type=click.Path(dir_okay=False),
     callback=_place,
-    help="Write sample and cluster to this CSV file; - is the standard output.",
+    help="Write sample and cluster to this CSV file, or cells with a column of obs to an .h5ad; - "
+    "is the standard output.",
 )
+
+
+class _WholeNumber(click.IntRange):
+    """Whole numbers from some on, with a message that says so."""
+
+    def convert(self, value: Any, param: Any, context: Any) -> int:
+        """Turn what was typed into a number."""
+        try:
+            return super().convert(value, param, context)
+        except click.BadParameter:
+            most = f" to {self.max}" if self.max else ""
+            self.fail(f"{value!r} is no whole number from {self.min}{most}", param, context)
+
+
+_clusters = click.option("--clusters", type=_WholeNumber(2), help="How many groups to make.")
 
 _recipe = click.option(
     "--recipe",
+    type=click.Choice(["closed_form", "revised", "released", "published"]),
     default="closed_form",
     show_default=True,
     help="closed_form takes seconds; revised, released and published train a network.",
 )
 _seed = click.option(
     "--seed",
-    type=click.IntRange(0, 2**32 - 1),
+    type=_WholeNumber(0, 2**32 - 1),
     default=0,
     show_default=True,
     help="The same seed gives the same groups.",
@@ -147,7 +149,7 @@ def cli(context: click.Context, debug: bool) -> None:
 
 @cli.command(epilog=_EPILOG)
 @_data
-@click.option("--clusters", type=click.IntRange(2), required=True, help="How many groups to make.")
+@click.option("--clusters", type=_WholeNumber(2), required=True, help="How many groups to make.")
 @_out
 @click.option(
     "--model", type=click.Path(file_okay=False), help="Keep the model in this folder, for predict."
@@ -177,21 +179,21 @@ def fit(
     """Find the groups in DATA.
 
     \b
+    python -m dmac fit mfeat --clusters 10 --out labels.csv
     python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
     python -m dmac fit colours.csv words.csv --clusters 4 --out labels.csv
     """
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model, data)
-    found = _read(data, reading)
+    read = _read(data, reading)
+    _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-    with _naming(found.names):
-        estimator.fit(found.views, present=_present(found), checkpoint=checkpoint)
-    _keep(estimator.labels_, found, out)
-    _say_what_separates(estimator.labels_, found)
+    estimator.fit(read.views, checkpoint=checkpoint)
+    _keep(estimator.labels_, read, out, data)
+    _say_what_separates(estimator.labels_, read)
     if model:
         estimator.save(model)
-        _write_names(model, found)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
     from dmac.solvers.contract import solver_of
 
@@ -219,10 +221,8 @@ def predict(
     """
     _check_places(out, None, data)
     estimator = dmac.DMAC.load(model, device=device)
-    found = _read(data, reading, model)
-    with _naming(found.names):
-        labels = estimator.predict(found.views, present=_present(found))
-    _keep(labels, found, out)
+    read = _read(data, reading, estimator)
+    _keep(estimator.predict(read.views), read, out, data)
 
 
 @cli.command(epilog=_EPILOG)
@@ -243,7 +243,25 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 
 @cli.command(epilog=_EPILOG)
 @_data
-@click.option("--clusters", type=click.IntRange(2), help="How many groups to make.")
+@click.option(
+    "--most", type=_WholeNumber(3), default=20, show_default=True, help="Try up to so many groups."
+)
+@_reading
+def suggest(data: tuple[str, ...], most: int, **reading: Any) -> None:
+    """Suggest how many groups DATA has: a hint, which chapter 19 of the book measures.
+
+    \b
+    python -m dmac suggest mfeat
+    """
+    read = _read(data, reading)
+    most = min(most, read.views[0].values.shape[0] // 4)
+    c = dmac.suggest_n_clusters(read.views, range(2, most + 1)).n_clusters
+    click.echo(f"{c} clusters, of 2 to {most}: go on with --clusters {c}")
+
+
+@cli.command(epilog=_EPILOG)
+@_data
+@_clusters
 @click.option(
     "--model",
     type=click.Path(),
@@ -260,7 +278,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 @_seed
 @click.option(
     "--seeds",
-    type=click.IntRange(2),
+    type=_WholeNumber(2),
     default=5,
     show_default=True,
     help="So many fits are compared with each other, and as many on data without clusters.",
@@ -297,47 +315,40 @@ def report(
     _check_places(out, None, data)
     if model is not None:
         estimator = dmac.DMAC.load(model, device=device)
-        found = _read(data, reading, model)
+        read = _read(data, reading, estimator)
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-        found = _read(data, reading)
-        if (present := _present(found)) is not None:
-            with _naming(found.names):
-                estimator.fit(found.views, present=present)  # a network refuses such samples
+        read = _read(data, reading)
+        _check_number(clusters, read)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    with _naming(found.names):
-        text = dmac.report.page(
-            estimator,
-            found.views,
-            view_names=found.names,
-            feature_names=found.columns or None,
-            sample_names=found.samples,
-            classes=found.labels,
-            seeds=seeds,
-        )
+    text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
     _write(text, out)
-    clusters = len(set(estimator.labels_.tolist()))
-    click.echo(f"{out}: {len(estimator.labels_)} samples in {clusters} clusters")
+    labels = estimator.labels_.tolist()
+    click.echo(f"{out}: {len(labels)} samples in {number_of(len(set(labels)), 'cluster')}")
 
 
-def _say(found: NamedViews) -> None:
-    """Say which file became which view, which the classes, and which was left out."""
+def _say(read: Reading) -> None:
+    """Say which file became which view, which the classes, and what was decided otherwise."""
     from dmac.data.checks import count_missing
 
-    click.echo(f"{found.views[0].shape[0]} samples, {len(found.views)} views")
-    several = len(set(found.sources)) > 1
-    for a, (name, file, x) in enumerate(zip(found.names, found.sources, found.views), 1):
-        told = f"{name}, from {file}" if several else name
-        lacking = count_missing(x, f"view {a} ({name})")
-        zeros = f"; {lacking} of {x.shape[0]} samples lack it" if lacking else ""
-        click.echo(f"  view {a}: {x.shape[1]} columns ({told}{zeros})")
-    if found.labels is not None:
-        number = found.labels.max() + 1
-        click.echo(f"{number} known classes in {found.known} (never used for clustering)")
-    for name, reason in found.left_out.items():
+    n = read.views[0].values.shape[0]
+    click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
+    several = len({x.source for x in read.views}) > 1
+    for a, x in enumerate(read.views):
+        lacking = count_missing(x.values, title(a, x))
+        told = f"{x.name}, from {x.source}" if several else x.name
+        zeros = f"; {lacking} of {n} samples lack it" if lacking else ""
+        columns = number_of(x.values.shape[1], "column")
+        click.echo(f"  view {a + 1}: {columns} ({told}{zeros})")
+    if read.labels is not None:
+        number = number_of(read.labels.max() + 1, "known class")
+        click.echo(f"{number} in {read.known} (never used for clustering)")
+    for text in read.told:
+        click.echo(text)
+    for name, reason in read.left_out.items():
         click.echo(f"left out: {name}, since {reason}")
-    if any("name is that" in reason for reason in found.left_out.values()):
+    if any("name is that" in reason for reason in read.left_out.values()):
         click.echo("to take one as a view, name every view with --views-key")
 
 
@@ -352,7 +363,7 @@ def _is_model(path: str) -> bool:
 def _describe_model(path: str) -> None:
     model = dmac.DMAC.load(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
-    names = _read_names(path)[0]
+    names = model._view_names
     click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
     agreement, support = model.view_agreement_, model.view_support_
@@ -362,143 +373,75 @@ def _describe_model(path: str) -> None:
             text += f", the other views by {max(support[a], 0):.2f}"
         if model.n_missing_ is not None and model.n_missing_[a]:
             text += f", {model.n_missing_[a]} samples lack it"
-        called = f" ({names[a]})" if names else ""
-        click.echo(f"  view {a + 1}: {width} columns{called}{text}")
+        called = f" ({names[a]})" if any(names) else ""
+        click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{text}")
 
 
-def _digest(model: str) -> str:
-    from dmac.solvers.persistence import NAME
-
-    with open(Path(model).expanduser() / NAME, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _write_names(model: str, found: NamedViews) -> None:
-    """Keep what views and columns are called beside a model, whose own file has only numbers."""
-    kept = {"model": _digest(model), "views": found.names, "columns": found.columns}
-    _write(json.dumps(kept), Path(model).expanduser() / _NAMES)
-
-
-def _read_names(model: str) -> tuple[list[str], list[list[str] | None]]:
-    """What views and columns of a model are called; none if it was saved elsewhere, or anew."""
-    path = Path(model).expanduser() / _NAMES
-    if not path.is_file():
-        return [], []
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["model"] != _digest(model):
-            return [], []
-        return [str(name) for name in kept["views"]], list(kept.get("columns", []))
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is damaged ({error!r}); remove it") from error
-
-
-def _in_order(found: NamedViews, names: list[str]) -> NamedViews:
+def _in_order(views: list[NamedView], names: list[str]) -> list[NamedView]:
     """The views in the order of a model's, where they have the same names."""
-    missing = [name for name in names if name not in found.names]
-    if missing and set(found.names) < set(names):
+    new = [x.name for x in views]
+    missing = [name for name in names if name not in new]
+    if missing and set(new) < set(names):
         raise ValueError(
             f"there is no view {', '.join(missing)}; the model was fitted on {', '.join(names)}. "
             "Of samples that lack a view the rows are empty, in a table that has its columns"
         )
-    if missing or len(names) != len(found.names) or len(set(names)) < len(names):
-        return found  # by their places, as their numbers and widths are checked
-    order = [found.names.index(name) for name in names]
-    parts = ("names", "views", "sources", "lacking", "columns")
-    lined: dict[str, Any] = {part: [getattr(found, part)[a] for a in order] for part in parts}
-    return dataclasses.replace(found, **lined)
+    if missing or len(names) != len(new) or len(set(names)) < len(names):
+        return views  # by their places, as their numbers and widths are checked
+    return [views[new.index(name)] for name in names]
 
 
-def _check_columns(found: NamedViews, columns: list[list[str] | None]) -> None:
-    """Refuse columns of a model's views in other places, and doubt other names."""
-    for a, (new, old) in enumerate(zip(found.columns, columns), 1):
-        if old is None or new == old or (new is not None and len(new) != len(old)):
-            continue
-        if new is None:
-            warnings.warn(
-                f"view {a} has no names of columns, which the fit had: they are taken in the "
-                "order of the fit",
-                stacklevel=4,
-            )
-            continue
-        other = [j for j in range(len(old)) if new[j] != old[j]]
-        moved = [j for j in other if new[j] in old]
-        where = (moved or other)[0]
-        there = f"column {where + 1} is {new[where]:.40}, and was {old[where]:.40} in the fit"
-        if moved:
-            raise ValueError(
-                f"view {a} has the columns of the fit in another order ({there}): write them in "
-                "the order of the fit"
-            )
-        warnings.warn(
-            f"view {a} has columns of other names ({there}): they are taken in the order of the "
-            "fit",
-            stacklevel=4,
-        )
-
-
-def _read(paths: tuple[str, ...], reading: dict[str, Any], model: str | None = None) -> NamedViews:
+def _read(
+    paths: tuple[str, ...], reading: dict[str, Any], model: dmac.DMAC | None = None
+) -> Reading:
     """Read and check the data, in the order of a model's names, and say what there is."""
     from dmac.data.checks import check_views
 
     if reading["no_labels"] and reading["labels_key"]:
         raise click.UsageError("--labels-key and --no-labels exclude each other")
-    found = read_views(
+    read = dmac.views.read(
         paths,
         views_key=list(reading["views_key"]) or None,
         labels_key=False if reading["no_labels"] else reading["labels_key"],
         transposed=reading["transposed"],
+        wording=_OPTIONS,
     )
-    names, columns = _read_names(model) if model is not None else ([], [])
-    found = _in_order(found, names)
-    with _naming(found.names):
-        _check_columns(found, columns)
-        n = check_views(found.views, streamed=True, incomplete=True)[0].shape[0]
-    if found.labels is not None and len(found.labels) != n:
-        raise ValueError(
-            f"there are {len(found.labels)} known classes for {n} samples, in {found.known}"
-        )
-    _say(found)
-    return found
+    if model is not None:
+        read.views[:] = _in_order(read.views, model._view_names)
+    check_views(read.views, streamed=True, incomplete=True)
+    _say(read)
+    return read
 
 
-@contextlib.contextmanager
-def _naming(names: list[str]) -> Iterator[None]:
-    """Name the views that an error or a warning is about."""
-    show = warnings.showwarning
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *rest: show(
-                name_views(str(message), names), *rest
-            )
-            yield
-    except ValueError as error:
-        raise ValueError(name_views(str(error), names)) from error
-
-
-def _present(found: NamedViews) -> Flags | None:
-    """Which views each sample has, (n, v), where files say that some are missing."""
-    import numpy as np
-
-    lacking = np.transpose(found.lacking)
-    return ~lacking if lacking.any() else None
+def _check_number(clusters: int, read: Reading) -> None:
+    n = read.views[0].values.shape[0]
+    if clusters > n:
+        raise ValueError(f"--clusters is {clusters}, but there are only {number_of(n, 'sample')}")
 
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
     target = Path(out or ".").expanduser()
+    ending = ending_of(target)
     if out and target.suffix.lower() in _OTHERS:
         raise ValueError(f"{out}: --out is text, and its name says that it is something else")
-    for own in (Path(path).expanduser() for path in data):
+    if ending in _CELLS and [ending_of(Path(path)) for path in data] != [ending]:
+        raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
+    for own in (Path(path).expanduser().resolve() for path in data):
         there = target.resolve() if own.is_file() else target.resolve().parent
-        if there == own.resolve() and target.is_file() and (own.is_file() or is_data(target)):
+        if there == own and target.is_file() and (own.is_file() or is_data(target)):
             raise ValueError(
                 f"{out} is a file of the data, which --out would replace: name another"
             )
-        if model and own.is_dir() and own.resolve() == Path(model).expanduser().resolve():
-            raise ValueError(f"{model} is the folder of the data: name another for the model")
-    for place in (out, model):
-        if place in (None, "-"):
+    _check_folders(out, model)
+    if model and Path(model).expanduser().resolve() in [Path(x).resolve() for x in data]:
+        raise ValueError(f"{model} is the folder of the data: name another for the model")
+
+
+def _check_folders(*places: str | None) -> None:
+    """Refuse what would stand in a folder that is not there, or cannot be written to."""
+    for place in places:
+        if place is None or place == "-":
             continue
         path = Path(place).expanduser()
         folder = Path(os.path.realpath(path)).parent
@@ -522,30 +465,47 @@ def _write(text: str, out: str | Path) -> None:
         temporary.write_bytes(text.encode())
 
 
-def _keep(labels: Array, found: NamedViews, out: str | None) -> None:
+def _keep(labels: Array, read: Reading, out: str | None, data: tuple[str, ...]) -> None:
     """Write the clusters, and say what they are."""
     import numpy as np
 
-    if out:
-        names = found.samples or range(1, len(labels) + 1)
+    if out and ending_of(Path(out)) in _CELLS:
+        _write_cells(labels, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
+    elif out:
+        names = read.views[0].samples or range(1, len(labels) + 1)
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(OUTPUT)
         writer.writerows(zip(names, labels.tolist()))
         _write(file.getvalue(), out)
-        click.echo(f"{out}: {len(labels)} samples")
-    else:
-        click.echo(f"{len(labels)} samples")
-    sizes = np.unique(labels, return_counts=True)
-    for cluster, size in zip(*sizes):
-        click.echo(f"  cluster {cluster}: {size} samples")
-    if found.labels is not None:
-        scores = dmac.scores(found.labels, labels)
+    where = f"{out}: " if out else ""
+    click.echo(f"{where}{number_of(len(labels), 'sample')}")
+    for cluster, size in zip(*np.unique(labels, return_counts=True)):
+        click.echo(f"  cluster {cluster}: {number_of(size, 'sample')}")
+    if read.labels is not None:
+        scores = dmac.scores(read.labels, labels)
         text = ", ".join(f"{name.upper()} {100 * scores[name]:.1f} %" for name in ("acc", "nmi"))
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
-def _say_what_separates(labels: Array, found: NamedViews) -> None:
+def _write_cells(labels: Array, samples: list[Any], data: Path, out: Path) -> None:
+    """A copy of a file of cells, with the clusters as a column of obs."""
+    import anndata
+
+    from dmac.compute.files import replacing
+    from dmac.data.cells import open_cells
+
+    cells = open_cells(data.expanduser())
+    clusters = dict(zip(samples, labels.astype(str)))
+    cells.obs[_COLUMN] = [clusters[str(name)] for name in cells.obs_names]
+    cells.obs[_COLUMN] = cells.obs[_COLUMN].astype("category")
+    with warnings.catch_warnings(), anndata.settings.override(allow_write_nullable_strings=True):
+        warnings.simplefilter("ignore")  # of the libraries' own formats
+        with replacing(out) as temporary:
+            (cells.write_h5ad if data.suffix.lower() == ".h5ad" else cells.write_h5mu)(temporary)
+
+
+def _say_what_separates(labels: Array, read: Reading) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     import numpy as np
 
@@ -553,13 +513,12 @@ def _say_what_separates(labels: Array, found: NamedViews) -> None:
 
     if len(np.unique(labels)) < 2:
         return
-    clusters, differences = standardized_differences(found.views, labels)
-    views = np.repeat(np.arange(len(differences)), [part.shape[1] for part in differences])
-    columns = np.concatenate([np.arange(part.shape[1]) for part in differences])
+    clusters, differences = standardized_differences(read.views, labels)
+    names = [x.column(j) for x in read.views for j in range(x.values.shape[1])]
     click.echo("what sets them apart, in standard deviations from the rest:")
     for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
         first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
-        told = [f"{found.column(views[j], columns[j])} {row[j]:+.1f}" for j in first]
+        told = [f"{names[j]} {row[j]:+.1f}" for j in first]
         click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
 
 
@@ -572,10 +531,9 @@ def main(arguments: list[str] | None = None) -> None:
         Instead of those of the process.
     """
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
+        code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
         code = _fail(str(error.__cause__ or "") or "interrupted", INTERRUPTED)
     except click.ClickException as error:
@@ -584,7 +542,7 @@ def main(arguments: list[str] | None = None) -> None:
     except _EXPECTED as error:
         if debug:
             raise
-        code = _fail(_in_options(str(error)) or type(error).__name__, 1)
+        code = _fail(str(error) or type(error).__name__, 1)
     except Exception as error:
         if debug:
             raise
@@ -593,14 +551,9 @@ def main(arguments: list[str] | None = None) -> None:
             "with what --debug shows: python -m dmac --debug ...",
             FAULT,
         )
+    finally:
+        warnings.formatwarning = as_before
     sys.exit(code or 0)
-
-
-def _in_options(message: str) -> str:
-    """A message of the package, whose arguments are called as the options of the command."""
-    for argument, option in _OPTIONS:
-        message = re.sub(argument, option, message)
-    return message
 
 
 def _fail(message: str, code: int) -> int:
@@ -608,12 +561,5 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    click.echo(f"Warning: {_in_options(str(message))}", err=True)
+def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
+    return f"Warning: {message}\n"

@@ -13,7 +13,6 @@ Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ import torch
 from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
+from dmac._warn import warn
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -296,7 +296,9 @@ def fill_in(
     return out
 
 
-def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors: int) -> None:
+def warn_of_patterns(
+    present: Flags, labels: Array, n_clusters: int, n_neighbors: int, titles: Sequence[str]
+) -> None:
     """Say where what is missing makes the clusters doubtful.
 
     Parameters
@@ -305,6 +307,8 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
     labels : numpy.ndarray of shape (n,)
     n_clusters, n_neighbors : int
         c and k.
+    titles : sequence of v str
+        What messages call the views.
 
     Warns
     -----
@@ -316,18 +320,16 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
         return
     whole, few = int(present.all(1).sum()), 2 * (n_neighbors + 1)
     if whole < few:
-        warnings.warn(
+        warn(
             f"{whole} of {len(present)} samples have all views, fewer than {few}: how the views go "
             "together rests on what was filled in. Compare with the clusters of the view that most "
-            "samples have",
-            stacklevel=2,
+            "samples have"
         )
-    for a, count in enumerate(present.sum(0), 1):
+    for title, count in zip(titles, present.sum(0)):
         if count < n_clusters:
-            warnings.warn(
-                f"view {a} has {count} samples, fewer than the {n_clusters} clusters: it can "
-                "hardly tell them apart. Leave it out",
-                stacklevel=2,
+            warn(
+                f"{title} has {count} samples, fewer than the {n_clusters} clusters: it can "
+                "hardly tell them apart. Leave it out"
             )
     pattern = np.unique(present, axis=0, return_inverse=True)[1].ravel()
     rng = np.random.default_rng(0)
@@ -336,11 +338,10 @@ def warn_of_patterns(present: Flags, labels: Array, n_clusters: int, n_neighbors
         normalized_mutual_info_score(labels, rng.permutation(pattern)) for _ in range(_PERMUTATIONS)
     )
     if found > chance + _TOO_MUCH:
-        warnings.warn(
+        warn(
             f"the clusters go with what is missing: their normalised mutual information is "
             f"{found:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "
-            "missing depends on the class, or samples were grouped by what they lack",
-            stacklevel=2,
+            "missing depends on the class, or samples were grouped by what they lack"
         )
 
 

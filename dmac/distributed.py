@@ -1,6 +1,6 @@
 r"""Fit views on disk with several processes, on one machine or many.
 
-    torchrun --nproc-per-node 4 -m dmac.distributed a.npy b.npy --n-clusters 10 \
+    torchrun --nproc-per-node 4 -m dmac.distributed a.npy b.npy --clusters 10 \
         --checkpoint run --labels labels.npy
 
 The samples of a network are sharded: a process keeps its part of the prepared views and of every
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``python -m dmac.distributed``, one process of a torchrun."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("views", nargs="+", help="name.npy or name.h5:key, one a view")
-    parser.add_argument("--n-clusters", type=int, required=True)
+    parser.add_argument("--clusters", type=int, required=True)
     parser.add_argument("--recipe", default="closed_form")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dtype", default="float32")
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     dist.init_process_group(parallel.GPU_BACKENDS if gpu else "gloo")
     try:
         model = DMAC(
-            given.n_clusters,
+            given.clusters,
             given.recipe,
             random_state=given.seed,
             device=device,

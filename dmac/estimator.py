@@ -6,7 +6,6 @@ Chapter 19 of the book uses it on a reader's own data.
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dmac._warn import warn
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import announce, shown
@@ -34,8 +34,14 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.feature_names import check_feature_names, column_names, feature_names
-from dmac.data.sample_names import first_frame, index_of
+from dmac.data.named_views import as_named, title
+from dmac.data.names import (
+    check_feature_names,
+    column_names,
+    feature_names,
+    first_frame,
+    index_of,
+)
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
@@ -63,7 +69,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
     two-dimensional array is one view. Several data frames are lined up by their index, and what
     comes out is in the order of the first, then of the names that the next ones add
-    (:mod:`dmac.data.sample_names`). A memory map, an HDF5 data set or a Zarr array stays on disk
+    (:mod:`dmac.data.names`). A memory map, an HDF5 data set or a Zarr array stays on disk
     (:mod:`dmac.compute.streaming`).
 
     Parameters
@@ -260,10 +266,12 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         recipe = get_recipe(self.recipe)
         solver, c = solver_of(recipe), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
-        names, given = feature_names(views), views
-        views = self._checked(views, solver, present)
+        given = views
+        views = self._checked(given, solver, present)
         n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
-        columns = column_names(given, widths)
+        names, columns = feature_names(given), column_names(given, widths)
+        titles = [title(a, x) for a, x in enumerate(as_named(given))]
+        view_names = [x.name for x in as_named(given)]
         del given  # what was copied need not stay
         n_fitted = solver.n_fitted(n, c)
         m = solver.check(n_fitted, c)
@@ -285,6 +293,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             order = shuffled(n, generator)
             # Only a checkpoint is compared with the views later, and they are large.
             pipelines, release = solver.pipelines(len(views), c), checkpoint is None and not is_part
+            for pipeline, called in zip(pipelines, titles):
+                pipeline.title = called
             prepared = prepare(views, pipelines, order[:n_fitted], device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
@@ -297,7 +307,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        self._column_names = columns
+        self._column_names, self._view_names = columns, view_names
         self.pipelines_, self.network_ = prepared.pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
@@ -315,10 +325,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 why = f"there are only {distinct} distinct samples"
                 if distinct == 1:
                     why = "there is only 1 distinct sample"
-            warnings.warn(
+            warn(
                 f"{found} of {c} clusters came out: {why}. Ask for fewer clusters",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def fit_predict(
@@ -388,7 +397,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n, c = views[0].shape[0], len(self.cluster_centers_)
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
             has = place(views, self.pipelines_, self.network_, keep)
-        say_which_are_zero(~has.any(1), 4)
+        say_which_are_zero(~has.any(1))
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from dmac.data.checks import check_labels
-from dmac.data.sample_names import in_order
+from dmac.data.names import in_order
 
 if TYPE_CHECKING:
     from typing import Any

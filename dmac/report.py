@@ -11,6 +11,7 @@ import functools
 import io
 import numbers
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,10 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
+from dmac._warn import OfViews, warn
 from dmac.data.checks import check_views, count_missing
-from dmac.data.named_views import name_views
-from dmac.data.sample_names import as_views, index_of
+from dmac.data.named_views import NamedView, as_named
+from dmac.data.names import as_views, lined_up
 from dmac.diagnostics import gaussian_like
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
@@ -51,8 +53,6 @@ _MOST, _DOTS, _LISTED = 2000, 1000, 5000
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
-# What a fit says of a view as it came.
-_OF_VIEWS = r"view \d+ has \S+ (rows of zeros|% of its variance)"
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -75,11 +75,11 @@ def page(
         If it is not fitted, it is fitted here. Of a fitted one ``views`` must be those of the fit.
     views : list of v array_likes of shape (n, d_a)
     view_names : sequence of length v, optional
-        By default "view 1" and so on.
+        By default what files call them, and "view 1" and so on elsewhere.
     feature_names : sequence of v sequences of length d_a, or of None, optional
-        By default the columns of data frames, and "column 1" and so on elsewhere.
+        By default those of data frames and files, and "column 1" and so on elsewhere.
     sample_names : sequence of length n, optional
-        By default the index of data frames, and numbers from 1 elsewhere.
+        By default those of data frames and files, and numbers from 1 elsewhere.
     classes : array_like of shape (n,), optional
         Known classes, for a score.
     seeds : int
@@ -101,12 +101,22 @@ def page(
         raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
     if not hasattr(type(model), "view_support_"):
         raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
+    if view_names is not None:
+        given = as_named(views)
+        _check_count("view_names", view_names, len(given))
+        views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
     with warnings.catch_warnings(record=True) as of_views:
         warnings.simplefilter("always")
         tells = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = check_views(views, streamed=True, incomplete=True, tells=tells)
+        named = lined_up(as_named(views), incomplete=True)
     n, c = checked[0].shape[0], model.n_clusters
-    names, columns, samples = _named(views, checked, view_names, feature_names, sample_names)
+    names = [x.name or f"view {a}" for a, x in enumerate(named, 1)]
+    columns = _columns(named, checked, feature_names)
+    samples = _as_text(named[0].samples if sample_names is None else sample_names)
+    samples = [str(i + 1) for i in range(n)] if samples is None else samples
+    if len(samples) != n:
+        raise ValueError(f"sample_names has {len(samples)} entries, and there are {n} samples")
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
     drawn = [take_rows(x, rows) for x in checked]
     first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
@@ -117,12 +127,12 @@ def page(
         else:
             model.fit(views)
         # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
-        warnings.filterwarnings("ignore", _OF_VIEWS)
-        fits = _fits(model, drawn, first, seeds, n <= _MOST)
-    said = [*of_views, *said]
-    messages = list(dict.fromkeys(name_views(str(warning.message), names) for warning in said))
+        warnings.simplefilter("ignore", OfViews)
+        some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
+        fits = _fits(model, some, first, seeds, n <= _MOST)
+    messages = list(dict.fromkeys(str(warning.message) for warning in [*of_views, *said]))
     for text in messages:
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     lacking = np.zeros(len(names), int) if model.n_missing_ is None else model.n_missing_
     clusters, features = _features(views, model.labels_, names, columns)
     return _template().render(
@@ -149,32 +159,26 @@ def page(
     )
 
 
-def _named(
-    views: Views,
+def _columns(
+    named: list[NamedView],
     checked: list[Matrix],
-    view_names: Sequence[Any] | None,
     feature_names: Sequence[Sequence[Any] | None] | None,
-    sample_names: Sequence[Any] | None,
-) -> tuple[list[str], list[list[str] | None], list[str]]:
-    """Names of views, columns and samples: those given, those of frames, or numbers from 1."""
-    n, sources = checked[0].shape[0], views if isinstance(views, (list, tuple)) else [views]
-    names = [str(name) for name in view_names or [f"view {a + 1}" for a in range(len(checked))]]
-    if feature_names is None:
-        feature_names = [getattr(x, "columns", None) for x in sources]
-    columns = [_as_text(given) for given in feature_names]
-    for what, given in (("view_names", names), ("feature_names", columns)):
-        if len(given) != len(checked):
-            raise ValueError(f"{what} has {len(given)} entries, and there are {len(checked)} views")
-    for a, (x, given) in enumerate(zip(checked, columns), 1):
-        if given is not None and len(given) != x.shape[1]:
+) -> list[list[str] | None]:
+    """Names of the columns of each view: those given, or those of frames and files."""
+    given = [x.features for x in named] if feature_names is None else feature_names
+    _check_count("feature_names", given, len(checked))
+    columns = [_as_text(names) for names in given]
+    for a, (x, names) in enumerate(zip(checked, columns), 1):
+        if names is not None and len(names) != x.shape[1]:
             raise ValueError(
-                f"feature_names: view {a} has {x.shape[1]} features, and {len(given)} names"
+                f"feature_names: view {a} has {x.shape[1]} features, and {len(names)} names"
             )
-    samples = _as_text(index_of(views) if sample_names is None else sample_names)
-    samples = [str(i + 1) for i in range(n)] if samples is None else samples
-    if len(samples) != n:
-        raise ValueError(f"sample_names has {len(samples)} entries, and there are {n} samples")
-    return names, columns, samples
+    return columns
+
+
+def _check_count(what: str, given: Sequence[Any], v: int) -> None:
+    if len(given) != v:
+        raise ValueError(f"{what} has {len(given)} entries, and there are {v} views")
 
 
 def _as_text(given: Iterable[Any] | None) -> list[str] | None:

@@ -15,7 +15,8 @@ import scipy.sparse
 from dmac.compute.streaming import block_slices, take
 from dmac.data.checks import check_labels, check_views
 from dmac.data.disk import StreamedArray
-from dmac.data.sample_names import as_views
+from dmac.data.named_views import as_named
+from dmac.data.names import as_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,8 +71,6 @@ def features_that_separate(
     ------
     ValueError
         If views or labels are not usable, all labels are the same, or names are too many or few.
-    ImportError
-        If pandas is not installed; :func:`dmac.separation.standardized_differences` does without.
 
     Examples
     --------
@@ -84,17 +83,13 @@ def features_that_separate(
     2        0     1  constant    0.000000
     3        1     1  constant    0.000000
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("the table is a data frame: python -m pip install pandas") from error
+    import pandas as pd
 
     clusters, gaps = standardized_differences(views, labels)
-    sources = views if isinstance(views, (list, tuple)) and len(views) == len(gaps) else [views]
     if view_names is None:
         view_names = range(1, len(gaps) + 1)
     if feature_names is None:
-        feature_names = [getattr(x, "columns", None) for x in sources]
+        feature_names = [x.features for x in as_named(views)]
     for what, names in (("view_names", view_names), ("feature_names", feature_names)):
         if len(names) != len(gaps):
             raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")

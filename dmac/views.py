@@ -6,25 +6,23 @@ Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one sca
 from __future__ import annotations
 
 import difflib
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import scipy.sparse
 
+from dmac._warn import warn
 from dmac.data import registry
-from dmac.data.checks import check_labels, check_views
+from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.disk import is_streamed
-from dmac.data.known_classes import first_choice
-from dmac.data.named_views import name_views
-from dmac.data.readers import read_views, stem
+from dmac.data.readers import Reading, read_views, stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Any, Literal
 
     from dmac._types import Integers, Matrix
 
@@ -141,7 +139,8 @@ def load(
     source : str, path, or list of them
         A name from :func:`available`, in any case, or a path: of a file that holds all views
         (``.mat``, ``.npz``, HDF5, ``.h5ad``, ``.h5mu``) or of a folder with a file per view
-        (``.csv``, ``.tsv``, ``.npy``, also compressed text). A list of paths is a file per view.
+        (``.csv``, ``.tsv``, ``.npy``, ``.parquet``, ``.xlsx``, also compressed text). A list of
+        paths is a file per view.
         What :func:`dmac.data.readers.read_views` reads for the command line is read here, and put
         into memory. ``"mfeat"`` comes with the package; the others are looked for in the folder
         named by the environment variable ``DMAC_DATA``, then downloaded
@@ -157,8 +156,7 @@ def load(
     Warns
     -----
     UserWarning
-        If a table was left out since its name is that of known classes; see
-        :mod:`dmac.data.known_classes`.
+        Of what was left out, and of tables that are put side by side by the places of their rows.
 
     Raises
     ------
@@ -178,46 +176,75 @@ def load(
     >>> data.labels[[0, 999, 1999]]
     array([0, 4, 9])
     """
+    paths, name, about, views_key, labels_key = _found(source, views_key, labels_key)
+    read = read_views(paths, views_key=views_key, labels_key=labels_key, transposed=transposed)
+    told = [f"{one} was left out, since {reason}" for one, reason in read.left_out.items()]
+    if name is None and (read.told or (told and not (views_key or labels_key is False))):
+        advice = ["views_key= names the views"] if told else []
+        warn("; ".join([*read.told, *told, *advice]))
+    in_memory = [replace(x, values=_in_memory(x.values)) for x in read.views]
+    try:
+        views = check_views(in_memory, incomplete=True)
+    except ValueError as error:
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
+    n_clusters = None if read.labels is None else int(read.labels.max()) + 1
+    names = [x.name for x in read.views]
+    title = name or ", ".join(stem(Path(path)) for path in paths)
+    samples = read.views[0].samples
+    return MultiViewData(title, views, read.labels, n_clusters, about, names, samples)
+
+
+def read(
+    sources: Sequence[str | Path], *, views_key: Any, labels_key: Any, **options: Any
+) -> Reading:
+    """Read what `load` loads as the command line does, with all that was decided.
+
+    Parameters
+    ----------
+    sources : list of str or path
+        A name from :func:`available`, or paths.
+    views_key, labels_key, **options
+        As :func:`dmac.data.readers.read_views` takes them.
+
+    Returns
+    -------
+    dmac.data.readers.Reading
+    """
+    source = sources[0] if len(sources) == 1 else list(sources)
+    paths, _, _, views_key, labels_key = _found(source, views_key, labels_key)
+    return read_views(paths, views_key=views_key, labels_key=labels_key, **options)
+
+
+def _found(
+    source: str | Path | Sequence[str | Path], views_key: Any, labels_key: Any
+) -> tuple[list[str | Path], str | None, str, list[str] | None, Any]:
+    """The files of a source, its name and description if it is a known one, and what to read."""
     paths = [source] if isinstance(source, (str, Path)) else source
+    _check_source(source, paths)
+    keys = [views_key] if isinstance(views_key, str) else list(views_key or []) or None
+    known = {name.lower(): name for name in available()}
+    name = known.get(source.lower()) if isinstance(source, str) else None
+    if name == "mfeat":
+        return [_EMBEDDED], name, _EMBEDDED_ABOUT, keys, labels_key
+    if name is not None:
+        entry = DATASETS[name]
+        labels_key = entry.labels_key if labels_key is None else labels_key
+        keys = list(entry.views_key) or None if keys is None else keys
+        return [registry.fetch(name)], name, entry.description, keys, labels_key
+    if isinstance(source, (str, Path)) and not Path(source).suffix:
+        _check_place(source, known)
+    return list(paths), None, "", keys, labels_key
+
+
+def _check_source(source: Any, paths: Any) -> None:
     if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
         raise ValueError(
             f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
         )
-    known = {name.lower(): name for name in available()}
-    name = known.get(source.lower()) if isinstance(source, str) else None
-    about = ""
-    if name == "mfeat":
-        paths, about = [_EMBEDDED], _EMBEDDED_ABOUT
-    elif name is not None:
-        entry = DATASETS[name]
-        paths, about = [registry.fetch(name)], entry.description
-        views_key = list(entry.views_key) or None if views_key is None else views_key
-        labels_key = entry.labels_key if labels_key is None else labels_key
-    elif isinstance(source, (str, Path)) and not Path(source).suffix:
-        _check_place(source, known)
-    found = read_views(
-        paths,
-        views_key=[views_key] if isinstance(views_key, str) else views_key,
-        labels_key=labels_key,
-        transposed=transposed,
-    )
-    told = [
-        f"{one} was left out, since {reason}"
-        for one, reason in found.left_out.items()
-        if labels_key is not False or not first_choice(one.split(".")[0])
-    ]
-    if told and views_key is None and name is None:
-        warnings.warn(f"{'; '.join(told)}; views_key= names the views", stacklevel=2)
-    try:
-        read = [np.array(x) if is_streamed(x) else x for x in found.views]
-        views = check_views(read, incomplete=True)
-        labels = None if found.labels is None else check_labels(found.labels, views[0].shape[0])
-    except ValueError as error:
-        where = ", ".join(map(str, paths))
-        raise ValueError(f"{where}: {name_views(str(error), found.names)}") from error
-    n_clusters = None if labels is None else int(labels.max()) + 1
-    title = name or ", ".join(stem(Path(path)) for path in paths)
-    return MultiViewData(title, views, labels, n_clusters, about, found.names, found.samples)
+
+
+def _in_memory(x: Any) -> Any:
+    return np.array(x) if is_streamed(x) else x
 
 
 def _is_path(source: object) -> bool:

@@ -2,7 +2,7 @@
 
 libFuzzer mutates small files of every format that MATLAB and NumPy write, and keeps those that
 reach new branches of the reader's Python code. Whatever the bytes are,
-:func:`dmac.data.matfiles.read_mat` has to return views that can be checked or raise a
+:func:`dmac.data.readers.read_views` has to return views that can be checked or raise a
 ``ValueError``. Anything else stops the run, as a crash, a hang of 20 s or more than 4 GB do; the
 file is then left in the folder that is named.
 
@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["dmac.data", "scipy.io.matlab"]):
     import scipy.io.matlab
 
     from dmac.data.checks import check_views
-    from dmac.data.matfiles import read_mat
+    from dmac.data.readers import read_views
 
 import h5py
 import numpy as np
@@ -74,9 +74,9 @@ def read(data):
     path.write_bytes(data[1:])
     for settings in ({}, {"transposed": False, "labels_key": False}):
         with contextlib.suppress(ValueError):
-            views, labels = read_mat(path, **settings)
-            check_views(views)
-            assert labels is None or len(labels) == views[0].shape[0]
+            read = read_views([path], **settings)
+            check_views(read.views)
+            assert read.labels is None or len(read.labels) == len(read.views[0].values)
 
 
 if __name__ == "__main__":

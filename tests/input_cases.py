@@ -216,7 +216,7 @@ ACCEPTED = [
     ),
     values("around 1e300", 1e300 * X),
     values("denormal, around 1e-310", 1e-310 * X),
-    values("one feature", X[:, :1] + 1, warns="a view has one feature"),
+    values("one feature", X[:, :1] + 1, warns="view 1 has one feature"),
 ]
 
 MISSING = pd.array([1.0, None] + [2.0] * 38, dtype="Float64")
@@ -267,13 +267,13 @@ BAD = {
         (
             "None for a row, to a network",
             lambda: [[None, *X[1:].tolist()], SECOND],
-            "1 whole row(s) are NaN, and only dmac.DMAC with recipe='closed_form' takes",
+            "there are 1 row of nothing but NaN, and only the recipe closed_form",
             {"recipe": "revised"},
         ),
         (
             "a row of NaN on disk, to a network",
             lambda: [memory_map(with_entry(np.nan, column=slice(None))), SECOND],
-            "the whole row is NaN, and only dmac.DMAC with recipe='closed_form' takes",
+            "the whole row is NaN, and only the recipe closed_form",
             {"recipe": "revised"},
         ),
         ("a sparse matrix that is damaged", damaged, "view 1 is a sparse matrix that is damaged"),
@@ -302,7 +302,7 @@ BAD = {
         (
             "other samples in part, beside an array",
             lambda: [named(X), named(SECOND, slice(3, None)), X],
-            "3 only in view 1 (patient 0, patient 1, patient 2), and view 3",
+            "view 3 has no names of samples, and the other views have",
         ),
         (
             "a sample that lacks all views",
@@ -312,12 +312,12 @@ BAD = {
         (
             "a name that is missing, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], None])],
-            "view 2 is a data frame in which row 39 has no name",
+            "view 2: sample 40 has no name (it is nan), and views are",
         ),
         (
             "a sample twice, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], NAMES[0]])],
-            "view 2 is a data frame of 40 samples with 39 names",
+            "view 2 has 39 names for 40 samples (more than once: patient",
         ),
     ],
     "torch": [

@@ -420,24 +420,28 @@ def test_warnings_where_the_clusters_are_doubtful():
     labels = rng.integers(3, size=200)
     present = mask(200, 2, 0.5)
     with pytest.warns(UserWarning, match="go with what is missing.*information is 1.00"):
-        warn_of_patterns(np.column_stack([labels != 0, labels != 1]), labels, 3, 5)
+        warn_of_patterns(
+            np.column_stack([labels != 0, labels != 1]), labels, 3, 5, ["view 1", "view 2"]
+        )
     few = present.copy()
     few[few.all(1), 0] = False
     with pytest.warns(UserWarning, match="0 of 200 samples have all views, fewer than 12"):
-        warn_of_patterns(few, labels, 3, 5)
+        warn_of_patterns(few, labels, 3, 5, ["view 1", "view 2"])
     rare = np.column_stack([present, np.arange(200) < 2])
     with (
         pytest.warns(UserWarning, match="of 200 samples have all views, fewer than 12"),
         pytest.warns(UserWarning, match="view 3 has 2 samples, fewer than the 3 clusters"),
     ):
-        warn_of_patterns(rare, labels, 3, 5)
+        warn_of_patterns(rare, labels, 3, 5, ["view 1", "view 2"])
 
 
 def test_no_warning_without_a_reason(recwarn):
     labels = np.random.default_rng(0).integers(3, size=200)
-    warn_of_patterns(mask(200, 2, 0.3), labels, 3, 5)
-    warn_of_patterns(np.ones((200, 2), bool), labels, 3, 5)
-    warn_of_patterns(labels[:, None] > 0, labels, 3, 5)  # one view: nothing stands for it
+    warn_of_patterns(mask(200, 2, 0.3), labels, 3, 5, ["view 1", "view 2"])
+    warn_of_patterns(np.ones((200, 2), bool), labels, 3, 5, ["view 1", "view 2"])
+    warn_of_patterns(
+        labels[:, None] > 0, labels, 3, 5, ["view 1", "view 2"]
+    )  # one view: nothing stands for it
     assert not recwarn.list
 
 

@@ -197,7 +197,7 @@ def test_lost_process_ends_the_job_and_the_fit_goes_on_from_its_checkpoint(folde
 def test_command_line_writes_labels_and_the_model_if_asked(kept, folder):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
     command += ["2", "-m", "dmac.distributed", *(str(folder / f"{a}.npy") for a in range(2))]
-    command += ["--n-clusters", "3", "--labels", str(folder / "labels.npy"), "--dtype", "float64"]
+    command += ["--clusters", "3", "--labels", str(folder / "labels.npy"), "--dtype", "float64"]
     command += ["--model", str(folder / "model"), "--checkpoint", str(folder / "run")] * kept
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -245,7 +245,7 @@ def test_command_line_opens_that_group_where_every_process_has_a_gpu(
     for name, value in (("RANK", 0), ("LOCAL_RANK", 0), ("LOCAL_WORLD_SIZE", processes)):
         monkeypatch.setenv(name, str(value))
     with pytest.raises(InterruptedError, match=f"^{backends}$"):
-        dmac.distributed.main(["a.npy", "--n-clusters", "3"])
+        dmac.distributed.main(["a.npy", "--clusters", "3"])
 
 
 def test_group_of_gpus_alone_is_told_what_it_lacks(open_group):
@@ -282,7 +282,7 @@ def test_only_a_lost_connection_is_called_one(message, lost, open_group, monkeyp
 
 def test_without_torchrun_it_says_so(folder):
     done = subprocess.run(
-        [sys.executable, "-m", "dmac.distributed", "a.npy", "--n-clusters", "3"],
+        [sys.executable, "-m", "dmac.distributed", "a.npy", "--clusters", "3"],
         capture_output=True,
         text=True,
         env={k: v for k, v in os.environ.items() if k != "RANK"},

@@ -334,8 +334,8 @@ def test_the_command_writes_the_page(call, tmp_path):
     assert code == 0 and "report.html: 120 samples in 4 clusters" in out, err
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     model = dmac.DMAC(4, random_state=0)
-    names = {"view_names": ["protein", "rna"], "classes": CLASSES}
-    assert text == page(model, VIEWS[::-1], seeds=2, **names)
+    names = {"view_names": ["rna", "protein"], "classes": CLASSES}
+    assert text == page(model, VIEWS, seeds=2, **names)
     np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
     code, out, err = call("report", "two.npy", "--clusters", 3, *given)
     assert "60 samples in 2 clusters" in out and "2 of 3 clusters came out" in err
@@ -370,5 +370,5 @@ def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted
     narrow[:5] = 0.0
     for given in (model, dmac.DMAC(3, random_state=0)):  # the labels of both are the same
-        with pytest.warns(UserWarning, match="view 2 .* has 5 rows of zeros"):
+        with pytest.warns(UserWarning, match="view 2 has 5 rows of zeros"):
             assert page(given, [wide, narrow], seeds=2).count("rows of zeros") == 1

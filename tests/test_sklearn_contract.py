@@ -73,7 +73,7 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:a view has one feature")
+@pytest.mark.filterwarnings("ignore:view 1 has one feature")
 @pytest.mark.filterwarnings(r"ignore:\d+ of 40 samples are zero in every view")
 @pytest.mark.filterwarnings("ignore:n_neighbors = 5 needs 7 samples")
 @pytest.mark.parametrize("name, model, check", CASES)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numbers
 import os
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
+from dmac._warn import OfViews, warn
 from dmac.data.disk import ADVICE, ROWS_ARE_FOR, StreamedArray, is_streamed
-from dmac.data.sample_names import lined_up, of_samples
+from dmac.data.named_views import NamedView, as_named, number_of, title
+from dmac.data.names import lined_up, of_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _NOTE = "(views are counted from 1, rows and columns from 0)"
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5
+# What to do about features that a fit had, and new samples have not.
+_WIDTH = (
+    "fit again without the features that were not measured, or fill each with its mean in the fit"
+)
 # Samples at a time that are compared.
 _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
@@ -40,12 +45,23 @@ _ANNOTATED = {
     "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
 }
 
+# What tables that are not computed yet are asked for, by the method that does it.
+_LAZY = {"compute": "x.compute()", "collect": "x.collect()", "toPandas": "x.toPandas()"}
 
-def _refuse_annotated(x: Any, where: str) -> None:
-    """Say what to pass in place of an annotated table."""
-    for name in (kind.__name__ for kind in type(x).__mro__):
-        if name in _ANNOTATED:
-            raise ValueError(f"{where} is an object of the class {name}: {_ANNOTATED[name]}")
+
+def _refuse_containers(x: Any, where: str) -> None:
+    """Say what to pass in place of an annotated table, or of one that is not computed yet."""
+    for kind in type(x).__mro__:
+        if kind.__name__ in _ANNOTATED:
+            advice = _ANNOTATED[kind.__name__]
+            raise ValueError(f"{where} is an object of the class {kind.__name__}: {advice}")
+    for method, how in _LAZY.items():
+        if hasattr(x, method) and not hasattr(x, "to_numpy"):
+            kind = type(x)
+            raise ValueError(
+                f"{where} is a {kind.__module__.split('.')[0]} {kind.__name__}, which is not "
+                f"computed yet: pass {how}"
+            )
 
 
 def _not_a_number(x: Array, where: str) -> ValueError | None:
@@ -64,8 +80,8 @@ def _not_a_number(x: Array, where: str) -> ValueError | None:
     return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
 
 
-def _as_matrix(x: Any, where: str) -> Matrix:
-    """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+def _as_array(x: Any, where: str) -> Any:
+    """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if x is None:
         raise ValueError(
             f"{where} is None: pass a 2-D array (samples x features), with rows of NaN for samples "
@@ -73,28 +89,33 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         )
     if isinstance(x, (str, os.PathLike)):
         raise ValueError(f"{where} is the text {str(x)!r}: read a file first, as by dmac.load")
-    _refuse_annotated(x, where)
+    _refuse_containers(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
-        if x.is_complex():
-            raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
-        if x.is_meta:
-            raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
-        x = x.detach().cpu().double()
-        if "sparse" in str(x.layout) and x.ndim != 2:
-            x = np.broadcast_to(0.0, tuple(x.shape))  # refused below
-        elif "sparse" in str(x.layout):
-            x = x.to_sparse_coo().coalesce()
-            x = scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
-        else:
-            x = x.numpy()
-    elif hasattr(x, "to_numpy"):  # pandas, likewise
-        x = x.to_numpy()
-    given = x
-    if not scipy.sparse.issparse(x):
-        try:
-            x = np.asanyarray(x)
-        except ValueError as error:
-            raise ValueError(f"{where} has rows of different lengths ({error})") from error
+        return _from_tensor(x, where)
+    if hasattr(x, "to_numpy"):  # pandas, likewise
+        return x.to_numpy()
+    try:
+        return x if scipy.sparse.issparse(x) else np.asanyarray(x)
+    except ValueError as error:
+        raise ValueError(f"{where} has rows of different lengths ({error})") from error
+
+
+def _from_tensor(x: Any, where: str) -> Any:
+    if x.is_complex():
+        raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
+    if x.is_meta:
+        raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
+    x = x.detach().cpu().double()
+    if "sparse" not in str(x.layout):
+        return x.numpy()
+    if x.ndim != 2:
+        return np.broadcast_to(0.0, tuple(x.shape))  # which is refused
+    x = x.to_sparse_coo().coalesce()
+    return scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
+
+
+def _check_axes(x: Any, given: Any, where: str) -> None:
+    """Refuse what has no two axes, or nothing along one."""
     if x.ndim == 0 and x.dtype == object:
         kind = type(given).__name__
         raise ValueError(f"{where} is a {kind}: pass a 2-D array (samples x features)")
@@ -104,11 +125,17 @@ def _as_matrix(x: Any, where: str) -> Matrix:
         nested = isinstance(given, (list, tuple)) and x.ndim == 1
         raise ValueError(
             f"{where} has {x.ndim} dimension(s), shape {x.shape}; a view has two: samples, features"
-            + ". A nested list is a list of views: pass [x] for one view" * nested
+            + (". A nested list is a list of views: pass [x] for one view" if nested else "")
         )
     if 0 in x.shape:
         what = "samples" if x.shape[0] == 0 else "features"
         raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
+
+
+def _as_matrix(given: Any, where: str) -> Matrix:
+    """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
+    x = _as_array(given, where)
+    _check_axes(x, given, where)
     sparse = scipy.sparse.issparse(x)
     entries: Any = x
     if sparse:
@@ -205,6 +232,11 @@ def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
     return found.astype(bool)
 
 
+def _empty_columns(x: Matrix) -> Flags:
+    """Which columns are NaN in every row: (n, d) -> (d,), bool."""
+    return np.zeros(0, bool) if scipy.sparse.issparse(x) else np.isnan(x).all(0)
+
+
 def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
     """Refuse NaN and infinity, and say where the first is and what to do.
 
@@ -215,7 +247,9 @@ def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
         return
     advice = ADVICE if incomplete else "replace them or drop the samples"
     if not incomplete and (whole := int(rows_of_nan(x).sum())):
-        advice = f"{whole} whole row(s) are NaN, and {ROWS_ARE_FOR}"
+        advice = f"there are {number_of(whole, 'row')} of nothing but NaN, and {ROWS_ARE_FOR}"
+    elif len(x_columns := np.flatnonzero(_empty_columns(x))):
+        advice = f"column {x_columns[0]} has no value at all: {_WIDTH}"
     bad = np.argwhere(~np.isfinite(values))
     value = values[tuple(bad[0])]
     if scipy.sparse.issparse(x):
@@ -247,7 +281,7 @@ def check_views(
         NumPy arrays, SciPy sparse matrices, torch tensors, pandas data frames or nested lists of
         real numbers (booleans count as 0 and 1). One 2-D array, tensor, sparse matrix or data frame
         is one view; a nested list is always a list of views. Several data frames are lined up by
-        their index, in the order of the first (:func:`dmac.data.sample_names.lined_up`).
+        their index, in the order of the first (:func:`dmac.data.names.lined_up`).
     n_features : tuple of int, optional
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
@@ -281,78 +315,91 @@ def check_views(
         if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
         has another shape.
     """
-    if not isinstance(views, (list, tuple)):
-        _refuse_annotated(views, "views")
-        if streamed and is_streamed(views):
-            views = [views]
-        elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
-            views = list(views)
-        elif getattr(views, "ndim", None) == 2:
-            views = [views]
-        elif hasattr(views, "ndim"):
-            flat = views.ndim == 1
-            raise ValueError(
-                f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
-                "(samples x features), or one 2-D array for one view"
-                + ". Reshape your data with x[:, None] if it is one feature"
-                * flat
-            )
-        elif hasattr(views, "__array__"):
-            views = [views]
-        else:
-            advice = ": pass list(views.values())" * isinstance(views, dict)
-            advice += ": pass its views" * hasattr(views, "views")  # what dmac.load returns
-            kind = type(views).__name__
-            raise ValueError(f"views must be a list of 2-D arrays, not a {kind}{advice}")
-    if len(views) == 0:
+    named = as_named(_as_list(views, streamed))
+    if len(named) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    if n_features is not None and len(views) != len(n_features):
-        raise ValueError(f"got {len(views)} view(s), but the model was fitted on {len(n_features)}")
-    found = lined_up(views, incomplete)
-    views = found.views
+    if n_features is not None and len(named) != len(n_features):
+        raise ValueError(
+            f"got {number_of(len(named), 'view')}, but the model was fitted on {len(n_features)}"
+        )
+    named = lined_up(named, incomplete)
+    titles = [title(a, x) for a, x in enumerate(named)]
     checked = [
-        StreamedArray(x, f"view {a}", incomplete)
-        if streamed and is_streamed(x)
-        else x
-        if _stays(x, most)
-        else _as_matrix(_rows_or_nan(x), f"view {a}")
-        for a, x in enumerate(views, 1)
+        StreamedArray(x.values, where, incomplete)
+        if streamed and is_streamed(x.values)
+        else x.values
+        if _stays(x.values, most)
+        else _as_matrix(_rows_or_nan(x.values), where)
+        for x, where in zip(named, titles)
     ]
     n = checked[0].shape[0]
-    for a, x in enumerate(checked, 1):
+    _check_shapes(checked, titles, n_features)
+    samples = named[0].samples
+    there = _present(of_samples(present, samples, "present"), (n, len(checked)))
+    for a, x in enumerate(named):
+        if x.lacking is not None:
+            there[:, a] &= ~x.lacking
+    if tells:
+        _tell(checked, there if incomplete else np.zeros_like(there), titles)
+    if incomplete:
+        checked = _complete_with_zeros(checked, there, samples, titles if tells else [])
+    elif not there.all():
+        raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
+    for x, where in zip(checked, titles):
+        if not isinstance(x, StreamedArray):  # which checks every block that it reads
+            _check_finite(x, where, incomplete)
+            if tells:
+                _warn_of_one_column(x, where)
+    return [
+        StreamedArray(x, where, incomplete) if _stays(x, most) else x
+        for x, where in zip(checked, titles)
+    ]
+
+
+def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
+    """Refuse views of other numbers of samples, or of other widths than those of a fit."""
+    n = views[0].shape[0]
+    for a, (x, where) in enumerate(zip(views, titles)):
         if x.shape[0] != n:
             raise ValueError(
-                f"view {a} has {x.shape[0]} samples, view 1 has {n}; row i must be the same sample "
-                "in every view"
+                f"{where} has {number_of(x.shape[0], 'sample')}, {titles[0]} has {n}; row i must "
+                "be the same sample in every view"
             )
-        if n_features is not None and x.shape[1] != n_features[a - 1]:
+        if n_features is not None and x.shape[1] != n_features[a]:
             raise ValueError(
-                f"view {a} has {x.shape[1]} features, but the model was fitted on "
-                f"{n_features[a - 1]} there"
+                f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
+                f"{n_features[a]} there: {_WIDTH}"
             )
-    there = _present(of_samples(present, found.names, "present"), (n, len(checked)))
-    if incomplete:
-        there &= True if found.present is None else found.present
-        if tells:
-            _warn_of_narrow_zeros(checked, there)
-        checked = _complete_with_zeros(checked, there, found.names, tells)
-    elif not there.all():
-        raise ValueError(f"present says that samples lack views: {ROWS_ARE_FOR}")
-    for a, x in enumerate(checked, 1):
-        if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            _check_finite(x, f"view {a}", incomplete)
-            if tells:
-                _warn_of_one_column(x, a)
-    return [
-        StreamedArray(x, f"view {a}", incomplete) if _stays(x, most) else x
-        for a, x in enumerate(checked, 1)
-    ]
 
 
 def _stays(x: Any, most: int | None) -> bool:
     """Whether an array in memory has so many samples that it is read in blocks."""
     plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
     return bool(most is not None and plain and len(x) > most)
+
+
+def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
+    """Views as a list, of one that is passed by itself, too."""
+    if isinstance(views, (list, tuple)):
+        for a, x in enumerate(views):
+            _refuse_containers(x, f"view {a + 1}")
+        return views
+    _refuse_containers(views, "views")
+    n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
+    if n_axes == 2 or isinstance(views, NamedView) or (streamed and is_streamed(views)):
+        return [views]
+    if n_axes == 1 and getattr(views, "dtype", None) == np.dtype(object):
+        return list(views)
+    if n_axes is not None:
+        advice = ". Reshape your data with x[:, None] if it is one feature" if n_axes == 1 else ""
+        raise ValueError(
+            f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
+            f"(samples x features), or one 2-D array for one view{advice}"
+        )
+    advice = ": pass its views" if hasattr(views, "views") else ""  # what dmac.load returns
+    if isinstance(views, dict):
+        advice = ": pass list(views.values())"
+    raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}{advice}")
 
 
 def filled(x: Matrix) -> Flags:
@@ -368,38 +415,43 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
         zero &= ~np.concatenate([filled(block) for block in blocks])
         if not zero.any():
             return
-    say_which_are_zero(zero, 4)
+    say_which_are_zero(zero)
 
 
-def say_which_are_zero(zero: Flags, stacklevel: int) -> None:
+def say_which_are_zero(zero: Flags) -> None:
     """The warning itself, of a mask (n,) of the samples that are zero in every view."""
-    if not zero.any():
-        return
-    warnings.warn(
-        f"{zero.sum()} of {len(zero)} samples are zero in every view (the first is row "
-        f"{zero.argmax()}), and a row of zeros says nothing: they come out as a cluster of their "
-        "own or as a part of any. Leave them out, or add a constant where 0 is a value",
-        stacklevel=stacklevel,
-    )
+    if zero.any():
+        warn(
+            f"{zero.sum()} of {number_of(len(zero), 'sample')} are zero in every view (the first "
+            f"is row {zero.argmax()}), and a row of zeros says nothing: they come out as a cluster "
+            "of their own or as a part of any. Leave them out, or add a constant where 0 is a value"
+        )
 
 
-def _warn_of_narrow_zeros(views: Sequence[Matrix], present: Flags) -> None:
-    """Say where the few columns of a view are all 0 in some rows, which may well be values."""
-    for a, x in enumerate(views, 1):
+def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
+    """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
+    single = [where for x, where in zip(views, titles) if x.shape[1] == 1]
+    if single:
+        warn(
+            f"{' and '.join(single)} has one feature: its entries are divided by the largest "
+            "magnitude, since rows of unit length would keep nothing but their signs",
+            OfViews,
+        )
+    for a, (x, where) in enumerate(zip(views, titles)):
         if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
             continue
         there = filled(x)
-        count = int((~there & present[:, a - 1]).sum())
+        count = int((~there & present[:, a]).sum())
         if count and there.any():
-            warnings.warn(
-                f"view {a} has {count} rows of zeros in its {x.shape[1]} column(s), which count as "
-                "samples that lack the view: add a constant where 0 is a value; else make these "
-                "rows NaN",
-                stacklevel=4,
+            warn(
+                f"{where} has {number_of(count, 'row')} of zeros in its "
+                f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
+                "add a constant where 0 is a value; else make these rows NaN",
+                OfViews,
             )
 
 
-def _warn_of_one_column(x: Matrix, a: int) -> None:
+def _warn_of_one_column(x: Matrix, where: str) -> None:
     """Say where one column is nearly all of a checked view, so that the others say nothing.
 
     A square root evens a view without negative entries out, as recipes do; narrow views are
@@ -422,11 +474,11 @@ def _warn_of_one_column(x: Matrix, a: int) -> None:
     column = np.asarray(squares[:, [j]].sum(1)).ravel()
     share, kept = spread[j] / max(spread.sum(), 1e-300), lengths > 0
     if share > (_SIGNED if signed else _ROOTED) and (column[kept] / lengths[kept]).mean() > 0.5:
-        warnings.warn(
-            f"view {a} has {100 * share:.4g} % of its variance in column {j} (counted from 0), "
+        warn(
+            f"{where} has {100 * share:.4g} % of its variance in column {j} (counted from 0), "
             "which hides the others: divide columns of different units by their standard "
             "deviations, or leave it out",
-            stacklevel=4,
+            OfViews,
         )
 
 
@@ -458,7 +510,7 @@ def _row_bytes(x: Any) -> Iterator[bytes]:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None, tells: bool = False
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None, titles: Sequence[str]
 ) -> list[Matrix]:
     """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 
@@ -470,12 +522,9 @@ def _complete_with_zeros(
             declared[:, a] |= rows_of_nan(x)
     if not declared.any():
         return views
-    for a in np.flatnonzero(declared.all(0)) if tells and len(views) > 1 else ():
-        warnings.warn(
-            f"view {a + 1} has no values: all samples lack it, and it counts for nothing. Leave it "
-            "out",
-            stacklevel=5,
-        )
+    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
+        if empty and len(views) > 1:
+            warn(f"{where} has no values: all samples lack it. Leave it out")
     out, nothing = [], declared.any(1)  # of a sample without values nothing was declared
     for a, x in enumerate(views):
         if isinstance(x, StreamedArray):
@@ -486,7 +535,7 @@ def _complete_with_zeros(
             nothing &= ~filled(out[-1])
     if nothing.any():
         first, more = np.flatnonzero(nothing)[0], int(nothing.sum()) - 1
-        others = f", and so do {more} others" * (more > 0)
+        others = f", and so do {more} others" if more else ""
         who = f"sample {first} lacks all views (samples are counted from 0)"
         if names is not None:
             who = f"sample {names[first]!s:.40} lacks all views"

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 #: What to do about some entries that are missing in a row.
 ADVICE = (
-    "fill them in, as with sklearn.impute.SimpleImputer, or drop the sample; where it lacks the "
-    "whole view, make the whole row NaN"
+    "fill them in, as by the mean of their column, or drop the sample; where it lacks the whole "
+    "view, make the whole row NaN"
 )
 #: The same where no sample may lack a view.
 ROWS_ARE_FOR = (
-    "only dmac.DMAC with recipe='closed_form' takes samples that lack a view; all else would "
-    "count what stands there"
+    "only the recipe closed_form of dmac.DMAC takes samples that lack a view; all else would count "
+    "what stands there"
 )
 # How a system is told so, where it can be.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)

@@ -1,268 +1,221 @@
-"""Known classes beside views: found by their name and their values, so that none becomes a view.
+"""Known classes beside views: one rule takes them, so that they score and never become a view.
 
-The command line reads its data by these rules, through :mod:`dmac.data.readers`.
+A candidate is a lone column or vector whose name is one of classes, or the only such column of a
+table. :mod:`dmac.data.vocabulary` has the names.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy.sparse
+
+from dmac.data.checks import check_labels
+from dmac.data.named_views import called, is_frame
+from dmac.data.tables import columns_of_words, missing, typed, without
+from dmac.data.vocabulary import bare, says_classes, says_known, says_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Any, Literal
 
     from dmac._types import Array
+    from dmac.data.named_views import NamedView
 
-#: Names under which labels are looked for, in any case.
-LABEL_NAMES = (
-    *("y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels"),
-    *("gtruth", "groundtruth", "ground_truth", "true_label", "true_labels"),
-)
-#: More names of tables and columns that hold classes, or what is known of the samples otherwise:
-#: lower case, without the signs between their words.
-MORE_NAMES = (
-    *("class", "classes", "target", "targets", "category", "categories", "group", "groups"),
-    *("cluster", "clusters", "celltype", "celltypes", "subtype", "subtypes"),
-    *("annotation", "annotations", "clinical", "diagnosis", "phenotype", "phenotypes"),
-    *("outcome", "outcomes", "survival", "meta", "metadata", "type", "types", "species"),
-    *("condition", "conditions", "disease", "diseases", "diagnoses", "tissue", "ident"),
-    *("ytrue", "pheno", "phenodata", "clinicaldata", "coldata", "sampleinfo", "samplesheet"),
-    *("annot", "covariates", "stage", "status", "cohort", "batch", "histology", "response"),
-    *("leiden", "louvain", "pam", "dx"),
-)
-_SHORT = {re.sub("[^a-z]", "", name) for name in LABEL_NAMES}
-_ALL = {*_SHORT, *MORE_NAMES}
-#: So many rows are looked at.
-MOST_ROWS = 10_000
-# How many values are few.
+# So many rows are looked at.
+_ROWS = 10_000
+# How many values are few, and how many columns a table of what is known of samples has at most.
 _FEW = 20
-_MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none")
-
-
-@dataclass(frozen=True, eq=False)
-class Suspect:
-    """A table whose name is one of known classes.
-
-    Attributes
-    ----------
-    columns : list of arrays of shape (n,)
-        Numbers, or strings.
-    headers : list of str, or None
-    samples : list of n str, or None
-        Their names.
-    """
-
-    columns: list[Array]
-    headers: list[str] | None = None
-    samples: list[str] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What was decided of the suspects.
-
-    Attributes
-    ----------
-    source : str or None
-        The suspect, by its name, that has the known classes.
-    values : numpy.ndarray of shape (n,), or None
-        The classes as they are stored.
-    samples : list of n str, or None
-        Whose they are.
-    left_out : dict of str to str
-        The other suspects by their names, with the reason.
-    """
-
-    source: str | None = None
-    values: Array | None = None
-    samples: list[str] | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
-
-
-def first_choice(name: str) -> bool:
-    """Whether a name says "labels", or is one of `LABEL_NAMES`; others are taken after those.
-
-    Parameters
-    ----------
-    name : str
-    """
-    words = re.findall("[a-z]+", name.lower())
-    return "".join(words) in _SHORT or not {"label", "labels"}.isdisjoint(words[:1] + words[-1:])
-
-
-def named_like_classes(name: str) -> bool:
-    """Whether a table or column of this name may hold known classes: ``class``, ``BRCA subtype``.
-
-    Parameters
-    ----------
-    name : str
-        Without the ending of a file. A name counts as a whole, or by the word or two it ends with.
-    """
-    words = re.findall("[a-z]+", name.lower())
-    ends = {word for word in (*words[-1:], "".join(words[-2:])) if len(word) > 2}
-    return first_choice(name) or "".join(words) in _ALL or bool(ends & _ALL)
-
-
-def is_class_header(cell: str) -> bool:
-    """Whether the first cell of a column is a name of classes, and not one of its values.
-
-    Parameters
-    ----------
-    cell : str
-    """
-    return re.sub(r"[\W_]+", "", cell.lower()) in _ALL
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell of text says that there is no value.
-
-    Parameters
-    ----------
-    cell : str
-    """
-    return cell.strip().lower() in _MISSING
 
 
 def few_values(column: Array) -> bool:
-    """Whether values repeat as classes do: whole numbers or words, or at most 20 fractions.
-
-    Parameters
-    ----------
-    column : numpy.ndarray of shape (n,)
-    """
-    column = column[:MOST_ROWS]
+    """Whether values (n,) repeat as classes do: whole numbers or words, or at most 20 fractions."""
+    column = column[:_ROWS]
     distinct = len(np.unique(column))
     if not 2 <= distinct <= len(column) / 2:
         return False
     return distinct <= _FEW or column.dtype.kind not in "fc" or bool((column % 1 == 0).all())
 
 
-def no_view(suspect: Suspect) -> str | None:
-    """Why a table of such a name is not taken as a view; None where its values are those of one.
+def vector(view: NamedView) -> NamedView | None:
+    """A lone column or row as a vector (n,), as are rows with a single 1; None for all else."""
+    x, samples = view.values, view.samples
+    if is_frame(x):
+        if 1 not in x.shape:
+            return None
+        if x.shape[1] > 1:
+            x, samples = x.T, view.features
+        return replace(view, values=typed(x.iloc[:, 0]), samples=samples, features=None)
+    shape: tuple[int, ...] = getattr(x, "shape", ())
+    if len(shape) not in (1, 2) or 0 in shape:
+        return None
+    lone = len(shape) == 1 or 1 in shape
+    if not lone and (scipy.sparse.issparse(x) or 2 * shape[-1] > shape[0]):
+        return None
+    x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+    if x.dtype.kind not in "biufSU":
+        return None
+    if not lone:
+        if x.dtype.kind in "SU" or not (((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all()):
+            return None
+        x = x.argmax(1)
+    return replace(view, values=x.ravel(), features=None)
+
+
+def known_classes(
+    items: Sequence[NamedView], key: str | Literal[False] | None, named: Sequence[NamedView] = ()
+) -> tuple[NamedView | None, list[NamedView], dict[str, str]]:
+    """Take the known classes, and leave out what else is known of the samples.
 
     Parameters
     ----------
-    suspect : Suspect
-    """
-    if any(column.dtype.kind not in "biufc" for column in suspect.columns):
-        return "it holds text"
-    if len(suspect.columns) == 1:
-        return "it has one column"
-    if any(few_values(column) for column in suspect.columns):
-        return "a column has few distinct values"
-    return None
-
-
-def _column(name: str, suspect: Suspect) -> int | None:
-    """Which column has the classes, if that is clear."""
-    if len(suspect.columns) == 1:
-        return 0
-    named = [j for j, header in enumerate(suspect.headers or []) if named_like_classes(header)]
-    repeated = [j for j, column in enumerate(suspect.columns) if few_values(column)]
-    for found in (named, repeated):
-        if len(found) == 1:
-            return found[0]
-    return len(suspect.columns) - 1 if first_choice(name) else None
-
-
-def choose(
-    suspects: dict[str, Suspect], labels_key: str | Literal[False] | None, views: Sequence[str] = ()
-) -> Known:
-    """Decide which of the suspects has the known classes; the others are left out.
-
-    Parameters
-    ----------
-    suspects : dict of str to Suspect
-        By the names of tables, as people see them, without those that are views.
-    labels_key : str, False or None
-        The name of a table, or of a column in one; False: none has them. None: the one table that
-        says "labels", or else the one whose values repeat.
-    views : sequence of str
-        Names of the other tables, for the error.
+    items : sequence of NamedView
+        What files hold.
+    key : str, False or None
+        The name of a vector or table, or of a column in one; False: no classes are read.
+    named : sequence of NamedView
+        The items that the user names as views.
 
     Returns
     -------
-    Known
+    known : NamedView or None
+        The classes as they are stored, (n,); its name says where they were.
+    rest : list of NamedView
+        What may be views.
+    left_out : dict of str to str
+        What is neither, with the reason.
 
     Raises
     ------
     ValueError
-        If several tables say "labels", or none has the name ``labels_key``.
+        If nothing has the name ``key``, or what has it holds no classes; or several things say
+        "labels" and differ.
     """
-    reasons = {
-        name: f"its name is that of known classes, and {no_view(suspect)}"
-        for name, suspect in suspects.items()
-    }
-    if labels_key is False:
-        return Known(left_out=reasons)
-    first = [name for name in suspects if first_choice(_bare(name))]
-    usable = {name: _column(_bare(name), suspect) for name, suspect in suspects.items()}
-    if labels_key is not None:
-        return _by_key(suspects, labels_key, usable, reasons, views)
-    if len(first) > 1:
+    keyed = [x for x in items if key in (x.name, x.source)]
+    keyed = keyed or [x for x in items if key == bare(x.name)]
+    candidates: list[_Candidate] = []
+    left_out: dict[str, str] = {}
+    for item in items:
+        if item in keyed or item not in named:
+            own, reason = _look_at(item, key, item in keyed, len(items) == 1)
+            candidates += own
+            if reason:
+                left_out[called(item)] = reason
+    usable = _usable(candidates, key, left_out)
+    if isinstance(key, str) and not usable:
+        listed = ", ".join(dict.fromkeys(map(called, items)))
+        raise ValueError(f"{key} is no variable, file or column. There are {listed}")
+    chosen = _one_of(usable, key)
+    rest = [x for x in items if called(x) not in left_out]
+    if chosen is None:
+        return None, rest, left_out
+    for one in usable:
+        if np.array_equal(one.codes, chosen.codes):
+            left_out.pop(one.classes.name, None)  # it says the same
+    return chosen.classes, [_without(x, chosen) for x in rest], left_out
+
+
+class _Candidate(NamedTuple):
+    """Classes that may be the known ones, where they are from, and whether that says "labels"."""
+
+    classes: NamedView
+    item: NamedView
+    column: int | None
+    first: bool
+    codes: Any = None
+
+
+def _without(item: NamedView, chosen: _Candidate) -> NamedView:
+    """An item without the column of the classes, where they are from it."""
+    if item is not chosen.item or chosen.column is None:
+        return item
+    return without(item, chosen.column)
+
+
+def _look_at(
+    item: NamedView, key: str | Literal[False] | None, is_key: bool, alone: bool
+) -> tuple[list[_Candidate], str | None]:
+    """The candidates in an item, and why it is not taken as a view."""
+    lone = vector(item) if is_key or (says_known(item.name) and not alone) else None
+    if lone is not None:
+        lone = replace(lone, name=called(item))
+        own = [_Candidate(lone, item, None, says_labels(item.name))] if is_key or not key else []
+        return own, "its name is that of known classes"
+    columns = _columns(item, key)
+    if is_key and not columns:
+        listed = ", ".join(map(str, item.features or [])) or "no names"
         raise ValueError(
-            f"several may be the known classes ({', '.join(first)}): pass labels_key= with the "
-            "name of one, or labels_key=False to read none"
+            f"{key} has several columns ({listed}), and which has the known classes is not clear: "
+            "name the column"
         )
-    clear = [n for n, j in usable.items() if j is not None and _is_classes(suspects[n].columns[j])]
-    single = [name for name in clear if len(suspects[name].columns) == 1]
-    best = first or single or clear
-    source = best[0] if len(best) == 1 else None
-    return _known(suspects, source, usable.get(source or ""), reasons)
+    return columns, None if alone else _no_view(item, bool(key and columns))
 
 
-def _bare(name: str) -> str:
-    """A name without folders, groups and endings."""
-    return re.split(r"[\\/]", name)[-1].split(".")[0]
+def _columns(item: NamedView, key: str | Literal[False] | None) -> list[_Candidate]:
+    """The column of this name or, without one, the only column that may be classes."""
+    columns = []
+    for j, header in enumerate(item.features or [] if is_frame(item.values) else []):
+        if header == key or (not key and len(header) > 2 and says_classes(header)):
+            values = typed(item.values.iloc[:, j])
+            name = f"{called(item)}, column {header}"
+            classes = replace(item, values=values, name=name, features=None)
+            if key or few_values(values):
+                columns.append(_Candidate(classes, item, j, says_labels(header)))
+    return columns if key or len(columns) == 1 else []
 
 
-def _is_classes(column: Array) -> bool:
-    text = column.dtype.kind in "OSU"
-    return few_values(column) and not (text and any(is_missing(str(cell)) for cell in column))
+def _no_view(item: NamedView, has_key: bool) -> str | None:
+    """Why a table is not taken as a view; None where it may be one."""
+    x, frame = item.values, is_frame(item.values)
+    if has_key and len(columns_of_words(x)) > 1:
+        return "it has the known classes, and further columns of words"
+    if not says_known(item.name) or len(getattr(x, "shape", ())) != 2 or x.shape[1] > _FEW:
+        return None
+    if frame and len(columns_of_words(x)):
+        return "its name is that of what is known of samples, and it has words"
+    if scipy.sparse.issparse(x) or (not frame and x.dtype.kind not in "biuf"):
+        return None
+    columns = [typed(x.iloc[:, j]) if frame else np.asarray(x[:, j]) for j in range(x.shape[1])]
+    if any(map(few_values, columns)):
+        return "its name is that of what is known of samples, and a column has few distinct values"
+    return None
 
 
-def _by_key(
-    suspects: dict[str, Suspect],
-    key: str,
-    usable: dict[str, int | None],
-    reasons: dict[str, str],
-    views: Sequence[str],
-) -> Known:
-    """The table of that name, or the column of that name in the one table that has it."""
-    for name in sorted(suspects, key=lambda name: name != key):
-        if key in (name, _bare(name)):
-            j = usable[name]
-            if j is None:
-                headers = ", ".join(suspects[name].headers or []) or "without names"
-                raise ValueError(
-                    f"labels_key={key!r}: which of its columns ({headers}) has the classes is not "
-                    "clear; pass labels_key= with the name of one"
-                )
-            return _known(suspects, name, j, reasons)
-    found = [
-        (name, suspect.headers.index(key))
-        for name, suspect in suspects.items()
-        if suspect.headers and key in suspect.headers
-    ]
-    if len(found) != 1:
-        listed = ", ".join([*suspects, *views])
-        what = "several tables have such a column" if found else "there is no such table or column"
-        beside = "" if found else " beside the views"  # a column of a view is a feature
-        raise ValueError(f"labels_key={key!r}: {what}{beside}. There are {listed}")
-    return _known(suspects, *found[0], reasons)
+def _usable(
+    candidates: list[_Candidate], key: str | Literal[False] | None, left_out: dict[str, str]
+) -> list[_Candidate]:
+    """The candidates that hold classes; without a key others are left out, with the reason."""
+    usable = []
+    for one in candidates if key is not False else []:
+        if key is None and not one.first and not few_values(one.classes.values):
+            continue
+        try:
+            usable.append(one._replace(codes=check_labels(_complete(one.classes))))
+        except ValueError as error:
+            if key is not None:
+                raise ValueError(f"{one.classes.name}: {error}") from error
+            left_out[one.classes.name] = str(error)
+    return usable
 
 
-def _known(
-    suspects: dict[str, Suspect], source: str | None, j: int | None, reasons: dict[str, str]
-) -> Known:
-    left_out = {name: reason for name, reason in reasons.items() if name != source}
-    if source is None:
-        return Known(left_out=left_out)
-    suspect = suspects[source]
-    header = suspect.headers[j or 0] if suspect.headers and len(suspect.columns) > 1 else None
-    told = source if header is None else f"{source}, column {header}"
-    return Known(told, suspect.columns[j or 0], suspect.samples, left_out)
+def _one_of(usable: list[_Candidate], key: str | Literal[False] | None) -> _Candidate | None:
+    """The one whose name says "labels", or else any; None where others differ."""
+    best = [one for one in usable if one.first] or usable
+    if all(np.array_equal(one.codes, best[0].codes) for one in best):
+        return best[0] if best else None
+    if key is None and not best[0].first:
+        return None
+    listed = ", ".join(one.classes.name for one in best)
+    raise ValueError(f"several may be the known classes ({listed}): name one of them")
+
+
+def _complete(classes: NamedView) -> Array:
+    """The classes, of which none may be missing: a ``ValueError`` says the first sample without."""
+    values = classes.values
+    rows = np.flatnonzero(missing(values) if values.dtype.kind == "U" else values != values)
+    if len(rows):
+        who = classes.samples[rows[0]] if classes.samples else f"row {rows[0] + 1}"
+        raise ValueError(f"{len(rows)} samples have no class, the first is {who}")
+    return values

@@ -162,6 +162,9 @@ class LevelPipeline:
         squared distance of two rows is twice that.
     """
 
+    #: What messages call the view.
+    title = "a view"
+
     def __init__(
         self, root: bool, levels: str, n_components: int | None, ridge: float, plain_components: int
     ) -> None:
@@ -192,6 +195,7 @@ class LevelPipeline:
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
         self.base_ = ViewPipeline(self.root)
+        self.base_.title = self.title
         rows = self.base_.fit_transform(x)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)

@@ -1,95 +1,93 @@
-"""What files hold, with the names that they have for it."""
+"""What is known of a view beside its numbers: its name, and those of its samples and features.
+
+Files and data frames become such views, and are lined up by :mod:`dmac.data.names`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import numpy as np
 
-    from dmac._types import Flags, Integers, Matrix
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dmac._types import Flags
 
 
 @dataclass(frozen=True, eq=False)
-class NamedViews:
-    """What was read.
+class NamedView:
+    """One thing that a file holds, or one view that a user passes.
 
     Attributes
     ----------
-    names : list of v str
-        What the views are called in their file, or their files.
-    views : list of v matrices of shape (n, d_a)
-        As :meth:`dmac.DMAC.fit` takes them; those of ``.npy`` and HDF5 files are still on disk.
-    labels : numpy.ndarray of shape (n,), int64, or None
-        Known classes, from 0.
-    samples : list of n str, or None
-        Names of the samples, where the files have them.
-    sources : list of v str
-        The files of the views.
-    known : str or None
-        The file or variable of the known classes.
-    left_out : dict of str to str
-        Files and variables that are neither, with the reason.
-    lacking : list of v boolean arrays of shape (n,)
-        Which samples lack a view, where files say so: they do not name the sample, or its row is
-        empty. It has a row of zeros there.
-    columns : list of v lists of d_a str, or None each
-        Names of the features, where a file has them.
+    values : matrix of shape (n, d), vector of shape (n,), pandas.DataFrame, or Any
+        What was read, as it is stored. A table of text is a frame of its cells, whose index and
+        columns count the lines and columns of the file from 1.
+    name : str
+        What its file calls it; empty for a view that was passed without a name.
+    samples : list of n names, or None
+    features : list of d names, or None
+    lacking : boolean array of shape (n,), or None
+        Which samples lack this view: what stands in their rows is not looked at.
+    source : str
+        The file; empty for what comes from no file.
     """
 
-    names: list[str]
-    views: list[Matrix]
-    labels: Integers | None = None
-    samples: list[str] | None = None
-    sources: list[str] = field(default_factory=list)
-    known: str | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
-    lacking: list[Flags] = field(default_factory=list)
-    columns: list[list[str] | None] = field(default_factory=list)
+    values: Any
+    name: str = ""
+    samples: list[Any] | None = None
+    features: list[Any] | None = None
+    lacking: Flags | None = None
+    source: str = ""
 
-    def column(self, a: int, j: int) -> str:
-        """What column j of view a is called, both counted from 0."""
-        names = self.columns[a] if self.columns else None
-        return f"{self.names[a]} column {j + 1}" if names is None else f"{self.names[a]} {names[j]}"
-
-
-def name_views(message: str, names: Sequence[str]) -> str:
-    """A message about "view 2" with the name of that view behind it.
-
-    Parameters
-    ----------
-    message : str
-    names : sequence of str
-    """
-
-    def named(found: re.Match[str]) -> str:
-        a = int(found[1]) - 1
-        return f"{found[0]} ({names[a]})" if a < len(names) else found[0]
-
-    return re.sub(r"\bview (\d+)\b(?! \()", named, message)
+    def column(self, j: int) -> str:
+        """What column j, counted from 0, is called."""
+        return (
+            f"{self.name} column {j + 1}"
+            if self.features is None
+            else f"{self.name} {self.features[j]}"
+        )
 
 
-def unread(is_table: bool) -> str:
-    """Why something with as many entries as there are samples is not read as a view.
+def is_frame(x: object) -> bool:
+    """Whether a view is a data frame with an index."""
+    return all(hasattr(x, name) for name in ("columns", "index", "iloc"))
 
-    Parameters
-    ----------
-    is_table : bool
-        Whether it is one of numbers.
-    """
-    if is_table:
-        return "the names of other tables say that these are the views"
-    return "it has an entry for each sample, and a view is a table of numbers, samples x features"
+
+def as_named(views: Any) -> list[NamedView]:
+    """Each of some views with the names that it has: a data frame's index and columns."""
+    several = isinstance(views, (list, tuple))
+    if isinstance(views, np.ndarray):
+        several = views.dtype == object and views.ndim == 1
+    named = []
+    for x in views if several else [views]:
+        if is_frame(x):
+            x = NamedView(x, samples=x.index.tolist(), features=list(x.columns))
+        named.append(x if isinstance(x, NamedView) else NamedView(x))
+    return named
+
+
+def called(item: NamedView) -> str:
+    """What to call a thing of a file: by the file, where it has its name."""
+    return item.source if item.source.startswith(f"{item.name}.") else item.name
+
+
+def title(a: int, view: NamedView) -> str:
+    """What a message calls a view at position a, counted from 0: "view 2 (protein)"."""
+    return f"view {a + 1} ({view.name})" if view.name else f"view {a + 1}"
+
+
+def number_of(count: int, what: str) -> str:
+    """A number with its noun: "1 view", "2 views", "3 classes"."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count} {what}es" if what.endswith("s") else f"{count} {what}s"
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts names with numbers in them: view2 before view10.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """A key that sorts names with numbers in them: view2 before view10."""
     parts = re.split(r"(\d+)", name.lower())
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]

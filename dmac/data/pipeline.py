@@ -5,12 +5,12 @@ Chapter 17 of the book says why each step is there.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
+from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
@@ -61,6 +61,9 @@ class ViewPipeline:
         Width of the result: d_a, one more of a narrow view, or r; at least 1 (a column of zeros if
         all samples are equal).
     """
+
+    #: What messages call the view.
+    title = "a view"
 
     def __init__(
         self, root: bool = False, n_components: int | None = None, ridge: float = 0.0
@@ -147,13 +150,11 @@ class ViewPipeline:
         size = shape[0] * shape[1]
         n_negative = sum(int((_stored(x) < -self.negligible_).sum()) for x in blocks())
         if n_negative <= max(1, size // _FEW):
-            warnings.warn(
-                f"{n_negative} of the {size} entries of a view with {shape[1]} features are "
-                f"negative, the lowest is {lowest:g}: the view is taken as signed, without the "
-                "square root that counts and intensities get. The root evens out small and large "
-                "counts, which gains some points of accuracy there; logarithms, as of "
-                "expression, are evened out already",
-                stacklevel=3,
+            warn(
+                f"{n_negative} of the {size} entries of {self.title} are negative, the lowest is "
+                f"{lowest:g}: it is taken as signed, without the square root that counts and "
+                "intensities get. The root evens out small and large counts, which gains some "
+                "points of accuracy there; logarithms, as of expression, are evened out already"
             )
 
     def _take_root(self, x: Matrix) -> Matrix:
@@ -175,12 +176,6 @@ class ViewPipeline:
 
     @staticmethod
     def _fit_rows(blocks: Iterable[Matrix], width: int) -> RowNormalizer | LiftedRows:
-        if width == 1:
-            warnings.warn(
-                "a view has one feature: its entries are divided by the largest magnitude, since "
-                "rows of unit length would keep nothing but their signs",
-                stacklevel=3,
-            )
         if 1 < width <= NARROW:
             return LiftedRows().fit_blocks(blocks)
         return row_normalizer(blocks, width)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice, documented
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_no_views, check_seed, check_views
-from dmac.data.feature_names import feature_names
+from dmac.data.names import feature_names
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30

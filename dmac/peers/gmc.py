@@ -3,7 +3,6 @@
 The book's chapter on the field compares it with the other systems.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.sparse
 from scipy.sparse.linalg import eigsh
 
 from dmac._parameters import at_least, choice, one_of
+from dmac._warn import warn
 from dmac.data.whitening import RowNormalizer
 from dmac.peers._simplex import project_rows
 from dmac.peers._spectral import components
@@ -228,10 +228,7 @@ class GMC(Peer):
     def _neighbors(self, n):
         k = self.n_neighbors
         if k > n - 2:
-            warnings.warn(
-                f"n_neighbors = {k} needs {k + 2} samples, there are {n}: {n - 2} are taken",
-                stacklevel=4,
-            )
+            warn(f"n_neighbors = {k} needs {k + 2} samples, there are {n}: {n - 2} are taken")
         return min(k, n - 2)
 
 

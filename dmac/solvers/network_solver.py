@@ -6,13 +6,13 @@ Chapter 8 of the book walks through the algorithm.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from dmac._warn import warn
 from dmac.anchors import n_anchors_for
 from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
@@ -241,11 +241,10 @@ def _interrupt(state: _State, lengths: tuple[int, int], file: Checkpoint | None)
         raise KeyboardInterrupt(
             f"interrupted after {where}: the same call goes on from {file.path}"
         )
-    warnings.warn(
+    warn(
         f"interrupted after {where}: the model is the one of that epoch; a fit with checkpoint= "
         "can go on where it was",
         ConvergenceWarning,
-        stacklevel=4,
     )
 
 

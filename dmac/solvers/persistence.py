@@ -78,6 +78,7 @@ def save(estimator: Any, path: PathLike) -> None:
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
         "feature_names": list(getattr(estimator, "_column_names", [])),
+        "view_names": getattr(estimator, "_view_names", []),
         "views": pipelines,
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
@@ -185,6 +186,7 @@ def _restore(
         estimator._column_names = np.array(names, dtype=object)
         if all(isinstance(name, str) for name in names):
             estimator.feature_names_in_ = estimator._column_names
+    estimator._view_names = model.get("view_names", [])
     estimator.pipelines_ = []
     empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
     for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):

@@ -6,12 +6,12 @@ Chapter 17 of the book derives the recipe, chapter 18 measures it.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from dmac._warn import warn
 from dmac.anchors import n_anchors_for
 from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs, own_blocks
 from dmac.completion import (
@@ -212,8 +212,9 @@ class SpectralSolver:
         if rare is not None:
             taken, found = 0, [rare]
         support = own_support(found[taken][1].labels_, factors, blocks, v)
-        warn_of_one_view(support)
-        warn_of_patterns(present, found[taken][1].labels_, c, recipe.n_neighbors)
+        titles = [pipeline.title for pipeline in prepared.pipelines]
+        warn_of_one_view(support, titles)
+        warn_of_patterns(present, found[taken][1].labels_, c, recipe.n_neighbors, titles)
         model = SpectralModel(
             recipe,
             c,
@@ -514,16 +515,15 @@ def own_support(labels: Array, factors: Sequence[Matrix], blocks: Sequence[Block
         return np.minimum(found[:, 0] / found[:, 1], 1)  # weights in float32 add up to a bit more
 
 
-def warn_of_one_view(support: Array) -> None:
+def warn_of_one_view(support: Array, titles: Sequence[str]) -> None:
     """Warn where a view's own graph supports the clusters and that of no other view (v,) does."""
     if np.isfinite(support).sum() < 2:
         return
     first, second = np.argsort(-np.nan_to_num(support, nan=-np.inf))[:2]
     own, others = support[first], max(support[second], 0.0)
     if own >= _ALONE and others < _CHANCE:
-        warnings.warn(
-            f"view {first + 1} decides alone: its own graph supports the clusters by {own:.2f}, "
+        warn(
+            f"{titles[first]} decides alone: its own graph supports the clusters by {own:.2f}, "
             f"that of no other view by more than {others:.2f} (0 is chance). Fit without it, and "
-            "compare; leave it out if it says where samples come from",
-            stacklevel=4,
+            "compare; leave it out if it says where samples come from"
         )

@@ -9,6 +9,7 @@ import scipy.sparse
 import torch
 
 from dmac.data.checks import check_labels, check_views, count_missing, filled, n_distinct
+from dmac.data.named_views import NamedView
 from dmac.data.whitening import Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -53,7 +54,7 @@ def test_bad_views(bad, message):
 
 def test_views_must_match_the_fitted_ones():
     check_views([X, X], n_features=(3, 3))
-    with pytest.raises(ValueError, match="got 1 view.* fitted on 2"):
+    with pytest.raises(ValueError, match="got 1 view, .* fitted on 2"):
         check_views(X, n_features=(3, 3))
     with pytest.raises(ValueError, match="view 2 has 3 features, but the model was fitted on 5"):
         check_views([X, X], n_features=(3, 5))
@@ -96,18 +97,51 @@ def test_bad_labels(labels, message):
 
 def test_zeros_of_few_columns_may_be_values_and_that_is_said():
     codes, wide = np.array([[0.0], [1], [0], [2]]), np.ones((4, 6))
-    for width in (1, 5):
+    for width in (2, 5):
         with pytest.warns(UserWarning, match=rf"view 2 has 2 rows of zeros in its {width} column"):
             check_views([wide, np.repeat(codes, width, 1)], incomplete=True, tells=True)
+    pair = np.repeat(codes, 2, 1)
     for views, present in (
-        ([wide, codes], [[True, x] for x in codes.any(1)]),
-        ([wide, np.where(codes, codes, np.nan)], None),
-        ([wide, codes + 1], None),
-        ([wide, 0 * codes], None),
+        ([wide, pair], [[True, x] for x in codes.any(1)]),
+        ([wide, np.where(pair, pair, np.nan)], None),
+        ([wide, pair + 1], None),
         ([wide, np.repeat(codes, 6, 1)], None),
-        ([codes], None),
+        ([pair], None),
     ):
         check_views(views, incomplete=True, present=present, tells=True)
+
+
+def test_views_of_one_feature_are_told_once_and_by_name():
+    named = [NamedView(X[:, :1], "age"), NamedView(X), NamedView(X[:, 1:2] + 1, "dose")]
+    with pytest.warns(UserWarning) as told:
+        check_views(named, incomplete=True, tells=True)
+    text = str(told[0].message)
+    assert "view 1 (age) and view 3 (dose) has one feature" in text
+
+
+def test_what_is_not_computed_yet_is_told():
+    class Frame:
+        """As one of dask has it: no numbers until it is asked."""
+
+        compute = columns = index = None
+
+    with pytest.raises(
+        ValueError, match=r"view 2 is a .* Frame, which is not computed yet: pass x"
+    ):
+        check_views([X, Frame()])
+    with pytest.raises(ValueError, match=r"views is a .* Frame, .*: pass x.compute\(\)"):
+        check_views(Frame())
+
+
+def test_a_feature_that_new_samples_lack_has_a_way():
+    with pytest.raises(
+        ValueError, match="view 2 has 2 features.* 3 there: fit again without the f"
+    ):
+        check_views([X, X[:, :2]], n_features=(3, 3))
+    lost = X.copy()
+    lost[:, 1] = np.nan
+    with pytest.raises(ValueError, match="column 1 has no value at all: fit again without the f"):
+        check_views([X, lost], incomplete=True)
 
 
 def test_what_nullable_types_miss_is_nan():
@@ -191,9 +225,9 @@ def test_a_column_that_is_nearly_all_of_a_view_is_told(kind):
         with pytest.warns(UserWarning, match=r"view 1 has \S+ % of its variance in column 8"):
             check_views([kind(view**2), other], incomplete=True, tells=True)
     outlier = np.hstack([values, np.eye(300)[:, :1] * 1e6])  # one sample, not the column
-    narrow, one = np.hstack([values[:, :4], 1e6 * noise]), 1e6 * noise
+    narrow = np.hstack([values[:, :4], 1e6 * noise])
     same = np.ones((300, 9))
-    for view in (outlier, narrow, one, same, 0 * same, 10 * values):
+    for view in (outlier, narrow, same, 0 * same, 10 * values):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             check_views([other, kind(view)], incomplete=True, tells=True)

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.matfiles import read_mat
+from dmac.data.variables import read_mat
 
 
 def cell(items):

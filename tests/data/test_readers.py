@@ -10,9 +10,32 @@ import scipy.io
 import scipy.sparse
 
 import dmac
-from dmac.data.named_views import NamedViews, name_views, natural
-from dmac.data.readers import ENDINGS, read_views
-from dmac.data.tables import read_csv
+from dmac.data.checks import check_views
+from dmac.data.named_views import NamedView, natural, number_of, title
+from dmac.data.readers import read_views
+
+
+class Read:
+    """What `read_views` gives, with the parts of its views side by side."""
+
+    def __init__(self, paths, **options):
+        self.read = read_views(paths, **options)
+        self.views = [x.values for x in self.read.views]
+        self.names = [x.name for x in self.read.views]
+        self.columns = [x.features for x in self.read.views]
+        self.sources = [x.source for x in self.read.views]
+        self.lacking = [x.lacking for x in self.read.views]
+        self.samples = self.read.views[0].samples
+
+    def __getattr__(self, name):
+        return getattr(self.read, name)
+
+
+def read_csv(path, **options):
+    """The one view of a table, and the names of its samples."""
+    found = Read([path], **options)
+    return found.views[0], found.samples
+
 
 RNG = np.random.default_rng(0)
 VIEWS = [np.abs(RNG.normal(size=(12, d))).round(3) for d in (3, 2)]
@@ -62,7 +85,7 @@ def write_h5(folder):
 
 
 def write_named_npz(folder):
-    np.savez(folder / "all.npz", a10=VIEWS[1], a9=VIEWS[0], target=LABELS, about="text")
+    np.savez(folder / "all.npz", z=VIEWS[0], a=VIEWS[1], target=LABELS, about="text")
     return [folder / "all.npz"]
 
 
@@ -73,24 +96,24 @@ WRITERS += [write_compressed]
 @pytest.mark.parametrize("write", WRITERS)
 def test_the_same_views_from_every_kind_of_file(write, tmp_path):
     paths = write(tmp_path)
-    found = read_views(paths)
+    found = Read(paths)
     assert len(found.views) == len(found.names) == 2
     for x, expected in zip(found.views, VIEWS):
         np.testing.assert_array_equal(np.asarray(x), expected)
     np.testing.assert_array_equal(found.labels, LABELS)
     assert found.samples is None
-    assert read_views(paths, labels_key=False).labels is None
+    assert Read(paths, labels_key=False).labels is None
 
 
 def test_views_are_called_as_their_file_calls_them(tmp_path):
-    assert read_views(write_mat(tmp_path)).names == ["X1", "X2"]
-    found = read_views(write_named_npz(tmp_path))
-    assert found.names == ["a9", "a10"] and found.known == "target"
+    assert Read(write_mat(tmp_path)).names == ["X1", "X2"]
+    found = Read(write_named_npz(tmp_path))
+    assert found.names == ["z", "a"] and found.known == "target"  # in the order of the file
     cell = np.empty((1, 2), object)
     cell[0, :] = VIEWS
     scipy.io.savemat(tmp_path / "cell.mat", {"X": cell, "Y": LABELS})
-    assert read_views([tmp_path / "cell.mat"]).names == ["X 1", "X 2"]
-    assert read_views([tmp_path / "all.npz"], views_key=["a10"]).names == ["a10"]
+    assert Read([tmp_path / "cell.mat"]).names == ["X 1", "X 2"]
+    assert Read([tmp_path / "all.npz"], views_key=["a"]).names == ["a"]
 
 
 def test_a_folder_has_more_than_its_tables(tmp_path):
@@ -98,31 +121,35 @@ def test_a_folder_has_more_than_its_tables(tmp_path):
     for name in (".hidden.csv", "._view9.csv"):  # macOS puts the second beside a file
         (tmp_path / name).write_bytes(b"\0\5\x16\7")
     (tmp_path / "deeper.csv").mkdir()
-    for name in ("more.xlsx", "all.npz", "notes.md"):
+    for name in ("more.xlsx", "all.npz", "notes.md", "notes.txt"):
         (tmp_path / name).write_text("")
-    found = read_views([tmp_path])
-    assert found.names == ["view9", "view10"] and list(found.left_out) == ["all.npz", "more.xlsx"]
+    found = Read([tmp_path])
+    assert found.names == ["view9", "view10"] and list(found.left_out) == [
+        "all.npz",
+        "more.xlsx",
+        "notes.txt",
+    ]
     assert "of a folder only .csv, .tsv," in found.left_out["more.xlsx"]
 
 
 def test_one_sample_by_two_names_is_doubted(tmp_path):
     for name, first in (("a", "s1"), ("b", "S1")):
         (tmp_path / f"{name}.csv").write_text(f"id,x\n{first},1\ns2,2\n")
-    with pytest.warns(UserWarning, match="'s1' and 'S1' are taken for two samples"):
-        assert read_views([tmp_path]).samples == ["s1", "s2", "S1"]
+    with pytest.warns(UserWarning, match="1 sample may have two names, .*: 's1' and 'S1'"):
+        assert Read([tmp_path]).samples == ["s1", "s2", "S1"]
 
 
 def test_a_file_that_is_named_twice_is_told(tmp_path):
     write_csv(tmp_path)
     with pytest.warns(UserWarning, match="view9.csv is there twice"):
-        assert len(read_views([tmp_path, tmp_path / "view9.csv"]).views) == 3
+        assert len(Read([tmp_path, tmp_path / "view9.csv"]).views) == 3
     with pytest.warns(UserWarning, match="view9 is there twice"):
-        assert len(read_views([tmp_path], views_key=["view9", "view9"]).views) == 2
+        assert len(Read([tmp_path], views_key=["view9", "view9"]).views) == 2
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
     write_csv(tmp_path)
-    found = read_views([tmp_path / "view10.csv", tmp_path / "view9.csv"])
+    found = Read([tmp_path / "view10.csv", tmp_path / "view9.csv"])
     assert found.names == ["view10", "view9"] and found.labels is None
     assert found.views[0].shape == (12, 2)
     names = ["view10", "view9", "10", "View1", "2b"]
@@ -130,11 +157,11 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
 
 
 def test_columns_and_messages_have_the_names_of_the_views():
-    named = NamedViews(["rna", "mirna"], [], columns=[["TP53", "MYC"], None])
-    assert [named.column(a, 1) for a in (0, 1)] == ["rna MYC", "mirna column 2"]
-    assert NamedViews(["rna"], []).column(0, 0) == "rna column 1"
-    found = name_views("view 1 and view 3 (c), not view 4", "abc")
-    assert found == "view 1 (a) and view 3 (c), not view 4"
+    rna, mirna = NamedView(None, "rna", features=["TP53", "MYC"]), NamedView(None, "mirna")
+    assert [x.column(1) for x in (rna, mirna)] == ["rna MYC", "mirna column 2"]
+    assert [title(a, x) for a, x in enumerate((rna, NamedView(None)))] == ["view 1 (rna)", "view 2"]
+    said = [number_of(n, what) for n, what in ((1, "view"), (2, "view"), (3, "class"))]
+    assert said == ["1 view", "2 views", "3 classes"]
 
 
 @pytest.mark.parametrize(
@@ -175,10 +202,6 @@ COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
         ("0,1,2,0\n4,5,7,1\n", None, (2, 4), None),
         ("0,1,2\n3,4,5\n", None, (2, 3), None),  # these are numbers that go on counting
         ("0,1\n4,5\n", None, (2, 2), None),
-        ("a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "TRUE, .* words that repeat", (4, 1), ["TRUE"]),
-        ("a,b\n5 %,1\n7 %,2\n", "x.csv: the first column .5 %, 7 %, .* numbers", (2, 1), ["5 %"]),
-        ("a,b\n−5,1\n−7,2\n", "the first column .* may be numbers", (2, 1), ["−5"]),
-        ("a;b\n1 000;1\n2 000;2\n", "the first column .* may be numbers", (2, 1), ["1 000"]),
         ("a,b\n2026-01-02,1\n2026-01-03,2\n", None, (2, 1), ["2026-01-02"]),
         ("id,b\n5 %,1\n5 %,2\n", None, (2, 1), ["5 %"]),
         (f"key,b\n{COUNTED}", "the first column .0, 9, .* numbers the samples", (10, 2), None),
@@ -231,14 +254,25 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
             "line 3, column 2 holds '1.234,5' among",
         ),
         ("x.csv", b"a;b\n1.234;0,5\n", "line 2, column 1 holds '1.234' among numbers with a dec"),
-        ("x.csv", b"a b\nx 1\n", "no column of numbers .commas, semicolons or tabs separate"),
-        ("x.csv", b"1,2\n3\n", "line 2 has 1 cells, the lines before it have 2"),
+        (
+            "x.csv",
+            b"a b\nx 1\n",
+            "columns of words, not numbers: column 1 .a b, ....; take them out",
+        ),
+        ("x.csv", b"1,2\n3\n", "line 2, column 2 is empty"),
+        (
+            "x.csv",
+            b"1,2\n3,4\n5,6,7\n",
+            "x.csv is not a table of text: .* 2 fields in line 3, saw 3",
+        ),
+        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
+        ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
         ("x.csv", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
         ("x.csv", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
-        ("x.csv", b"id,b\n1,k\n2,l\n", "holds 'k', .* known classes, pass labels_key="),
-        ("x.csv", b"x\ny\n", "no column of numbers"),
+        ("x.csv", b"id,b,d,c\n1,k,5,u\n2,l,6,v\n", "words, not numbers: b .k, ....; c|b .k, ....,"),
+        ("x.csv", b"x\ny\n", "columns of words, not numbers: column 1"),
         ("x.csv", b"\xff\xfe1,2\n", "x.csv is not a table of text"),
         ("x.tsv.gz", b"1,2\n", "x.tsv.gz is not a table of text"),
         ("x.tsv.gz", ZIPPED[:-20], "x.tsv.gz is not a table of text"),
@@ -257,7 +291,7 @@ def write_transposed(file, rows, samples, x):
     file.write_text("\n".join([f"gene,{','.join(samples)}", *lines]))
 
 
-@pytest.mark.filterwarnings("ignore:.*c.npy does not name its samples")
+@pytest.mark.filterwarnings("ignore:view 1 .a. has names of samples, and view 3")
 def test_transposed_tables_of_all_kinds(tmp_path):
     names = [f"s{i}" for i in range(12)]
     for name, x in zip("ab", VIEWS):
@@ -266,19 +300,19 @@ def test_transposed_tables_of_all_kinds(tmp_path):
     row = ",".join(map(str, LABELS))
     for labels in (row, f"id,{','.join(names)}\nk,{row}"):
         (tmp_path / "labels.csv").write_text(labels)
-        found = read_views([tmp_path], transposed=True)
+        found = Read([tmp_path], transposed=True)
         assert found.names == ["a", "b", "c"] and found.samples == names
         np.testing.assert_array_equal(found.labels, LABELS)
         for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
             np.testing.assert_array_equal(x, expected)
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"], file["y"] = VIEWS[0].T, LABELS
-    found = read_views([tmp_path / "x.h5"], transposed=True)
+    found = Read([tmp_path / "x.h5"], transposed=True)
     np.testing.assert_array_equal(found.views[0], VIEWS[0])
     np.testing.assert_array_equal(found.labels, LABELS)
     for text, message in (
         ("gene,p,q\nx,1,2\ny,3,no\n", "a.csv, line 3, column 3 holds 'no'"),
-        ("p,q\n", "a.csv has no row of numbers"),
+        ("p,q\n", "a.csv has a header and no samples"),
     ):
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises(ValueError, match=message):
@@ -288,13 +322,15 @@ def test_transposed_tables_of_all_kinds(tmp_path):
 def test_columns_that_look_like_the_samples_are_told(tmp_path):
     for a, x in enumerate(VIEWS):
         np.savetxt(tmp_path / f"{a}.csv", x.T, delimiter=",")
-    with pytest.raises(ValueError, match="3 x 12, 2 x 12.*if the columns are .*transposed=True"):
-        read_views([tmp_path])
-    assert read_views([tmp_path], transposed=True).views[0].shape == (12, 3)
+    with pytest.raises(
+        ValueError, match="3 x 12, 2 x 12.*if the columns are .*say transposed=True"
+    ):
+        Read([tmp_path])
+    assert Read([tmp_path], transposed=True).views[0].shape == (12, 3)
     np.savetxt(
         tmp_path / "2.csv", np.ones((4, 4)), delimiter=","
     )  # they do not share these, either
-    assert len(read_views([tmp_path]).views) == 3
+    assert len(Read([tmp_path]).views) == 3
 
 
 def write_named(file, rows, x):
@@ -309,7 +345,7 @@ def test_tables_that_lack_samples_are_joined(tmp_path):
     write_named(tmp_path / "a.csv", names[:8], VIEWS[0][:8])
     write_named(tmp_path / "b.csv", names[:5:-1], VIEWS[1][:5:-1])
     (tmp_path / "labels.csv").write_text("\n".join(f"{n},k{y}" for n, y in zip(names, LABELS)))
-    found = read_views([tmp_path])
+    found = Read([tmp_path])
     assert found.samples == [*names[:8], *names[:7:-1]]
     assert found.columns == [["a0", "a1", "a2"], ["b0", "b1"]]
     rows = [int(name[1:]) for name in found.samples]
@@ -327,19 +363,19 @@ def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
         (tmp_path / "b.csv").write_text(b)
 
     write(f"a,b\n1,2\n{empty}\n3,4\n", "1\n2\n3\n")
-    found = read_views([tmp_path])
+    found = Read([tmp_path])
     assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
     assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
     named = f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n"
     write(named, "id,c\np,1\nq,2\nr,3\n")
-    found = read_views([tmp_path])
+    found = Read([tmp_path])
     assert found.samples == ["p", "q", "r"] and found.lacking[0].tolist() == [False, True, False]
     write(named, "id,c\np,1\nq,\nr,3\n")
-    with pytest.raises(ValueError, match="1 samples have no value in any view, the first is q"):
-        read_views([tmp_path])
+    with pytest.raises(ValueError, match="sample q lacks all views: drop it"):
+        check_views(read_views([tmp_path]).views, incomplete=True)
     write(f"1,2\n{empty}\n3,4\n", "1,2\n,\n3,4\n")
-    with pytest.raises(ValueError, match="1 samples have no value .* is number 2"):
-        read_views([tmp_path])
+    with pytest.raises(ValueError, match="sample 1 lacks all views .samples are counted from 0"):
+        check_views(read_views([tmp_path]).views, incomplete=True)
 
 
 def test_tables_that_cannot_be_joined_are_refused(tmp_path):
@@ -347,61 +383,92 @@ def test_tables_that_cannot_be_joined_are_refused(tmp_path):
 
     def refused(match, **options):
         with pytest.raises(ValueError, match=match):
-            read_views([tmp_path], **options)
+            Read([tmp_path], **options)
 
     write_named(tmp_path / "a.csv", names, VIEWS[0])
     write_named(tmp_path / "b.csv", [f"t{i}" for i in range(12)], VIEWS[1])
-    refused(r"a.csv and .*b.csv share no sample \(s0, ... and t0, ...\); .*pass transposed=True")
-    refused(r"call a sample by one name in all files$", transposed=True)
+    refused(r"view 1 \(a\) and view 2 \(b\) .*: 0 names are in both, .*they share no sample")
     write_named(tmp_path / "c.csv", [*names[:6], *(f"t{i}" for i in range(6))], VIEWS[0])
-    assert len(read_views([tmp_path]).samples) == 24  # the third table links the other two
+    assert len(Read([tmp_path]).samples) == 24  # the third table links the other two
     (tmp_path / "c.csv").unlink()
     write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
-    refused(r"b.csv names 1 samples more than once \(the first is s1\)")
+    refused(r"view 2 \(b\) has 11 names for 12 samples \(more than once: s1\)")
     write_named(tmp_path / "b.csv", ["", *names[:0:-1]], VIEWS[1])
-    refused("b.csv: sample 1 has no name, and the files do not name the same samples in the same")
+    refused(r"view 2 \(b\): sample 1 has no name .it is ''., and views are lined up by name")
     write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
     np.save(tmp_path / "c.npy", VIEWS[0])
-    with pytest.warns(UserWarning, match="c.npy does not name its samples, and .*a.csv does: rows"):
-        assert read_views([tmp_path / "a.csv", tmp_path / "c.npy"]).samples == names
-    refused("c.npy does not name its samples, and the other files name different ones")
+    with pytest.warns(
+        UserWarning, match=r"view 1 \(a\) has names of samples, and view 2 \(c\) has none: rows"
+    ):
+        assert Read([tmp_path / "a.csv", tmp_path / "c.npy"]).samples == names
+    refused(r"view 3 \(c\) has no names of samples, and the other views have them in different")
     (tmp_path / "c.npy").unlink()
     # Genes in rows, some of them in both tables, and patients in columns.
     for name, x in zip("ab", VIEWS):
         write_transposed(tmp_path / f"{name}.csv", f"u{name}v", names, x)
-    refused(r"have the same columns \(s0, ...\) and other rows: .*pass transposed=True; otherwise")
-    assert read_views([tmp_path], transposed=True).samples == names
-    assert len(read_views([tmp_path], transposed=False).samples) == 4
+    refused(r"have the same columns \(s0, ...\) and other rows: .*say transposed=True; otherwise")
+    assert Read([tmp_path], transposed=True).samples == names
+    assert len(Read([tmp_path], transposed=False).samples) == 4
+
+
+WAYS = {
+    "x.txt.zip": "unpack it",
+    "x.xls": "save it as .xlsx or .csv",
+    "x.mtx": "name its folder, if barcodes and features are there",
+    "x.rds": "write it in R by write.csv",
+    "x.pkl": "it is never unpickled: write it by numpy.savez",
+    "x.loom": "write it by scanpy.read_loom",
+    "x.weird": "write it as .csv, .npz, .mat or .h5",
+    "x": "write it as .csv, .npz, .mat or .h5",
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_other_ending_has_a_way(name, tmp_path):
+    (tmp_path / name).write_text("1,2\n")
+    with pytest.raises(ValueError, match=f"{name} is not read, .*: {WAYS[name]}"):
+        Read([tmp_path / name])
 
 
 def test_what_is_not_clear_is_said(tmp_path):
-    for name, text in (("y", "1\n2\n"), ("labels", "1\n2\n"), ("a", "1,2\n3,4\n")):
+    for name, text in (("y", "1\n2\n1\n2\n"), ("labels", "1\n1\n2\n2\n"), ("a", "1,2\n3,4\n" * 2)):
         (tmp_path / f"{name}.csv").write_text(text)
-    for name in ("b.npy", "b.h5", "b.txt"):
+    for name in ("b.npy", "b.h5"):
         (tmp_path / name).write_bytes(b"nothing")
     (tmp_path / "empty").mkdir()
     write_h5(tmp_path)
     with h5py.File(tmp_path / "two.h5", "w") as file:
-        file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS
+        file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS[::-1]
     for match, path, options in (
-        ("has no file that ends in .csv, .tsv, .csv.gz, .tsv.gz, .npy", "empty", {}),
-        (f"none of the known endings: {', '.join(ENDINGS)}", "b.txt", {}),
-        (r"several may be the known classes \(labels.csv, y.csv\): pass labels_key=", "", {}),
+        ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty", {}),
+        (
+            r"several may be the known classes \(labels.csv, y.csv\): name one of .* .labels_key n",
+            "",
+            {},
+        ),
         ("b.npy cannot be read as an array", "b.npy", {}),
         ("b.h5 cannot be read: it is no HDF5 file", "b.h5", {}),
-        ("no table of numbers lost. The .* views/a9 ", "all.h5", {"views_key": ["lost"]}),
-        ("there is no such data set", "all.h5", {"labels_key": "lost"}),
+        (
+            "views_key: 'lost' is not there. There are .* views/a9",
+            "all.h5",
+            {"views_key": ["lost"]},
+        ),
+        ("lost is no variable, file or column", "all.h5", {"labels_key": "lost"}),
         (r"several may be the known classes \(truth, y\)", "two.h5", {}),
     ):
+        if path == "":
+            (tmp_path / "b.npy").rename(tmp_path / "b.dat")
         with pytest.raises(ValueError, match=match):
-            read_views([tmp_path / path], **options)
+            Read([tmp_path / path], **options)
+        if path == "":
+            (tmp_path / "b.dat").rename(tmp_path / "b.npy")
     with pytest.raises(FileNotFoundError, match="no file or folder .*lost.csv"):
-        read_views([tmp_path / "lost.csv"])
+        Read([tmp_path / "lost.csv"])
     with pytest.raises(ValueError, match="no files"):
-        read_views([])
+        Read([])
     with pytest.raises(ValueError, match="the name of a file is empty"):
-        read_views([""])  # a folder, to pathlib
-    assert read_views([tmp_path / "two.h5"], labels_key="y").labels.tolist() == LABELS.tolist()
+        Read([""])  # a folder, to pathlib
+    assert Read([tmp_path / "two.h5"], labels_key="truth").labels.tolist() == LABELS.tolist()
 
 
 NOISE = [RNG.normal(size=(30, d)).round(6) for d in (3, 4)]
@@ -434,15 +501,15 @@ NAMES = (
 def test_known_classes_are_never_a_view(name, text, known, tmp_path):
     noise_in(tmp_path)
     (tmp_path / f"{name}.csv").write_text(text)
-    found = read_views([tmp_path])
+    found = Read([tmp_path])
     assert found.names == ["a", "b"] and found.sources == ["a.csv", "b.csv"]
     if known:
         assert found.known.startswith(f"{name}.csv") and found.left_out == {}
         np.testing.assert_array_equal(found.labels, KINDS)
     else:
         assert found.labels is None and list(found.left_out) == [f"{name}.csv"]
-        assert "its name is that of known classes" in found.left_out[f"{name}.csv"]
-    chosen = read_views([tmp_path], views_key=["b"], labels_key=False)
+        assert found.left_out[f"{name}.csv"].startswith("its name is that of ")
+    chosen = Read([tmp_path], views_key=["b"], labels_key=False)
     assert chosen.names == ["b"] and chosen.labels is None
 
 
@@ -450,38 +517,40 @@ def test_measurements_of_such_a_name_are_a_view(tmp_path):
     noise_in(tmp_path)
     (tmp_path / "a.csv").rename(tmp_path / "target.csv")
     (tmp_path / "target_genes.csv").write_text(ONE_HOT)
-    assert read_views([tmp_path]).names == ["b", "target", "target_genes"]
+    assert Read([tmp_path]).names == ["b", "target", "target_genes"]
     np.save(tmp_path / "class.npy", KINDS)
-    found = read_views([tmp_path])
+    found = Read([tmp_path])
     assert found.names == ["b", "target", "target_genes"] and found.known == "class.npy"
     (tmp_path / "target.csv").write_text(ONE_HOT)
-    assert read_views([tmp_path], views_key=["target", "b.csv"]).names == ["target", "b"]
+    assert Read([tmp_path], views_key=["target", "b.csv"]).names == ["target", "b"]
 
 
 def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
     noise_in(tmp_path)
-    for name, text in (("clinical", CLINICAL), ("class", AS_NUMBERS), ("subtype", AS_WORDS)):
+    other = "\n".join(map(str, KINDS % 2))
+    for name, text in (("clinical", CLINICAL), ("class", AS_NUMBERS), ("subtype", other)):
         (tmp_path / f"{name}.csv").write_text(text)
-    found = read_views([tmp_path])  # two may be the classes
+    found = Read([tmp_path])  # two may be the classes
     assert found.labels is None and len(found.left_out) == 3
-    found = read_views([tmp_path], labels_key="subtype")
-    assert found.known == "subtype.csv" and list(found.left_out) == ["class.csv", "clinical.csv"]
-    found = read_views([tmp_path], labels_key="sex")
+    found = Read([tmp_path], labels_key="class")
+    assert found.known == "class.csv" and sorted(found.left_out) == ["clinical.csv", "subtype.csv"]
+    found = Read([tmp_path], labels_key="sex")
     assert found.known == "clinical.csv, column sex"
     np.testing.assert_array_equal(found.labels, np.arange(30) % 2)
-    (tmp_path / "a.csv").rename(tmp_path / "batch.csv")
     for options, message in (
-        ({"labels_key": "batch"}, "which of its columns .without names. has the classes"),
-        ({"labels_key": "lost"}, "no such table or column beside the views. There are .*b.csv"),
-        ({"labels_key": "clinical"}, "age, s"),
-        ({"views_key": ["lost"]}, "views_key='lost': there is no such file. There are b"),
+        ({"labels_key": "a"}, "a has several columns .no names., and which has the known classes"),
+        ({"labels_key": "lost"}, "lost is no variable, file or column. There are a.csv, b.csv"),
+        ({"labels_key": "clinical"}, "clinical has several columns .age, sex, kind., and which"),
+        ({"views_key": ["lost"]}, "views_key: 'lost' is not there. There are a.csv, b.csv, class"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_views([tmp_path], **options)
-    for name in ("batch", "b"):
+            Read([tmp_path], **options)
+    (tmp_path / "subtype.csv").write_text(AS_WORDS)  # which says what the other one says
+    assert Read([tmp_path]).known == "class.csv"
+    for name in "ab":
         (tmp_path / f"{name}.csv").unlink()
-    with pytest.raises(ValueError, match="no views beside class.csv, clinical.csv, subtype.csv"):
-        read_views([tmp_path])
+    with pytest.raises(ValueError, match="there are no views beside clinical.csv"):
+        Read([tmp_path])
 
 
 def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
@@ -491,63 +560,86 @@ def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
     lines = [f"{n},k{y}" for n, y in zip(names, KINDS)]
     labels = tmp_path / "labels.csv"
     labels.write_text("\n".join(lines[::-1]))
-    np.testing.assert_array_equal(read_views([tmp_path]).labels, KINDS)
-    for written, message in (
-        (lines[5:], "no class for 5 of 30 samples, the first is s0.*_key=F"),
-        (["id,class", *lines[::-1], "s3,k0"], "names a sample twice"),
+    np.testing.assert_array_equal(Read([tmp_path]).labels, KINDS)
+    for written, reason in (
+        (lines[5:], "no class for 5 of 30 samples, the first is s0"),
+        (["id,class", *lines[::-1], "s3,k0"], "it names a sample twice"),
         (["id,class", *lines[:-1], "s29,NA"], "1 samples have no class, the first is s29"),
+        (["class", *(f"k{y}" for y in KINDS[1:])], "it has 29 entries, and there are 30 samples"),
     ):
         labels.write_text("\n".join(written))
-        with pytest.raises(ValueError, match=message):
-            read_views([tmp_path])
-    assert read_views([tmp_path], labels_key=False).labels is None
+        found = Read([tmp_path])  # which scores nothing, and is told
+        assert found.labels is None and reason in found.left_out["labels.csv"]
+        with pytest.raises(ValueError, match=reason):
+            Read([tmp_path], labels_key="labels")
 
 
-def test_a_column_of_known_classes_in_a_view_is_told(tmp_path):
-    text = "\n".join(f"{x[0]},{y}" for x, y in zip(NOISE[0].tolist(), KINDS))
-    (tmp_path / "a.csv").write_text("size,class\n" + text)
-    with pytest.warns(UserWarning, match="a.csv: the column class has name and values of known"):
-        read_views([tmp_path / "a.csv"])
-    (tmp_path / "a.csv").write_text("size,width\n" + text)
-    read_views([tmp_path / "a.csv"])
+def test_the_only_column_of_known_classes_in_a_table_is_taken_out(tmp_path):
+    for classes in (KINDS, [f"k{y}" for y in KINDS]):
+        text = "\n".join(f"{x[0]},{y},{x[1]}" for x, y in zip(NOISE[0].tolist(), classes))
+        (tmp_path / "a.csv").write_text("size,class,width\n" + text)
+        found = Read([tmp_path / "a.csv"])
+        assert found.known == "a.csv, column class" and found.columns == [["size", "width"]]
+        np.testing.assert_array_equal(found.labels, KINDS)
+        np.testing.assert_array_equal(found.views[0], NOISE[0][:, :2])
+        assert Read([tmp_path / "a.csv"], labels_key="class").columns == [["size", "width"]]
+    text = text.replace("k", "")
+    (tmp_path / "a.csv").write_text("size,height,width\n" + text)
+    assert Read([tmp_path / "a.csv"]).columns == [["size", "height", "width"]]
+    assert Read([tmp_path / "a.csv"], labels_key="height").columns == [["size", "width"]]
+
+
+@pytest.mark.parametrize("name", ["survival", "outcome", "clinical", "labels"])
+def test_times_and_events_are_neither_classes_nor_a_view(name, tmp_path):
+    noise_in(tmp_path)
+    rows = [f"{30.5 + 7 * i},{i % 2}" for i in range(30)]
+    (tmp_path / f"{name}.csv").write_text("\n".join(["time,event", *rows]))
+    found = Read([tmp_path])
+    assert found.names == ["a", "b"] and found.labels is None
+    assert "a column has few distinct values" in found.left_out[f"{name}.csv"]
+    np.testing.assert_array_equal(Read([tmp_path], labels_key="event").labels, np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("name", ["gene_groups", "categories", "labels", "cell_type", "clusters"])
+def test_a_matrix_of_many_columns_is_a_view_whatever_its_name(name, tmp_path):
+    counts = RNG.poisson(2, (30, 40))
+    np.savez(tmp_path / "x.npz", taxa=NOISE[0], **{name: counts}, subtype=KINDS)
+    found = Read([tmp_path / "x.npz"])
+    assert found.names == ["taxa", name] and found.known == "subtype" and not found.left_out
+    np.testing.assert_array_equal(found.views[1], counts)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 def test_a_view_of_one_column_may_be_known_classes_by_its_values(kind, tmp_path):
     scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(KINDS[:, None] + 1.0)})
-    with pytest.warns(UserWarning, match="the view X2 is one column of few .* with views_key="):
-        read_views([tmp_path / "x.mat"], labels_key=False)
+    with pytest.warns(
+        UserWarning, match="the view X2 is one column of few .* name the other views .views_key."
+    ):
+        Read([tmp_path / "x.mat"], labels_key=False)
     for place, ends in (("first", (KINDS, NOISE[0])), ("last", (NOISE[0], KINDS))):
         views = {f"X{a}": kind(np.column_stack([ends[0], x, ends[1]])) for a, x in enumerate(NOISE)}
         scipy.io.savemat(tmp_path / "x.mat", views)
         with pytest.warns(UserWarning, match=f"the {place} column of every view is the same and"):
-            read_views([tmp_path / "x.mat"])
+            Read([tmp_path / "x.mat"])
     scipy.io.savemat(tmp_path / "x.mat", {"X1": NOISE[0], "X2": kind(NOISE[1][:, :1])})
-    assert len(read_views([tmp_path / "x.mat"], transposed=False).views) == 2
+    assert len(Read([tmp_path / "x.mat"], transposed=False).views) == 2
 
 
 def test_known_classes_in_hdf5_are_never_a_view(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["rna"], file["mirna"], file["target"] = *NOISE, NOISE[0]  # which holds measurements
         file["class"], file["subtype_onehot/group"] = KINDS[:, None], np.eye(3)[KINDS]
-    found = read_views([tmp_path / "x.h5"])
+    found = Read([tmp_path / "x.h5"])
     assert found.names == ["mirna", "rna", "target"] and found.known == "class"
     np.testing.assert_array_equal(found.labels, KINDS)
-    assert list(found.left_out) == ["subtype_onehot/group"]
-    found = read_views([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
+    assert found.left_out == {}  # the rows with a single 1 say the same classes
+    found = Read([tmp_path / "x.h5"], views_key=["class"], labels_key=False)
     assert found.names == ["class"]
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["rna"], file["a/class"] = NOISE[0], KINDS[::-1]
         file["class"] = [f"k{y}" for y in KINDS]
-    found = read_views([tmp_path / "y.h5"], labels_key="class")
+    found = Read([tmp_path / "y.h5"], labels_key="class")
     assert found.known == "class" and found.labels.tolist() == KINDS.tolist()
-
-
-def test_bad_labels_of_their_own_file_are_refused(tmp_path):
-    np.save(tmp_path / "a.npy", VIEWS[0])
-    np.save(tmp_path / "labels.npy", np.where(LABELS, LABELS, np.nan))
-    with pytest.raises(ValueError, match=r"labels\.npy: .*(NaN|nan)"):
-        read_views([tmp_path])
 
 
 @pytest.fixture
@@ -567,83 +659,142 @@ def write_cells(tmp_path):
     return write
 
 
+PROTEIN = RNG.poisson(4, (12, 5)).astype(float)
+
+
 def test_views_of_cells(write_cells):
     names = [f"cell {i}" for i in range(12)]
-    more = {"protein": VIEWS[1], "X_pca": VIEWS[1]}
+    more = {"protein": PROTEIN, "X_pca": PROTEIN}
     path = write_cells(scipy.sparse.csr_matrix(VIEWS[0]), names, **more)
-    found = read_views([path], labels_key="kind")
+    found = Read([path], labels_key="kind")
     assert found.names == ["X", "protein"] and found.samples == names
-    assert found.labels.tolist() == LABELS.tolist()
+    assert found.labels.tolist() == LABELS.tolist() and found.known == "obs.kind"
     np.testing.assert_array_equal(found.views[0].toarray(), VIEWS[0])
-    np.testing.assert_array_equal(found.views[1], VIEWS[1])
+    np.testing.assert_array_equal(found.views[1], PROTEIN)
     assert found.columns[0][:2] == ["0", "1"] and found.columns[1] is None
-    assert "it was made from X" in found.left_out["X_pca"]
-    found = read_views([path], views_key=["X_pca"])
+    assert "that of an embedding" in found.left_out["X_pca"]
+    found = Read([path], views_key=["X_pca"])
     assert found.names == ["X_pca"] and found.labels is None and found.left_out == {}
     for options, message in (
         ({"transposed": True}, "rows are the samples by its format"),
-        ({"views_key": ["lost"]}, "has no view lost; it has X, "),
-        ({"labels_key": "lost"}, "labels_key='lost' is no column of obs, which has kind"),
-        ({"labels_key": "age"}, "obs, column age: labels: entry 0 .* is 0.5, which is not a class"),
+        ({"views_key": ["lost"]}, "views_key: 'lost' is not there. There are X, "),
+        ({"labels_key": "lost"}, "lost is no variable, file or column. There are .* obs.kind"),
+        ({"labels_key": "age"}, "obs.age: labels: entry 0 .* is 0.5, which is not a class"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_views([path], **options)
+            Read([path], **options)
+
+
+SCORES = np.linalg.svd(PROTEIN - PROTEIN.mean(0))[0][:, :4]
+NO_VIEWS = {
+    **dict.fromkeys("PCA UMAP spatial X_scVI pca_harmony latent_space tsne".split(), PROTEIN),
+    "centres": PROTEIN[:, :2],  # two columns without names
+    "scores": SCORES,  # as uncorrelated as principal components are
+}
+
+
+@pytest.mark.parametrize("name", NO_VIEWS)
+def test_an_embedding_or_a_place_is_a_view_only_if_it_is_named(name, write_cells):
+    path = write_cells(VIEWS[0], [f"cell {i}" for i in range(12)], **{name: NO_VIEWS[name]})
+    found = Read([path])
+    assert found.names == ["X"] and name in found.left_out
+    assert Read([path], views_key=["X", name]).names == ["X", name]
 
 
 def test_tables_of_cells_that_are_no_views(write_cells):
     pandas, names = pytest.importorskip("pandas"), [f"cell {i}" for i in range(12)]
     named = pandas.DataFrame(VIEWS[1], names, ["CD3", "CD4"])
     path = write_cells(VIEWS[0], names, protein=named, cell_type=np.eye(3)[LABELS])
-    found = read_views([path])
+    found = Read([path])
     assert found.names == ["X", "protein"] and found.columns[1] == ["CD3", "CD4"]
-    assert "its name is that of known classes" in found.left_out["cell_type"]
-    with pytest.warns(UserWarning, match="cell_type was left out, since .*; views_key= names"):
+    assert found.known == "cell_type" and found.labels.tolist() == LABELS.tolist()
+    with pytest.warns(UserWarning, match="obs.age was left out, since .*; views_key= names"):
         assert dmac.load(path).n_views == 2
     with pytest.raises(ValueError, match="cells.h5ad has no table of numbers that is a view"):
-        read_views([write_cells(None, names)])
+        Read([write_cells(None, names)])
 
 
-def test_known_classes_of_a_file_are_lined_up_with_it(write_cells, tmp_path):
-    names = [f"s{i}" for i in range(12)]
-    paths = [tmp_path / "a.csv", write_cells(VIEWS[0], names)]
-    write_named(paths[0], names[::-1], VIEWS[1][::-1])
-    found = read_views(paths, labels_key="kind")
-    assert found.samples[0] == "s11" and found.labels.tolist() == LABELS[::-1].tolist()
-    np.testing.assert_array_equal(found.views[1], VIEWS[0][::-1])
-    write_named(paths[0], [*names[1:], "s12"], VIEWS[1])
-    found = read_views(paths, labels_key="kind")
-    assert found.labels is None and found.known is None
-    assert found.left_out == {"obs, column kind": "it has no class for 1 of 13 samples"}
+def test_types_of_features_are_a_view_each(write_cells):
+    anndata = pytest.importorskip("anndata")
+    path = write_cells(np.hstack(VIEWS), [f"cell {i}" for i in range(12)])
+    cells = anndata.read_h5ad(path)
+    cells.var["feature_types"] = [*["Gene Expression"] * 3, *["Antibody Capture"] * 2]
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        cells.write_h5ad(path)
+    found = Read([path])
+    assert found.names == ["Gene Expression", "Antibody Capture"]
+    for x, expected in zip(found.views, VIEWS):
+        np.testing.assert_array_equal(x, expected)
 
 
-def write_mudata(path, sparse=False):
+def write_cell_ranger(folder):
+    """Counts of Cell Ranger as a folder and as a file: two types of features, in rows."""
+    counts = scipy.sparse.csc_matrix(np.hstack([np.round(9 * x) for x in VIEWS]).T)
+    names, types = [f"f{j}" for j in range(5)], [*["Gene Expression"] * 3, *["Antibody"] * 2]
+    (folder / "tenx").mkdir()
+    for name, rows in (
+        ("features", zip(names, names, types)),
+        ("barcodes", [[f"c{i}"] for i in range(12)]),
+    ):
+        text = "\n".join("\t".join(row) for row in rows)
+        (folder / "tenx" / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    scipy.io.mmwrite(folder / "tenx" / "matrix.mtx", counts)
+    with h5py.File(folder / "tenx.h5", "w") as file:
+        group = file.create_group("matrix")
+        group["data"], group["indices"], group["indptr"] = (
+            counts.data,
+            counts.indices,
+            counts.indptr,
+        )
+        group["shape"], group["barcodes"] = counts.shape, [f"c{i}" for i in range(12)]
+        group["features/name"], group["features/feature_type"] = names, types
+    return [folder / "tenx", folder / "tenx.h5"]
+
+
+def test_counts_of_cell_ranger_are_read_from_its_folder_and_its_file(tmp_path):
+    paths = write_cell_ranger(tmp_path)
+    for path in paths:
+        found = Read([path])
+        assert found.names == ["Gene Expression", "Antibody"] and found.samples[:2] == ["c0", "c1"]
+        assert found.columns[1] == ["f3", "f4"]
+        for x, expected in zip(found.views, VIEWS):
+            np.testing.assert_array_equal(x.toarray(), np.round(9 * expected))
+    (paths[0] / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c0\n"))
+    with pytest.raises(
+        ValueError, match="cannot be read as a folder of Cell Ranger .*scanpy.read_10x"
+    ):
+        Read(paths[:1])
+
+
+def write_mudata(path, sparse=False, apart=False):
     """Twelve cells, of which two lack the second modality; read as warnings of libraries permit."""
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
     mudata = pytest.importorskip("mudata", reason="needs the extra: pip install 'dmac[cells]'")
     parts = {}
     for name, x, rows in (("rna", VIEWS[0], range(12)), ("atac", VIEWS[1], range(11, 1, -1))):
         part = anndata.AnnData(scipy.sparse.csr_matrix(x[list(rows)]) if sparse else x[list(rows)])
-        part.obs_names = [f"cell {i}" for i in rows]
+        part.obs_names = [f"{name if apart else 'cell'} {i}" for i in rows]
         part.var_names = [f"{name} {j}" for j in range(x.shape[1])]
         parts[name] = part
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with anndata.settings.override(allow_write_nullable_strings=True):
             cells = mudata.MuData(parts)
-            cells.obs["kind"] = [f"k{y}" for y in LABELS]
+            if not apart:
+                cells.obs["kind"] = [f"k{y}" for y in LABELS]
             cells.write(path)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cells_that_lack_a_modality_have_zeros_there(sparse, tmp_path):
     write_mudata(tmp_path / "cells.h5mu", sparse)
-    found = read_views([tmp_path / "cells.h5mu"], labels_key="kind")
+    found = Read([tmp_path / "cells.h5mu"], labels_key="kind")
     assert found.names == ["rna", "atac"]
     assert found.samples == [f"cell {i}" for i in range(12)]
     assert found.columns == [["rna 0", "rna 1", "rna 2"], ["atac 0", "atac 1"]]
     np.testing.assert_array_equal(found.labels, LABELS)
     lacking = np.arange(12) < 2
-    assert not found.lacking[0].any() and found.lacking[1].tolist() == lacking.tolist()
+    assert found.lacking[0] is None and found.lacking[1].tolist() == lacking.tolist()
     for x, expected in zip(found.views, (VIEWS[0], np.where(lacking[:, None], 0, VIEWS[1]))):
         assert scipy.sparse.issparse(x) == sparse
         np.testing.assert_array_equal(x.toarray() if sparse else x, expected)
@@ -656,42 +807,62 @@ def test_hdf5_without_cells_is_refused(ending, package, tmp_path):
     with h5py.File(path, "w") as file:
         file["X"] = "no cells"
     with pytest.raises(ValueError, match=f"cells{ending} cannot be read by {package}: "):
-        read_views([path])
+        Read([path])
 
 
 def test_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "anndata", None)
     (tmp_path / "cells.h5ad").touch()
     with pytest.raises(ImportError, match=r"pip install 'dmac\[cells\]'"):
-        read_views([tmp_path / "cells.h5ad"])
+        Read([tmp_path / "cells.h5ad"])
+
+
+def test_modalities_without_a_common_cell_are_refused_as_tables_are(tmp_path):
+    write_mudata(tmp_path / "cells.h5mu", apart=True)
+    with pytest.raises(ValueError, match=r"view 1 \(rna\) and view 2 \(atac\) .* share no sample"):
+        Read([tmp_path / "cells.h5mu"])
 
 
 def test_what_has_an_entry_for_each_sample_and_is_no_view_is_told(tmp_path):
-    ages, flags = np.arange(12.0), VIEWS[0] + 1j
+    ages = np.arange(12.0)
     scipy.io.savemat(
         tmp_path / "x.mat", {"X1": VIEWS[0], "X2": VIEWS[1], "Y": LABELS, "Z": VIEWS[0]}
     )
-    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], ages=ages, names=ages.astype(str), k=3)
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], ages=ages, k=3)
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["a"], file["b"], file["ages"], file["flags"], file["k"] = *VIEWS, ages, flags, [1, 2]
+        file["a"], file["b"], file["ages"], file["k"] = *VIEWS, ages, [1, 2]
         for part in ("data", "indices", "indptr"):
             file[f"counts/{part}"] = np.arange(5)
     for name, left_out in (
         ("x.mat", {"Z": "the names of other tables"}),
-        ("x.npz", {"ages": "an entry for each sample", "names": "an entry for each sample"}),
-        ("x.h5", {"ages": "a view is a table", "counts": "sparse", "flags": "an entry for each"}),
+        ("x.npz", {"ages": "an entry for each sample"}),
+        ("x.h5", {"ages": "a view is a table", "counts": "it is not read"}),
     ):
-        found = read_views([tmp_path / name])
+        found = Read([tmp_path / name])
         assert found.left_out.keys() == left_out.keys()
         assert all(why in found.left_out[key] for key, why in left_out.items())
-        assert read_views([tmp_path / name], views_key=found.names).left_out == {}
+        assert Read([tmp_path / name], views_key=found.names).left_out == {}
     with pytest.warns(UserWarning, match="Z was left out, since the names .* views_key= names"):
         assert dmac.load(tmp_path / "x.mat").n_views == 2
+
+
+@pytest.mark.parametrize("name", ["samples", "sample_names", "ids", "barcodes"])
+def test_a_vector_of_names_beside_the_views_names_the_samples(name, tmp_path):
+    names = [f"s{i}" for i in range(12)]
+    np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], **{name: names})
+    scipy.io.savemat(
+        tmp_path / "x.mat", {"X1": VIEWS[0], "X2": VIEWS[1], name: np.array(names, object)}
+    )
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a"], file["b"], file[name] = *VIEWS, names
+    for ending in ("npz", "mat", "h5"):
+        found = Read([tmp_path / f"x.{ending}"])
+        assert found.samples == names and len(found.views) == 2 and name not in found.left_out
 
 
 @pytest.mark.parametrize("classes", [LABELS[:, None], np.eye(3)[LABELS]], ids=["column", "one-hot"])
 def test_the_known_classes_of_an_archive_are_not_left_out(classes, tmp_path):
     np.savez(tmp_path / "x.npz", a=VIEWS[0], b=VIEWS[1], label=classes)
-    found = read_views([tmp_path / "x.npz"])
+    found = Read([tmp_path / "x.npz"])
     assert found.known == "label" and found.left_out == {}
     np.testing.assert_array_equal(found.labels, LABELS)

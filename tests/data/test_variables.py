@@ -6,7 +6,15 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from dmac.data.matfiles import read_mat
+from dmac.data.readers import read_views
+
+
+def read_mat(path, views_key=None, **options):
+    """Views and labels of one file."""
+    keys = [views_key] if isinstance(views_key, str) else views_key
+    read = read_views([path], views_key=keys, **options)
+    return [x.values for x in read.views], read.labels
+
 
 N, DIMS = 12, (3, 5, 4)
 LABELS = np.arange(N) % 4
@@ -150,9 +158,9 @@ def test_one_hot_labels(save, views):
     path = save({"X": cell(views), "labels_all": table, "Y": np.zeros((N, 2))})
     _, labels = read_mat(path, labels_key="labels_all")
     np.testing.assert_array_equal(labels, LABELS)
-    for wrong in (table + np.eye(N, 4), table[:, :2], 2 * table):
-        with pytest.raises(ValueError, match="Y is not one vector of labels"):
-            read_mat(save({"X": cell(views), "Y": wrong}))
+    assert read_mat(save({"X": cell(views), "Y": table}))[1].tolist() == LABELS.tolist()
+    for wrong in (table + np.eye(N, 4), table[:, :2], 2 * table, np.ones((N, 40))):
+        assert read_mat(save({"X": cell(views), "Y": wrong}))[1] is None
 
 
 def test_numbered_variables_in_numeric_order(save):
@@ -200,32 +208,44 @@ ONES, COLUMN, FIVE = np.ones((N, 3)), LABELS[:, None], LABELS[:5, None]
 @pytest.mark.parametrize(
     ("variables", "options", "message"),
     [
-        ({"A": ONES}, {}, "none found.*views_key=.*A: 12 x 3"),
-        ({"X": ONES, "fea": ONES}, {}, r"several candidates \(.*X.*pass views"),
-        ({"X": ONES}, {}, "no labels to tell.*transposed="),
-        ({"X": ONES, "Y": FIVE}, {}, "12 x 3.*5 labels.*Y: 5 x 1"),
+        ({"A": ONES}, {}, "sample.mat has views of 12 x 3: .* ambiguous .no labels|are no labels"),
+        ({"X": ONES, "fea": ONES}, {}, r"not clear .X, fea.; views_key names them"),
+        ({"X": ONES}, {}, "no labels to tell.*transposed=False .samples are rows. or transposed=T"),
+        ({"X": ONES, "Y": FIVE}, {}, "12 x 3.*5 labels.*views_key .*labels_key "),
         (
-            {"X": ONES, "Y": FIVE},
-            {"transposed": False},
-            "12 samples.*are 5 labels.*=True",
+            {"X": ONES, "Y": COLUMN, "gt": COLUMN[::-1]},
+            {},
+            r"several may be .* .Y, gt.: .*labels_ke",
         ),
-        ({"X": ONES, "Y": np.eye(N)[:, :4]}, {}, "Y is not one vector.*labels_key="),
-        ({"X": ONES, "Y": COLUMN + 0.5}, {}, "Y holds values.*fractions"),
-        ({"X": ONES, "Y": COLUMN, "gt": COLUMN[::-1]}, {}, "different labels"),
-        ({"X": ONES}, {"views_key": "Z"}, r"views_key='Z'.*no variable Z.*X: 12"),
-        ({"X": ONES}, {"labels_key": "Z"}, "labels_key='Z'.*no such variable"),
-        ({"X": ONES, "s": "text"}, {"views_key": "s"}, "does not hold numeric matrices"),
+        ({"X": ONES}, {"views_key": "Z"}, r"views_key: 'Z' is not there. There are X"),
+        ({"X": ONES}, {"labels_key": "Z"}, "Z is no variable, .* There are X .labels_key names"),
+        (
+            {"X": ONES, "s": "text"},
+            {"views_key": "s"},
+            "views_key: 's' holds no matrix of numbers",
+        ),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "neither all rows nor all columns"),
-        ({"A": {"b": ONES}}, {}, "none found.*A: neither array nor cell"),
-        ({"A": cell([{"b": LABELS}])}, {}, r"A: cell of 1 \(neither array nor cell\)"),
-        ({"A": np.empty((0, 3))}, {}, "none found.*A: 0 x 3"),
-        ({"X": ONES, "Y": scipy.sparse.csc_matrix(np.eye(N))}, {}, "Y is not.*Y: 12 x 12 sparse"),
-        ({"X": ONES, "Y": cell([COLUMN, np.eye(3)])}, {}, "Y is not one vector"),
+        ({"A": cell([{"b": LABELS[:0]}])}, {}, "no table of numbers|no views"),
+        ({"A": np.empty((0, 3))}, {}, "no table of numbers that is a view. It has A .0 x 3."),
     ],
 )
 def test_unclear_files_say_what_is_there_and_what_to_pass(save, variables, options, message):
     with pytest.raises(ValueError, match=message):
         read_mat(save(variables), **options)
+
+
+def test_fields_of_structures_are_called_by_their_names(save, views):
+    about = {"a_rna": views[0], "more": {"class": LABELS[:, None], "protein": views[2]}}
+    path = save({"dataset": about, "n": np.ones((1, 1))})
+    found = read_views([path])
+    assert [x.name for x in found.views] == ["dataset.a_rna", "dataset.more.protein"]
+    assert found.known == "dataset.more.class"
+    assert_read(read_mat(path), [views[0], views[2]])
+    assert_read(read_mat(path, views_key=["dataset.more.protein"]), [views[2]])
+    with pytest.raises(
+        ValueError, match="views_key: 'rna' is not there. There are dataset.a_rna, "
+    ):
+        read_mat(path, views_key="rna")
 
 
 def test_complex_views_and_structures(save, views):
@@ -241,7 +261,7 @@ def test_hdf5_from_another_hand(tmp_path, views):
     with h5py.File(path, "w") as file:
         file["X"], file["Y"], file["n"], file["words"] = views[0].T, LABELS, 3.5, "text"
     assert_read(read_mat(path), views[:1])
-    with pytest.raises(ValueError, match="does not hold numeric matrices"):
+    with pytest.raises(ValueError, match="holds no matrix of numbers"):
         read_mat(path, views_key="n")
 
 
@@ -253,7 +273,9 @@ def test_npz(tmp_path, views):
     keys = ["right", "left"]
     assert_read(read_mat(path, views_key=keys, transposed=True), [views[2], views[0]], None)
     np.savez(path, X1=views[0].T, Y=LABELS)
-    with pytest.raises(ValueError, match="view 1 has 3 samples.*12 labels.*transposed=True"):
+    with pytest.raises(
+        ValueError, match="Y: it has 12 entries, and there are 3 samples, .* transposed=True"
+    ):
         read_mat(path)
 
 

@@ -1,0 +1,236 @@
+"""What files of arrays hold, under the names that they give it: MATLAB, NumPy and HDF5.
+
+Nothing is decided here: :mod:`dmac.data.readers` says what is a view. What a file holds is never
+run: nothing is unpickled, and an HDF5 file cannot lead to another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+import scipy.sparse
+
+from dmac.data.named_views import NamedView, natural
+from dmac.data.safe_files import loadmat, open_hdf5
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from dmac._types import Matrix
+
+# So many structures stand in each other.
+_DEEP = 8
+
+
+class _Unread(ValueError):
+    """A sound file that holds what is not read."""
+
+
+def read_mat(file: Path) -> list[NamedView]:
+    """The arrays of a MATLAB file of version 4, 5 or 7.3.
+
+    A field of a structure is called ``structure.field``, and of a cell with several entries these
+    are ``cell 1``, ``cell 2``, ...; a cell of numbers or words is one vector.
+
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    list of NamedView
+
+    Raises
+    ------
+    ValueError
+        If it is corrupt or truncated.
+    """
+
+    def variables() -> Iterator[NamedView]:
+        if not h5py.is_hdf5(file):
+            for key, value in loadmat(file).items():
+                yield from _named(key, _from_mat5(value), file)
+            return
+        with open_hdf5(file) as opened:
+            for key in opened:
+                if not key.startswith("#"):
+                    yield from _named(key, _from_hdf5(opened[key], opened), file)
+
+    return _guarded(variables, file)
+
+
+def read_npz(file: Path) -> list[NamedView]:
+    """The arrays of a NumPy archive, in its order."""
+
+    def members() -> Iterator[NamedView]:
+        with np.load(file, allow_pickle=False) as archive:
+            if {"indptr", "indices", "data", "format"} <= set(archive.files):
+                raise _Unread(
+                    "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
+                    "several into a .mat file, by scipy.io.savemat"
+                )
+            for key in archive.files:
+                try:
+                    yield NamedView(archive[key], key, source=file.name)
+                except ValueError as error:
+                    if "allow_pickle" not in str(error):
+                        raise
+                    raise _Unread(
+                        f"{key} holds Python objects, which are never read: save numbers, and "
+                        "words by .astype(str)"
+                    ) from error
+
+    return [x for x in _guarded(members, file) if isinstance(x.values, np.ndarray)]
+
+
+def read_npy(file: Path, name: str) -> list[NamedView]:
+    """The array of a ``.npy`` file, which stays on disk."""
+    try:
+        x = np.lib.format.open_memmap(file, mode="r")  # np.load would take an archive as well
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{file} cannot be read as an array of numbers: {error}") from error
+    return [NamedView(x, name, source=file.name)]
+
+
+def read_hdf5(file: Path) -> list[NamedView]:
+    """The data sets of an HDF5 file, of which those of numbers stay on disk, or Cell Ranger's.
+
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    list of NamedView
+    """
+    opened, items = open_hdf5(file), {}
+    opened.visititems(lambda name, item: items.update({name: item}))
+    if isinstance(opened.get("matrix/features/feature_type"), h5py.Dataset):
+        return _guarded(lambda: _of_cell_ranger(opened["matrix"], file), file)
+    views = []
+    for name in sorted(items, key=natural):
+        x = items[name]
+        if isinstance(x, h5py.Group) and "indptr" in x:  # as AnnData and SciPy store it
+            views.append(NamedView(None, name, source=file.name))
+        elif isinstance(x, h5py.Dataset) and x.ndim:
+            values = _text(x) if h5py.check_string_dtype(x.dtype) else x
+            views.append(NamedView(values, name, source=file.name))
+    return views
+
+
+def _of_cell_ranger(matrix: h5py.Group, file: Path) -> Iterator[NamedView]:
+    """Counts of features in rows, a view for each type of feature."""
+    entries = matrix["data"][()], matrix["indices"][()], matrix["indptr"][()]
+    counts = scipy.sparse.csr_matrix(entries, tuple(matrix["shape"][()])[::-1])
+    features = matrix["features"]
+    names = _text(features["name"]), _text(features["feature_type"]), _text(matrix["barcodes"])
+    yield from by_type(_check_indices(counts), *names, file)
+
+
+def by_type(counts: Matrix, names: Any, types: Any, samples: Any, file: Path) -> list[NamedView]:
+    """Columns of a matrix as a view for each type of feature, in the order in which they come."""
+    types = np.asarray(types, str)
+    views = []
+    for kind in dict.fromkeys(types.tolist()):
+        columns = np.flatnonzero(types == kind)
+        features = np.asarray(names, str)[columns].tolist()
+        view = NamedView(counts[:, columns], kind, list(map(str, samples)), features)
+        views.append(replace(view, source=file.name))
+    return views
+
+
+def _text(x: h5py.Dataset) -> Any:
+    """Words of an HDF5 file."""
+    return np.asarray(x.asstr()[()], str)
+
+
+def _guarded(read: Any, file: Path) -> list[NamedView]:
+    """What a reader of files yields; that of a damaged file can fail anywhere."""
+    try:
+        return list(read())
+    except _Unread as error:
+        raise ValueError(f"{file}: {error}") from error
+    except Exception as error:
+        raise ValueError(
+            f"{file} cannot be read: it is corrupt, truncated or not what its ending says "
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+# Read, a variable is an array, a sparse matrix, a list (a cell, column by column), a dict (a
+# structure) or None (else).
+
+
+def _named(key: str, value: Any, file: Path, depth: int = 0) -> Iterator[NamedView]:
+    """The arrays in a variable, by their names."""
+    if isinstance(value, list) and len(value) > 1 and all(_is_scalar(x) for x in value):
+        value = np.array([np.ravel(x)[0] for x in value])
+    if depth > _DEEP or value is None:
+        return
+    if isinstance(value, dict):
+        for name, field in value.items():
+            yield from _named(f"{key}.{name}", field, file, depth + 1)
+    elif isinstance(value, list):
+        for i, x in enumerate(value, 1):
+            yield from _named(f"{key} {i}" if len(value) > 1 else key, x, file, depth + 1)
+    else:
+        yield NamedView(value, key, source=file.name)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.size == 1
+
+
+def _check_indices(matrix: Matrix) -> Matrix:
+    """The sparse matrix itself, once its indices are known to point inside it."""
+    if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
+        raise ValueError("a sparse matrix has column starts that decrease")
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _from_mat5(value: Any, depth: int = 0) -> Any:
+    if scipy.sparse.issparse(value):
+        return _check_indices(value)
+    if not isinstance(value, np.ndarray) or depth > _DEEP:
+        return None
+    if value.dtype.names:
+        entries = value.ravel(order="F")
+        fields = {
+            name: [_from_mat5(x[name], depth + 1) for x in entries] for name in value.dtype.names
+        }
+        return {name: x[0] if len(x) == 1 else x for name, x in fields.items()}
+    if value.dtype.kind == "O":
+        return [_from_mat5(item, depth + 1) for item in value.ravel(order="F")]
+    return value
+
+
+def _from_hdf5(item: Any, file: h5py.File, depth: int = 0) -> Any:
+    """MATLAB 7.3 stores arrays with axes reversed, cells as references, sparse ones as groups."""
+    if depth > _DEEP:
+        return None
+    if isinstance(item, h5py.Group):
+        if "MATLAB_sparse" not in item.attrs:
+            return {name: _from_hdf5(item[name], file, depth + 1) for name in item}
+        columns = item["jc"][()].astype(np.int64)
+        rows = item["ir"][()].astype(np.int64) if "ir" in item else np.empty(0, np.int64)
+        data = item["data"][()] if "data" in item else np.empty(0)
+        shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
+        return _check_indices(scipy.sparse.csc_matrix((data, rows, columns), shape=shape))
+    if item.attrs.get("MATLAB_empty", 0):
+        return np.empty(tuple(int(size) for size in item[()].ravel()))
+    values = item[()]
+    if h5py.check_ref_dtype(item.dtype) is not None:
+        return [_from_hdf5(file[reference], file, depth + 1) for reference in values.ravel()]
+    if not isinstance(values, np.ndarray):
+        values = np.asarray(values)
+    if item.attrs.get("MATLAB_class", b"") in (b"char", "char"):
+        return np.array(["".join(map(chr, values.ravel()))])
+    if values.dtype.names == ("real", "imag"):
+        values = values["real"] + 1j * values["imag"]
+    return values.T if values.dtype.kind in "biufc" else None

@@ -1,0 +1,312 @@
+"""Views are lined up by the names of their samples, and their columns held against a fit's."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from dmac.data.checks import check_views
+from dmac.data.named_views import NamedView, as_named
+from dmac.data.names import (
+    alike,
+    check_feature_names,
+    column_names,
+    feature_names,
+    index_of,
+    lined_up,
+)
+
+pandas = pytest.importorskip("pandas")
+
+X = np.arange(12.0).reshape(6, 2)
+NAMES = list("uvwxyz")
+
+
+def frame(index=None, x=X):
+    return pandas.DataFrame(x, index=index)
+
+
+@pytest.fixture(autouse=True)
+def no_warning_but_those_that_are_asked_for():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        NAMES,
+        [5, 3, 1, 0, 2, 4],
+        pandas.date_range("2026-01-01", periods=6),
+        pandas.MultiIndex.from_product([["a", "b"], [1, 2, 3]]),
+        pandas.CategoricalIndex(NAMES),
+    ],
+    ids=["text", "numbers", "dates", "pairs", "categories"],
+)
+def test_rows_come_in_the_order_of_the_first_frame(names):
+    order = [3, 0, 5, 1, 4, 2]
+    first, second = frame(names), frame(names, 2 * X).iloc[order]
+    for x, times in zip(check_views((first, second, first)), (1, 2, 1)):
+        np.testing.assert_array_equal(x, times * X)
+    for x, times in zip(check_views([second, first]), (2, 1)):
+        np.testing.assert_array_equal(x, times * X[order])
+    np.testing.assert_array_equal(second.to_numpy(), 2 * X[order])  # what came in is as it was
+
+
+def test_what_needs_no_order_is_handed_on():
+    array, twice = np.ones((6, 1)), frame(list("aabbcc"))
+    same = [[frame(), frame()], [frame(NAMES), frame(NAMES)], [frame([*range(6)]), array]]
+    for views in (*same, [array, frame()], [twice], [twice, twice], [array, array]):
+        found = lined_up(as_named(views))
+        assert all(a.values is b and a.lacking is None for a, b in zip(found, views))
+
+
+def test_sparse_and_nullable_columns_stay_what_they_are():
+    sparse = frame(NAMES).astype(pandas.SparseDtype(float, 0)).iloc[::-1]
+    out = lined_up(as_named([frame(NAMES), sparse]))[1].values
+    assert all(isinstance(kind, pandas.SparseDtype) for kind in out.dtypes)
+    np.testing.assert_array_equal(check_views([frame(NAMES), sparse])[1], X)
+
+
+@pytest.mark.parametrize(
+    "views, says",
+    [
+        (
+            [frame(NAMES), frame(list("abcdef"))],
+            [
+                "view 1 and view 2",
+                "0 names are in both",
+                "6 only in view 1 (u, v, w, ...)",
+                "(a, b, c",
+            ],
+        ),
+        (
+            [X, frame(NAMES), frame(NAMES), frame([*NAMES[:4], "q", "r"])],
+            ["view 2 and view 4", "4 names are in both", "2 only in view 2 (y, z)", "4 (q, r)"],
+        ),
+        (
+            [frame(NAMES), frame(NAMES).iloc[1:]],
+            ["5 names are in both, 1 only in view 1 (u);", "frame.loc", "the recipe closed_form"],
+        ),
+        ([frame(NAMES), frame()], ["0 names are in both", "only in view 2 (0, 1, 2, ...)"]),
+        ([frame(NAMES), frame([1, 2, 3, 4, 5, 6])], ["0 names", "(1, 2, 3, ...)", "by one name"]),
+        (
+            [frame([1, 2, 3, 4, 5, 6]), frame(list("123456"))],
+            ["0 names", "(1 and '1', 2 and '2' differ"],
+        ),
+        ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "('u' and 'U', 'v' and 'V' differ"]),
+        ([frame(NAMES), frame([*NAMES[:5], ["z"]])], ["view 2: ", "cannot be compared", "'list'"]),
+        ([frame(NAMES), frame(list("aabbcc"))], ["view 2 has 3 names for 6 samples", "(more than"]),
+        ([frame(list("uvwxyu")), frame(NAMES)], ["view 1", "more than once: u)", "to_numpy()"]),
+        ([frame(), frame().iloc[:5]], ["view 2 has 5 samples, view 1 has 6"]),
+    ],
+)
+def test_other_names_and_names_twice_are_refused(views, says):
+    with pytest.raises(ValueError) as raised:
+        check_views(views)
+    message = str(raised.value)
+    assert all(text in message for text in says) and len(message) < 400, message
+
+
+def test_the_union_of_frames_of_other_samples():
+    """In the order of the first frame, then of the names that the others add."""
+    frames = [
+        frame(NAMES, X + 1),
+        frame(list("zqxr"), X[:4] + 20),
+        frame(list("sq"), X[:2] + 40),  # shares a name with the second alone
+    ]
+    out = check_views(frames, incomplete=True)
+    assert index_of(frames).tolist() == [*NAMES, "q", "r", "s"]
+    np.testing.assert_array_equal(out[0], np.vstack([X + 1, np.zeros((3, 2))]))
+    zeros = [0, 0]
+    second = [zeros, zeros, zeros, X[2] + 20, zeros, X[0] + 20, X[1] + 20, X[3] + 20, zeros]
+    np.testing.assert_array_equal(out[1], second)
+    np.testing.assert_array_equal(out[2], [zeros] * 6 + [X[1] + 40, zeros, X[0] + 40])
+    for values in ([1.0, np.nan], [np.nan, np.nan]):  # NaN where a frame has no row, or has one
+        some = frame(["u", "q"], [values, [1, 1]])
+        if np.isnan(values).all():
+            assert check_views([frames[0], some], incomplete=True)[1][0].tolist() == zeros
+        else:
+            with pytest.raises(ValueError, match="view 2 .* at row 0, column 1"):
+                check_views([frames[0], some], incomplete=True)
+    apart = [frame(list("ab"), X[:2]), frame(list("bc"), X[:2]), frame(list("de"), X[:2])]
+    with pytest.raises(ValueError, match="view 1 and view 3 .*: 0 names are in both.* by one name"):
+        check_views(apart, incomplete=True)
+    with pytest.raises(ValueError, match="view 3 has no names of samples, and the other"):
+        check_views([*frames[:2], X], incomplete=True)
+    with pytest.raises(ValueError, match="view 2 has 1 names for 2 samples"):
+        check_views([frames[0], frame(["u", "u"], X[:2])], incomplete=True)
+    with pytest.raises(ValueError, match="view 2 has no samples|0 names are in both"):
+        check_views([frames[0], frames[0].iloc[:0]], incomplete=True)
+
+
+WRITINGS = {
+    "case": str.upper,
+    "a space": lambda name: f"{name} ",
+    "signs": lambda name: name.replace("-", "_"),
+    "other signs": lambda name: name.replace("-", "."),
+    "an X before a digit": lambda name: f"X{name}",
+    "zeros in front": lambda name: f"00{name}",
+    "a suffix": lambda name: f"{name}-01A-21",
+}
+
+
+@pytest.mark.parametrize("kind", WRITINGS)
+def test_names_that_differ_in_writing_only_are_doubted_with_two_examples(kind):
+    names = [f"{i}-p{i}" for i in range(1, 7)]
+    other = [WRITINGS[kind](name) for name in names[:3]] + names[3:]
+    says = f"3 samples may have two names, .*: '{names[0]}' and '{other[0]}', '{names[1]}' and '"
+    for first, second in ((names, other), (other, names)):
+        with pytest.warns(UserWarning, match="3 samples may have two names, which differ in wri"):
+            check_views([frame(first), frame(second)], incomplete=True)
+    with pytest.warns(UserWarning, match=re.escape(says).replace(r"\.\*", ".*")):
+        lined_up([NamedView(X, "a", names), NamedView(X, "b", other)], incomplete=True)
+
+
+def test_names_of_two_samples_are_not_doubted():
+    both = frame(["u", "U", *NAMES[2:]])
+    check_views([both, both.iloc[::-1]])  # every frame has both: these are two
+    assert alike([["u", "U", "v"], ["U", "w"]]) == []
+    assert alike([["TCGA-A1-01", "TCGA-A1-02"], ["TCGA-A1-03", "TCGA-A2-02"]]) == []
+    assert alike([[1, 2], [1.0, "2"]]) == [(2, "2")]
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
+def test_a_name_that_is_missing_is_refused(missing):
+    first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
+    with pytest.raises(ValueError, match="view 1: sample 1 has no name .it is"):
+        check_views([first, second], incomplete=True)
+
+
+def test_default_names_among_others_are_doubted():
+    kept = frame([0, 2, 3, 5], X[:4])
+    assert check_views([frame(), kept], incomplete=True)[1].any(1).tolist() == [1, 0, 1, 1, 0, 1]
+    with pytest.warns(UserWarning, match="view 1 is a data frame with the index 0, 1, ..., as"):
+        check_views([frame(x=X[:3]), kept], incomplete=True)
+
+
+def test_a_mask_with_names_is_lined_up():
+    frames = [frame(NAMES), frame([*NAMES[:4], "q", "r"], X + 1)]
+    names = [*NAMES, "q", "r"]
+    has = pandas.DataFrame([[name not in "uq", name != "w"] for name in names], index=names)
+    has.loc["q", 0], has.loc["u", 1] = True, True  # the frame says that q lacks the first view
+    for present in (has, has.iloc[::-1], has.to_numpy(), has.reset_index(drop=True)):
+        out = check_views(frames, incomplete=True, present=present)
+        assert out[0].any(1).tolist() == [False, *[True] * 5, False, False]
+        assert out[1].any(1).tolist() == [1, 1, 0, 1, 0, 0, 1, 1]
+    with pytest.raises(ValueError, match="present is a data frame of 6 rows for 8 .* 2 of them .q"):
+        check_views(frames, incomplete=True, present=has.iloc[:6])
+
+
+def test_a_frame_beside_an_array_is_taken_by_position_with_a_warning():
+    with pytest.warns(
+        UserWarning, match="view 2 has names of samples, and view 1 and view 3 has n"
+    ):
+        check_views([X, frame(NAMES), X])
+    with pytest.warns(UserWarning, match="rows are taken by position"):
+        check_views([frame().iloc[::-1], X])
+    with pytest.raises(ValueError, match="view 3 has no names .* it cannot be told which row is"):
+        check_views([frame(NAMES), frame(NAMES, 2 * X).iloc[::-1], X])
+
+
+# --- names of columns
+
+
+def columns(*names):
+    return pandas.DataFrame(np.ones((3, len(names))), columns=list(names))
+
+
+FITTED = feature_names([columns("a", "b"), columns("c")])
+
+
+def test_names_of_all_views_side_by_side():
+    assert FITTED.tolist() == ["a", "b", "c"] and FITTED.dtype == object
+    assert feature_names(columns("a", "b")).tolist() == ["a", "b"]
+    assert feature_names((columns("a"), columns("a"))).tolist() == ["a", "a"]
+
+
+def test_without_a_string_for_every_column_there_are_no_names():
+    array = np.ones((3, 2))
+    for views in ([columns("a"), array], [columns("a", 2)], columns(0, 1), array, [], [columns()]):
+        assert feature_names(views) is None
+
+
+def test_the_fitted_names_pass_silently():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_feature_names([columns("a", "b"), columns("c")], FITTED, (2, 1))
+        check_feature_names([np.ones((3, 2))], None, (2,))
+        check_feature_names(columns("a"), feature_names(columns("a")), (1,))
+        check_feature_names([columns("a", "b")], FITTED, (2, 1))  # check_views counts the views
+
+
+def test_each_view_is_compared_with_its_own_names():
+    array = np.ones((3, 2))
+    fitted = column_names([columns("a", "b"), array, columns(0, 1), columns("a", 1)], (2, 2, 2, 2))
+    assert fitted[:6].tolist() == ["a", "b", None, None, 0, 1]
+    others = array, columns(1, 2), columns(2, "a")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_feature_names([columns("a", "b"), columns("b", "a"), *others[1:]], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 1: .*\n.*same order"):
+        check_feature_names([columns("b", "a"), *others], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 3: .*\n.*same order"):
+        check_feature_names([columns("a", "b"), array, columns(1, 0), array], fitted, (2,) * 4)
+    with pytest.raises(ValueError, match="view 4: .*\n.*same order"):
+        check_feature_names(
+            [columns("a", "b"), array, columns(0, 1), columns(1, "a")], fitted, (2,) * 4
+        )
+    with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
+        check_feature_names([columns(0, 1), *others], fitted, (2,) * 4)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pandas.MultiIndex.from_product([["a", "b"], [1, 2]]),
+        pandas.date_range("2026-01-01", periods=4),
+        [b"a", b"b", b"c", b"d"],
+        [0.5, 1.5, 2.5, 3.5],
+    ],
+    ids=["pairs", "dates", "bytes", "fractions"],
+)
+def test_names_of_every_kind_are_compared_in_their_order(names):
+    x = pandas.DataFrame(np.ones((3, 4)), columns=names)
+    fitted = column_names([x], (4,))
+    assert all(isinstance(name, int) for name in fitted)  # which a saved model can hold
+    check_feature_names([x], fitted, (4,))
+    check_feature_names([x.iloc[:, [0, 1, 2, 2]]], fitted, (4,))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        check_feature_names([x.iloc[:, ::-1]], fitted, (4,))
+
+
+def test_views_without_names_are_taken_with_a_warning():
+    with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
+        check_feature_names([np.ones((3, 2)), np.ones((3, 1))], FITTED, (2, 1))
+
+
+@pytest.mark.parametrize(
+    "views, says, says_not",
+    [
+        (
+            [columns("b", "a"), columns("c")],
+            ["view 1: ", "same order as they were in fit"],
+            "unseen",
+        ),
+        (
+            [columns("a", "b"), columns("d")],
+            ["view 2: ", "unseen at fit time:\n- d\n", "yet now missing:\n- c\n"],
+            "order",
+        ),
+        ([columns("a", "b"), columns("c", *"defghi")], ["- d\n- e\n- f\n- g\n- h\n- ...\n"], "- i"),
+    ],
+)
+def test_other_names_are_listed(views, says, says_not):
+    with pytest.raises(ValueError, match="feature names should match") as raised:
+        check_feature_names(views, FITTED, (2, 1))
+    message = str(raised.value)
+    assert all(text in message for text in says) and says_not not in message, message
+    with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
+        check_feature_names(columns("b"), feature_names(columns("a")), (1,))
