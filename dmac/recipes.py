@@ -377,7 +377,7 @@ class SpectralRecipe(BaseRecipe):
     guard_time: int = choice(4, at_least(2), "Steps of the walk of the guard, an even number.")
     fit_samples: int | None = choice(
         20_000,
-        at_least(2, or_none=True),
+        or_none(at_least(2)),
         """
         How many samples are fitted at most, a random part, or more for many clusters (the next);
         the others are placed as new samples are. None fits all.""",
