@@ -270,10 +270,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
-        warn_of_zero_samples(views)
+        is_part = n_fitted < n
+        if not is_part:  # else it is known when they are placed
+            warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
-        is_part = n_fitted < n
         stages = len(views) + solver.stages + is_part
         with (
             threads_for(solver.work(n_fitted, widths, m, c)),

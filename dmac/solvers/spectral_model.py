@@ -150,11 +150,14 @@ class SpectralModel:
                 rows = ballot(voter, u, values, features, weight, c, recipe)
                 factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
-        rows = filtered(u, values, c, recipe)
-        if self.linear is not None:
-            says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
-            rows = unit_rows(rows + _LINEAR * says)
-        return torch.as_tensor(rows)
+        return torch.as_tensor(self.voted(filtered(u, values, c, recipe), features))
+
+    def voted(self, rows: Array, features: Array) -> Array:
+        """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
+        if self.linear is None:
+            return rows
+        says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
+        return unit_rows(rows + _LINEAR * says)
 
     def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
