@@ -58,20 +58,20 @@ def place(
     numpy.ndarray of shape (number of them, v), bool
         Which views each has: where its row is not zero.
     """
-    among, kind = among or slice(0, views[0].shape[0]), model.device.type
-    present = np.empty((among.stop - among.start, len(views)), bool)
+    every, kind = among or slice(0, views[0].shape[0]), model.device.type
+    first, n = every.start, every.stop - every.start
+    present = np.empty((n, len(views)), bool)
 
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
             part = take(x, rows)
-            present[rows.start - among.start : rows.stop - among.start, a] = filled(part)
+            present[rows.start - first : rows.stop - first, a] = filled(part)
             tensors.append(view_tensor(pipeline.transform(part), model.dtype, model.device))
         keep(rows, model.embed_new(tensors).cpu().numpy())
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
-    slices = row_slices(among.stop - among.start, size, among.start)
-    jobs = [functools.partial(of_block, rows) for rows in slices]
+    jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size, first)]
     with torch.no_grad():
         if kind == "cpu":
             side_by_side(jobs)
