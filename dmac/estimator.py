@@ -134,8 +134,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     Notes
     -----
     Every view goes through a :class:`dmac.data.pipeline.ViewPipeline` first; what it learned is
-    kept for new samples. The samples are shuffled before fitting and put back after, so that
-    nothing can be learned from the order of a file. Beside the views and the network's activations,
+    kept for new samples. Of more samples than "closed_form" fits (``fit_samples`` of the recipe) a
+    random part is fitted, and all are placed as `predict` places new ones. The samples are shuffled
+    before fitting and put back after, so that nothing can be learned from the order of a file. Beside the views and the network's activations,
     memory grows as n (d + k): samples and anchors are compared block by block
     (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
     are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
@@ -281,10 +282,11 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
-        warn_of_zero_samples(views)
+        is_part = n_fitted < n
+        if not is_part:  # else it is known when they are placed
+            warn_of_zero_samples(views)
         seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
-        is_part = n_fitted < n
         stages = len(views) + solver.stages + is_part
         with (
             threads_for(solver.work(n_fitted, widths, m, c)),

@@ -104,7 +104,7 @@ def _libraries() -> ThreadpoolController:
 def threads_for(work: int) -> Iterator[None]:
     """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
 
-    PyTorch has its usual settings (:func:`dmac.compute.device.usual_settings`) in it.
+    PyTorch has its usual settings in it (``usual_settings`` in ``dmac.compute.device``).
 
     Parameters
     ----------

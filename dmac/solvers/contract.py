@@ -52,6 +52,11 @@ class Prepared:
     dtype: torch.dtype
 
     @property
+    def is_part(self) -> bool:
+        """Whether there are more samples than those in ``order``; views that left are whole."""
+        return self.sources[0] is not None and len(self.order) < self.sources[0].shape[0]
+
+    @property
     def back(self) -> Array:
         """Takes rows in the order of the fit to that of ``sources``."""
         return np.argsort(self.order)

@@ -18,7 +18,7 @@ from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.streaming import take
 from dmac.compute.threads import row_slices, side_by_side
-from dmac.data.checks import filled
+from dmac.data.checks import filled, say_which_are_zero
 from dmac.data.disk import block_rows
 from dmac.solvers.contract import final_rows
 
@@ -58,20 +58,20 @@ def place(
     numpy.ndarray of shape (number of them, v), bool
         Which views each has: where its row is not zero.
     """
-    among, kind = among or slice(0, views[0].shape[0]), model.device.type
-    present = np.empty((among.stop - among.start, len(views)), bool)
+    every, kind = among or slice(0, views[0].shape[0]), model.device.type
+    first, n = every.start, every.stop - every.start
+    present = np.empty((n, len(views)), bool)
 
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
             part = take(x, rows)
-            present[rows.start - among.start : rows.stop - among.start, a] = filled(part)
+            present[rows.start - first : rows.stop - first, a] = filled(part)
             tensors.append(view_tensor(pipeline.transform(part), model.dtype, model.device))
         keep(rows, model.embed_new(tensors).cpu().numpy())
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
-    slices = row_slices(among.stop - among.start, size, among.start)
-    jobs = [functools.partial(of_block, rows) for rows in slices]
+    jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size, first)]
     with torch.no_grad():
         if kind == "cpu":
             side_by_side(jobs)
@@ -106,7 +106,7 @@ def with_the_rest(
     as on a disk that all processes see, need no memory: nothing is kept of Z but the part's.
     """
     views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
-    model, n = outcome.model.of_part(prepared.views, outcome.z), mine.stop - mine.start
+    model, n = outcome.model, mine.stop - mine.start
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64) if into is None else into[mine]
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
@@ -118,8 +118,9 @@ def with_the_rest(
             z[here] = found
 
     present = place(views, prepared.pipelines, model, keep, mine)
+    say_which_are_zero(~present.any(1), 5)
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up
-        return dataclasses.replace(outcome, labels=into, model=model)
+        return dataclasses.replace(outcome, labels=into)
     z, labels = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels))
-    return dataclasses.replace(outcome, z=z, labels=labels, model=model)
+    return dataclasses.replace(outcome, z=z, labels=labels)

@@ -127,8 +127,9 @@ class _EverySample:
         mine = parallel.my_rows(n)
         slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
         parts = walk(slices, lambda some: moments(transform(take(self._x, s)) for s in some))
-        count, *sums = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
-        return int(count), *sums
+        sums = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
+        count, total, gram = sums
+        return int(count), total, gram
 
 
 def _in_blocks(

@@ -339,8 +339,20 @@ class SpectralSolver:
         found: tuple[Array, KMeans],
         prepared: Prepared,
     ) -> Outcome:
-        """What is left of the outcome that was taken; anchors are those of the first set."""
+        """What is left of the outcome that was taken; anchors are those of the first set.
+
+        The model of a part places samples, with a linear map unless the guard refuses it, too.
+        """
         z, last = found
+        if prepared.is_part:
+            model = model.of_part(prepared.views, z)
+            labels = last.predict(model.voted(z, side_by_side(prepared.views)))
+            stable = [
+                markov_stability(graph, found, self.recipe.guard_time)
+                for found in (last.labels_, labels)
+            ]
+            if stable[1] < self.recipe.guard * stable[0]:
+                model.linear = None
         m = (model.stages[0].base or [])[0].u.shape[1]  # fewer where many samples lack a view
         anchors = _anchor_means(graph, z, m)
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype

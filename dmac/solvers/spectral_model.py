@@ -156,10 +156,14 @@ class SpectralModel:
                 factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         rows = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, recipe)
-        if self.linear is not None:
-            says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
-            rows = unit_rows(rows + _LINEAR * says)
-        return torch.as_tensor(rows)
+        return torch.as_tensor(self.voted(rows, features))
+
+    def voted(self, rows: Array, features: Array) -> Array:
+        """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
+        if self.linear is None:
+            return rows
+        says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
+        return unit_rows(rows + _LINEAR * says)
 
     def blocks(self, views: Sequence[Tensor]) -> tuple[list[Block], Sequence[Tensor]]:
         """Blocks in the order of the first stage's anchor sets, and the views, filled in."""
@@ -197,8 +201,9 @@ class SpectralModel:
         if fill is not None:  # its graphs are those of single views, which come last
             own = (self.stages[0].base or [])[len(level_names(self.recipe)) :]
             thin.completion = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
-        f = np.column_stack([side_by_side(views), np.ones(len(z))])
-        thin.linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
+        if not self.cut:  # whose rows are ratios, of which a mean says nothing
+            f = np.column_stack([side_by_side(views), np.ones(len(z))])
+            thin.linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
         return thin
 
     def state_dict(self) -> dict[str, Tensor]:

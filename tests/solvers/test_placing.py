@@ -114,6 +114,16 @@ def test_narrow_views_and_sparse_ones_and_samples_that_lack_some():
     assert (model.n_missing_[:2] == 250).all() and 0 < model.score(views, present=present) < 1
 
 
+def test_samples_that_are_zero_are_counted_among_all():
+    views = planted()[0][:2]
+    for x in views:
+        x[[9, 400]] = 0
+    with pytest.warns(
+        UserWarning, match="2 of 600 samples are zero in every view .the first is row 9"
+    ):
+        fit(views)
+
+
 def test_the_score_of_many_samples_is_that_of_a_part_of_them(monkeypatch, on_disk):
     views, _ = planted()
     model = fit(views)
@@ -163,7 +173,7 @@ def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
 def test_a_few_anchor_sets_estimate_the_rows_of_all(monkeypatch):
     views, _ = planted()
     prepared = prepare(
-        [x.astype(float) for x in views],
+        [x[:150].astype(float) for x in views],
         SpectralSolver(PART).pipelines(3, 3),
         np.arange(150),
         torch.device("cpu"),
@@ -179,22 +189,24 @@ def test_a_few_anchor_sets_estimate_the_rows_of_all(monkeypatch):
     assert (one.embed_new(prepared.views).numpy() * z).sum(1).mean() > 0.9
 
 
-def test_the_linear_map_costs_rings_nothing(monkeypatch):
-    """Every cluster is a ring in a plane of its own, in each view another one, about one centre."""
-    rng = np.random.default_rng(0)
-    labels, views = rng.integers(4, size=1200), []
+def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(monkeypatch):
+    """Every ring is in a plane of its own, in each view another one, about one centre."""
+    rng, n = np.random.default_rng(0), 1200
+    labels, rings, noisy = rng.integers(4, size=n), [], []
     for _ in range(3):
-        angle = 2 * np.pi * rng.random(1200)
+        angle = 2 * np.pi * rng.random(n)
         planes = np.stack([np.linalg.qr(rng.normal(size=(10, 2)))[0] for _ in range(4)])
         ring = np.column_stack([np.cos(angle), np.sin(angle)])
-        x = np.einsum("nij,nj->ni", planes[labels], ring) + 0.05 * rng.normal(size=(1200, 10))
-        views.append(x)
-    found = []
-    for length in (0.0, 2.0):
-        monkeypatch.setattr("dmac.solvers.spectral_model._LINEAR", length)
-        model = fit(views, dataclasses.replace(PART, fit_samples=600), 4)
-        found.append(acc(labels, model.labels_))
-    assert found[0] > 0.9 and found[1] >= found[0] - 0.005
+        x = np.einsum("nij,nj->ni", planes[labels], ring)
+        rings.append(x + 0.05 * rng.normal(size=x.shape))
+        noisy.append(rng.normal(size=(4, 12))[labels] + 1.8 * rng.normal(size=(n, 12)))
+    recipe = dataclasses.replace(PART, fit_samples=600)
+    model = fit(rings, recipe, 4)
+    assert acc(labels, model.labels_) > 0.99 and model.network_.linear is None
+    model = fit(noisy, recipe, 4)
+    assert model.network_.linear is not None
+    monkeypatch.setattr("dmac.solvers.spectral_model._LINEAR", 0.0)
+    assert acc(labels, model.labels_) > acc(labels, model.predict(noisy))
 
 
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
