@@ -412,16 +412,22 @@ def test_a_mask_that_does_not_fit(said, message):
 def test_networks_say_why_not(recipe):
     views, _ = planted(60)
     present = mask(60, 3, 0.3)
-    with pytest.raises(ValueError, match="samples lack views: only the recipe closed_form of dmac.DMAC"):
+    with pytest.raises(
+        ValueError, match="samples lack views: only the recipe closed_form of dmac.DMAC"
+    ):
         fit(views, recipe=recipe, present=present)
-    with pytest.raises(ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"):
+    with pytest.raises(
+        ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"
+    ):
         fit(where(views, present, np.nan), recipe=recipe)
 
 
 @pytest.mark.parametrize("name", dmac.peers.ALL)
 def test_the_other_systems_say_so(name):
     views, _ = planted(60)
-    with pytest.raises(ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"):
+    with pytest.raises(
+        ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"
+    ):
         dmac.peers.ALL[name](4).fit(where(views, mask(60, 3, 0.3), np.nan))
 
 
