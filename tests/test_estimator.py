@@ -130,9 +130,9 @@ def test_data_frames_of_other_samples_are_joined(small_views):
     few.insert(1, frames[1].loc[[*few[0].index.intersection(frames[1].index)]])
     out = model.transform(few)
     assert len(out) > 9 and set(out.index) == set().union(*(x.index for x in few))
-    with pytest.raises(ValueError, match="only dmac.DMAC with recipe='closed_form' takes samples"):
+    with pytest.raises(ValueError, match="only the recipe closed_form of dmac.DMAC takes samples"):
         quick_model(recipe=QUICK).fit(frames)
-    with pytest.raises(ValueError, match="only dmac.DMAC with recipe='closed_form' takes samples"):
+    with pytest.raises(ValueError, match="only the recipe closed_form of dmac.DMAC takes samples"):
         dmac.peers.ALL["LMVSC"](3).fit(frames)
 
 

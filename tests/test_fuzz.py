@@ -25,7 +25,7 @@ from dmac.peers import ALL
 PACKAGE = str(Path(dmac.__file__).parent)
 #: Every warning that a fit may give.
 OUR_WARNINGS = (
-    r"view .* has one feature",
+    r"view .* (has|have) one feature",
     r"\d+ of the \d+ entries of (a )?view.* are negative",
     r"n_neighbors = \d+ needs \d+ samples",
     r"\d+ of \d+ samples have all views",

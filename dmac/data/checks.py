@@ -432,9 +432,10 @@ def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
     """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
     single = [where for x, where in zip(views, titles) if x.shape[1] == 1]
     if single:
+        have = "has one feature" if len(single) == 1 else "have one feature each"
         warn(
-            f"{' and '.join(single)} has one feature: its entries are divided by the largest "
-            "magnitude, since rows of unit length would keep nothing but their signs",
+            f"{' and '.join(single)} {have}: its entries are divided by the largest magnitude, "
+            "since rows of unit length would keep nothing but their signs",
             OfViews,
         )
     for a, (x, where) in enumerate(zip(views, titles)):

@@ -171,14 +171,17 @@ def numeric(cells: Frame) -> Floats:
     """Cells as floats, nan where they are none."""
     values = cells.to_numpy(object)
     try:
-        return np.where(missing(cells), "nan", values).astype(object).astype(float)
+        return values.astype(float)
     except ValueError:
         return np.vectorize(_number, otypes=[float])(values)
 
 
 def missing(cells: Frame) -> Flags:
     """Which cells say that there is no value."""
-    return np.vectorize(lambda cell: cell.lower() in _MISSING, otypes=[bool])(cells)
+    values = np.asarray(cells, object)
+    out = np.isnan(np.vectorize(_number, otypes=[float])(values))
+    out[out] = [cell.lower() in _MISSING for cell in values[out]]
+    return out
 
 
 def typed(column: Frame) -> Array:
@@ -210,8 +213,8 @@ def with_header(view: NamedView, transposed: bool) -> tuple[NamedView, list[str]
         The lines that describe features.
     """
     cells = view.values.T if transposed else view.values
-    cells = cells.loc[:, (cells != "").any(axis=0)]
-    rows = np.flatnonzero((cells != "").any(axis=1))
+    filled = cells.to_numpy(object) != ""
+    cells, rows = cells.loc[:, filled.any(0)], np.flatnonzero(filled.any(1))
     cells = cells.iloc[: rows[-1] + 1] if len(rows) else cells
     if not cells.size:
         raise ValueError(f"{view.source} is empty")
@@ -369,7 +372,9 @@ def _named(view: NamedView, j: int | None) -> NamedView:
     """A table without column j, which has the names of its samples."""
     if j is None:
         return view
-    cells = view.values[(view.values != "").any(axis=1)]  # a row without any cell is no sample
+    cells = view.values[
+        (view.values.to_numpy(object) != "").any(1)
+    ]  # a row without any cell is no sample
     view = replace(view, values=cells, samples=cells.iloc[:, j].tolist())
     return without(view, j)
 

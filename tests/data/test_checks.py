@@ -116,7 +116,7 @@ def test_views_of_one_feature_are_told_once_and_by_name():
     with pytest.warns(UserWarning) as told:
         check_views(named, incomplete=True, tells=True)
     text = str(told[0].message)
-    assert "view 1 (age) and view 3 (dose) has one feature" in text
+    assert "view 1 (age) and view 3 (dose) have one feature each" in text
 
 
 def test_what_is_not_computed_yet_is_told():
