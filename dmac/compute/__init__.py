@@ -2,11 +2,10 @@
 
 :mod:`~dmac.compute.device` finds devices by name, :mod:`~dmac.compute.distances`,
 :mod:`~dmac.compute.lloyd` and :mod:`~dmac.compute.kmeans` compare samples with anchors,
-:mod:`~dmac.compute.factors` multiplies sparse graphs, :mod:`~dmac.compute.krylov` finds their
-eigenvectors, :mod:`~dmac.compute.layers` holds dense and sparse views,
-:mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.parallel` sums over processes,
-:mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint` lets a fit go on
-where it was interrupted.
+:mod:`~dmac.compute.factors` multiplies sparse graphs, :mod:`~dmac.compute.layers` holds dense and
+sparse views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.parallel` sums over
+processes, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint` lets a fit
+go on where it was interrupted.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
         files as files,
         interruption as interruption,
         kmeans as kmeans,
-        krylov as krylov,
         layers as layers,
         lloyd as lloyd,
         parallel as parallel,

@@ -98,7 +98,7 @@ class StreamedArray:
         x, among = self.source[rows], slice(None) if among is None else among
         x = np.asarray(x[among], dtype=np.float64)
         if isinstance(self.source, np.memmap) and self.source.mode == "r" and _FORGET is not None:
-            self.source._mmap.madvise(_FORGET)  # what was read need not stay in this process
+            self.source._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
         if self.incomplete:
             missing = np.asarray(np.isnan(x).all(1))
             if self.missing is not None:

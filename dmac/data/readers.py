@@ -320,7 +320,9 @@ def _with_samples(items: list[NamedView]) -> list[NamedView]:
         else:
             out.append(x)
     return [
-        replace(x, samples=named[x.source]) if len(named.get(x.source, ())) in _shape(x) else x
+        replace(x, samples=named[x.source])
+        if x.source in named and len(named[x.source]) in _shape(x)
+        else x
         for x in out
     ]
 

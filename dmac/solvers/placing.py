@@ -118,7 +118,7 @@ def with_the_rest(
             z[here] = found
 
     present = place(views, prepared.pipelines, model, keep, mine)
-    say_which_are_zero(~present.any(1), 5)
+    say_which_are_zero(np.asarray(~present.any(1)))
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up
         return dataclasses.replace(outcome, labels=into)

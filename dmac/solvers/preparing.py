@@ -127,8 +127,7 @@ class _EverySample:
         mine = parallel.my_rows(n)
         slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
         parts = walk(slices, lambda some: moments(transform(take(self._x, s)) for s in some))
-        sums = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
-        count, total, gram = sums
+        count, total, gram = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
         return int(count), total, gram
 
 

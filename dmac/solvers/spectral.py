@@ -161,9 +161,10 @@ class SpectralSolver:
             tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
             tensors |= outcome.model.state_dict()
         tensors = parallel.from_first(tensors)
-        arrays = [tensors.pop(name).numpy() for name in _ARRAYS]
+        labels, z, anchors, centers = (tensors.pop(name).numpy() for name in _ARRAYS)
         like = prepared.device, prepared.dtype
-        return Outcome(*arrays, self.restore(tensors, prepared.pipelines, n_clusters, *like))
+        model = self.restore(tensors, prepared.pipelines, n_clusters, *like)
+        return Outcome(labels, z, anchors, centers, model)
 
     def _solve(
         self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
