@@ -129,7 +129,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     Every view goes through a :class:`dmac.data.pipeline.ViewPipeline` first; what it learned is
     kept for new samples. Of more samples than "closed_form" fits (``fit_samples`` of the recipe) a
     random part is fitted, and all are placed as `predict` places new ones. The samples are shuffled
-    before fitting and put back after, so that nothing can be learned from the order of a file. Beside the views and the network's activations,
+    before fitting and put back after, so that nothing can be learned from the order of a file.
+    Beside the views and the network's activations,
     memory grows as n (d + k): samples and anchors are compared block by block
     (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
     are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
