@@ -137,13 +137,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     kept for new samples. Of more samples than "closed_form" fits (``fit_samples`` of the recipe) a
     random part is fitted, and all are placed as `predict` places new ones. The samples are shuffled
     before fitting and put back after, so that nothing can be learned from the order of a file.
-    Beside the views and the network's activations, memory grows as n (d + k): samples and anchors
-    are compared block by block (:mod:`dmac.scaling`). A small fit takes one thread, whatever
-    PyTorch has, since more of them are slow beside other work; the environment variable
-    ``DMAC_NUM_THREADS`` sets another number (:mod:`dmac.compute.threads`). Samples with fewer
-    distinct rows than clusters, down to one, fit without an error; a ``ConvergenceWarning`` says
-    how many of the c clusters came out. Samples that are zero in every view are counted in a
-    ``UserWarning``.
+    Beside the views and the network's activations,
+    memory grows as n (d + k): samples and anchors are compared block by block
+    (:mod:`dmac.scaling`). A small fit takes one thread, whatever PyTorch has, since more of them
+    are slow beside other work; the environment variable ``DMAC_NUM_THREADS`` sets another number
+    (:mod:`dmac.compute.threads`). Samples with fewer distinct rows than clusters, down to one, fit
+    without an error; a ``ConvergenceWarning`` says how many of the c clusters came out. Samples
+    that are zero in every view are counted in a ``UserWarning``.
 
     Examples
     --------
