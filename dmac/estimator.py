@@ -513,7 +513,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         numpy.ndarray of shape (n_new,), int64
         """
-        nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
+        check_is_fitted(self, "network_")
+        with usual_settings():
+            nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
         parts: list[tuple[int, Integers]] = []
 
         def keep(rows: slice, z: Array) -> None:
