@@ -197,12 +197,12 @@ def load(
 def read(
     sources: Sequence[str | Path], *, views_key: Any, labels_key: Any, **options: Any
 ) -> Reading:
-    """Read what `load` loads as the command line does, with all that was decided.
+    """Read what :func:`dmac.load` loads as the command line does, with all that was decided.
 
     Parameters
     ----------
     sources : list of str or path
-        A name from :func:`available`, or paths.
+        A name from :func:`dmac.available`, or paths.
     views_key, labels_key, **options
         As :func:`dmac.data.readers.read_views` takes them.
 

@@ -297,7 +297,7 @@ def check_views(
         Warn where one column is nearly all of a view, and, with ``incomplete``, where rows of zeros
         count as missing and may well be values: in views of up to `NARROW` columns.
     most : int, optional
-        Arrays of more samples are not copied as float64: they become a `StreamedArray`, too.
+        Arrays of more samples are not copied as float64: they become such arrays, too.
 
     Returns
     -------
