@@ -1,4 +1,4 @@
-"""Make the runs behind the experiment pages and chapter 18: JSON in notebooks/results/runs/.
+"""Make the runs behind the experiment pages and chapter 13: JSON in notebooks/results/runs/.
 
     python scripts/run_experiments.py --dry-run
     python scripts/run_experiments.py --jobs 2

@@ -1,7 +1,7 @@
 """Samples that lack views: the patterns, the recipe without completion, plain ways to fill in.
 
 The runs are the studies "lacking views" and those whose names go on from there
-(:mod:`experiments.studies`); chapter 18 and the record show them.
+(:mod:`experiments.studies`); chapter 13 and the record show them.
 """
 
 import dataclasses

@@ -691,7 +691,7 @@ REPEATED = COMPARISON | k_early({"RELEASED": {}})
 _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
 _SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
 _THREADS = {"1 thread": 1, "2 threads": 2}
-_FURTHER_ON = "18_evidence"
+_FURTHER_ON = "13_evidence"
 
 
 def _of(recipe, name, **beside):
@@ -729,54 +729,54 @@ STUDIES = {
         k_early({K_EARLY: {}} | ABLATION), _ALL, SEEDS, "released_code 01_comparison 02_ablation"
     ),
     # REVISED; walks leave out their last row, which is REVISED.
-    "revised": Study(_of(REVISED, "revised"), NINE, 10, "16_network 18_evidence index"),
-    "baselines": Study(_SHALLOW, NINE, 10, "17_recipes 18_evidence index"),
+    "revised": Study(_of(REVISED, "revised"), NINE, 10, "11_network 13_evidence index"),
+    "baselines": Study(_SHALLOW, NINE, 10, "12_recipes 13_evidence index"),
     "unseen": Study(
         _of(REVISED, "revised", held_out=0.3),
         ("CCV-20d", "HandWritten", "100Leaves"),
         10,
-        "18_evidence",
+        "13_evidence",
     ),
-    "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "18_evidence"),
-    "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "16_network 18_evidence index"),
-    "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "16_network"),
+    "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "13_evidence"),
+    "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "11_network 13_evidence index"),
+    "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "11_network"),
     "search": Study(
         {name: ("spectral search", SEARCH | changes) for name, changes in SEARCHED.items()},
         DEVELOPMENT,
         3,
-        "16_network",
+        "11_network",
         retired=AT_TAG,
     ),
-    "walk": Study(vary(dict(list(WALK.items())[:-1]), REVISED), DEVELOPMENT, 3, "16_network"),
+    "walk": Study(vary(dict(list(WALK.items())[:-1]), REVISED), DEVELOPMENT, 3, "11_network"),
     "released": Study(
-        vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "16_network"
+        vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "11_network"
     ),
-    "seconds": Study(_of(REVISED, "revised", threads=2), NINE, 3, "18_evidence"),
+    "seconds": Study(_of(REVISED, "revised", threads=2), NINE, 3, "13_evidence"),
     # CLOSED_FORM, and what it is compared with on the sets that REVISED had not met.
     "closed form": Study(
-        _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "17_recipes 18_evidence index"
+        _of(CLOSED_FORM, "closed form"), SIXTEEN, 10, "12_recipes 13_evidence index"
     ),
     "closed form, 2026-11": Study(
         _of(CLOSED_FORM_2026_11, "closed form, 2026-11"),
         SIXTEEN,
         10,
-        "17_recipes 18_evidence index",
+        "12_recipes 13_evidence index",
     ),
     "closed form, weights": Study(
-        vary(VIEW_WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "18_evidence"
+        vary(VIEW_WEIGHTS, CLOSED_FORM), (*SIXTEEN, *BROUGHT), 3, "13_evidence"
     ),
     "closed form, before": Study(
-        vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "18_evidence"
+        vary({"before": BEFORE}, CLOSED_FORM_2026_11), SIXTEEN, 9, "13_evidence"
     ),
-    "shallow, new sets": Study(_SHALLOW, NEW, 10, "17_recipes 18_evidence index"),
-    "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "17_recipes 18_evidence index"),
-    "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 18_evidence"),
-    "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 18_evidence"),
+    "shallow, new sets": Study(_SHALLOW, NEW, 10, "12_recipes 13_evidence index"),
+    "revised, new sets": Study(_of(REVISED, "revised"), NEW, 3, "12_recipes 13_evidence index"),
+    "released, new sets": Study(_of(RELEASED, "released"), NEW, 3, "01_comparison 13_evidence"),
+    "published, new sets": Study(_of(PUBLISHED, "published"), NEW, 3, "01_comparison 13_evidence"),
     "closed form, unseen": Study(
         _of(CLOSED_FORM, "closed form", held_out=0.3),
         ("HandWritten", "100Leaves", "PIE", "BBC", "MNIST-4"),
         10,
-        "18_evidence",
+        "13_evidence",
     ),
     "closed form, seconds": Study(
         {
@@ -786,16 +786,16 @@ STUDIES = {
         },
         SIXTEEN,
         1,
-        "18_evidence",
+        "13_evidence",
     ),
     "closed form, bad views": Study(
         {k: run for k in DISTURBED for run in _of(CLOSED_FORM, k, disturbed=k).values()},
         ("PIE", "BBC", "HandWritten"),
         3,
-        "18_evidence",
+        "13_evidence",
     ),
     "closed form, parts": Study(
-        vary(PARTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "17_recipes 18_evidence index"
+        vary(PARTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "12_recipes 13_evidence index"
     ),
     "closed form, trained": Study(
         {
@@ -804,14 +804,14 @@ STUDIES = {
         },
         SIXTEEN,
         3,
-        "18_evidence",
+        "13_evidence",
         retired=AT_TAG,
     ),
     "closed form, ideas": Study(
-        vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "18_evidence"
+        vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "13_evidence"
     ),
     "closed form, constants": Study(
-        vary(CONSTANTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "18_evidence"
+        vary(CONSTANTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "13_evidence"
     ),
     # Recipes, pipelines and systems on the data sets that came last. GMC draws nothing, and SNF
     # little; SNF gets features standardised, as published, and as they come.
@@ -859,13 +859,13 @@ STUDIES = {
         | _lacking(incomplete.OURS, "random", incomplete.RATES[1:]),
         incomplete.SETS,
         range(3),
-        "record_evidence 19_your_data",
+        "record_evidence 14_your_data",
     ),
     "lacking views, others": Study(
         _lacking(incomplete.OTHERS, "random", incomplete.RATES[1:]),
         incomplete.SMALL,
         range(3),
-        "record_evidence 19_your_data",
+        "record_evidence 14_your_data",
     ),
     **{
         f"lacking views, by {pattern}": Study(
@@ -904,18 +904,18 @@ STUDIES = {
     **PEER_DEFAULTS,
     **PEER_ENDS,
     "peers, shallow": Study(
-        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems 22_scaling", "peers"
+        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems 17_scaling", "peers"
     ),
     "peers, deep": Study(
         DEEP_PEERS,
         tuple(d for d in PEER_DATASETS if d not in SHORTENED),
         FEW,
-        "08_other_systems 22_scaling",
+        "08_other_systems 17_scaling",
         "peers",
     ),
     "peers, a tenth": Study(SHORT_PEERS, BOTH_SCHEDULES, FEW, "08_other_systems", "peers"),
     "peers, a tenth at most": Study(
-        CAPPED_PEERS, SHORTENED, FEW, "08_other_systems 22_scaling", "peers"
+        CAPPED_PEERS, SHORTENED, FEW, "08_other_systems 17_scaling", "peers"
     ),
     "libraries, refused": Study(REFUSED, PEER_DATASETS, 1, "08_other_systems", "libraries"),
     "libraries": Study(

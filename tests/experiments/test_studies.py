@@ -87,7 +87,7 @@ def test_constants_halve_and_double(family):
 
 
 def test_studies_of_the_chapters_name_every_run_once():
-    shown = studies.shown_on("17_recipes", "16_network", "18_evidence")
+    shown = studies.shown_on("12_recipes", "11_network", "13_evidence")
     runs = [
         (dataset, text(run))
         for study in shown.values()
