@@ -3,7 +3,7 @@ r"""The average of many anchor graphs, kept as a sparse factor: :math:`G = B B^T
 One anchor set is an accident; the average over sets, and over kinds of features, keeps the edges
 that most of them support. Sets are drawn in blocks: views side by side and each view alone, at two
 levels of features. The average is never formed: B has k entries a row and set, and a product with G
-is one with :math:`B^T` and one with B. Chapter 17 of the book derives it.
+is one with :math:`B^T` and one with B. Chapter 12 of the book derives it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     python -m dmac suggest data.mat
     python -m dmac report data.mat --clusters 10 --out report.html
 
-The book has a page about it, and chapter 19 does the same in Python. Exit codes: 0 is success, 1 a
+The book has a page about it, and chapter 14 does the same in Python. Exit codes: 0 is success, 1 a
 problem with the data or a file, 2 a command that is not understood, 130 a fit that was interrupted,
 70 a fault of the program itself.
 """
@@ -248,7 +248,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 )
 @_reading
 def suggest(data: tuple[str, ...], most: int, **reading: Any) -> None:
-    """Suggest how many groups DATA has: a hint, which chapter 19 of the book measures.
+    """Suggest how many groups DATA has: a hint, which chapter 14 of the book measures.
 
     \b
     python -m dmac suggest mfeat

@@ -7,7 +7,7 @@ missing rows are filled in, in closed form, by what is known of a sample: filter
 the average of the single views' graphs, and scores of a shrunken singular value decomposition that
 knows what is missing. A row that little is known of is short: nearer to the centre, less to say.
 
-Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
+Chapter 12 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DMAC as a scikit-learn estimator: a list of views in, labels out.
 
-Chapter 19 of the book uses it on a reader's own data.
+Chapter 14 of the book uses it on a reader's own data.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `PUBLISHED` reads the paper's equations literally, `RELEASED` states the choices of the authors'
 implementation, `REVISED` is what the book made of the network, and `CLOSED_FORM` does without one.
-Chapters 16 and 17 of the book derive what is ours, chapter 18 compares it, and chapter 19 says
+Chapters 11 and 12 of the book derive what is ours, chapter 13 compares it, and chapter 14 says
 which to use.
 """
 
@@ -418,11 +418,11 @@ PUBLISHED = Recipe(
 #:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 7).
 RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 
-#: What the book made of the network, one setting for all data; chapter 16 derives it. Its
+#: What the book made of the network, one setting for all data; chapter 11 derives it. Its
 #: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
 #: averaged over anchor sets and over the views and the embedding itself :eq:`eq:vote-graph`.
 #: The paper's perturbation, anchor learning loss and mutual information are switched off: in the
-#: paired comparison of chapter 18 none gains accuracy. Substitutes were
+#: paired comparison of chapter 13 none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,
 #: and an anchor learning loss on anchors that are held constant.
 REVISED = Recipe(
@@ -465,7 +465,7 @@ REVISED = Recipe(
 REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
 
 #: Clustering without a network (:mod:`dmac.solvers.spectral`), one setting for all data;
-#: chapter 17 derives it, chapter 18 measures it. It averages graphs of two levels of features, of
+#: chapter 12 derives it, chapter 13 measures it. It averages graphs of two levels of features, of
 #: all views and of each, and three views or more count as far as they support each other
 #: (:func:`dmac.solvers.spectral.view_weights`); a filter takes the place of the cut at c
 #: eigenvectors (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote

@@ -1,7 +1,7 @@
 """Where an epoch's anchors come from, and the anchor graphs they give.
 
 `EmbeddingAnchors` is the paper's way: anchors in Z, a graph a view. `ViewAnchors` is the book's:
-anchors in the views, drawn many times. Chapter 16 of the book says why.
+anchors in the views, drawn many times. Chapter 11 of the book says why.
 """
 
 from __future__ import annotations

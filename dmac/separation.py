@@ -1,6 +1,6 @@
 """What sets the clusters of a fit apart: the features by how far each cluster differs in them.
 
-Chapter 19 of the book reads such a table. No classes are needed, and one outlying sample does not
+Chapter 14 of the book reads such a table. No classes are needed, and one outlying sample does not
 decide the result.
 """
 

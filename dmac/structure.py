@@ -1,7 +1,7 @@
 """Structure preservation: the full sample graph behind an anchor graph, and its trace form.
 
 Chapter 7 of the book derives the trace form, its factor 2, and why the graph is never formed.
-Chapter 16 minimises it in closed form under a constraint.
+Chapter 11 minimises it in closed form under a constraint.
 """
 
 from __future__ import annotations

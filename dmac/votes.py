@@ -7,7 +7,7 @@ eigenvectors by their eigenvalues instead.
 In a round the rows of a ballot join every block, fresh anchors are drawn there, and the graph of
 these joins the first one in equal parts. It sharpens what is there, which helps where clusters are
 small, and can merge two of them where they are few; the guard compares both outcomes on the graph
-without votes. Chapter 17 of the book shows both.
+without votes. Chapter 12 of the book shows both.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ print(f"mfeat: ACC {scores['acc']:.3f}")
 """
 
 #: Downloads that need the wheel, matplotlib and pandas alone; the others need a clone.
-ALONE = re.compile(r".*one_page|scores|0[1-9]_.*|1[679]_.*|2[23]_.*|how_many_clusters|command_line")
+ALONE = re.compile(r".*one_page|scores|0[1-9]_.*|1[12478]_.*|how_many_clusters|command_line")
 
 
 @contextlib.contextmanager

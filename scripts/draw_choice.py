@@ -1,4 +1,4 @@
-"""Draw the chart of chapter 19, which recipe for which data, as SVG with text.
+"""Draw the chart of chapter 14, which recipe for which data, as SVG with text.
 
 ``python scripts/draw_choice.py`` writes book/_static/which-recipe.svg. It is narrow enough for a
 telephone.

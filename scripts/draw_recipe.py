@@ -1,4 +1,4 @@
-"""Draw CLOSED_FORM, step by step, as SVG with text: the picture of chapter 17.
+"""Draw CLOSED_FORM, step by step, as SVG with text: the picture of chapter 12.
 
 ``python scripts/draw_recipe.py`` writes book/_static/closed-form.svg.
 """

@@ -42,7 +42,7 @@ _UNPACKED = "stored"  # what their downloads have in place of the first and of t
 _CELL = "§§cell§§"  # where the text has a cell
 #: Chapters whose downloads carry `experiments`, and the groups of stored runs that they read by it.
 CARRIES = {
-    "22_scaling": (
+    "17_scaling": (
         *("comparison", "peers", "CMGEC, cosine", "released, new sets"),
         *("closed form", "revised", "revised, new sets"),  # beside the fits on a GPU
     )
@@ -52,15 +52,21 @@ _READ = ("key", "dataset", "data", "method", "settings", "seed", "scores", "seco
 
 #: Where pages of the book were, and where they are now.
 MOVED = {
-    "10_scaling.html": "22_scaling.html",
-    "11_recipes.html": "17_recipes.html",
-    "12_your_data.html": "19_your_data.html",
-    "13_the_field.html": "23_the_field.html",
-    "14_network.html": "16_network.html",
-    "15_evidence.html": "18_evidence.html",
-    "24_the_field.html": "23_the_field.html",
+    "10_scaling.html": "17_scaling.html",
+    "11_recipes.html": "12_recipes.html",
+    "12_your_data.html": "14_your_data.html",
+    "13_the_field.html": "18_the_field.html",
+    "14_network.html": "11_network.html",
+    "15_evidence.html": "13_evidence.html",
+    "24_the_field.html": "18_the_field.html",
+    "16_network.html": "11_network.html",
+    "17_recipes.html": "12_recipes.html",
+    "18_evidence.html": "13_evidence.html",
+    "19_your_data.html": "14_your_data.html",
+    "22_scaling.html": "17_scaling.html",
+    "23_the_field.html": "18_the_field.html",
     "api_rest.html": "api_components.html",
-    "experiments/05_runtime.html": "../22_scaling.html#exp-runtime",
+    "experiments/05_runtime.html": "../17_scaling.html#exp-runtime",
 }
 #: Scripts keep the section that the old address names; without them the page is found.
 _LEADS = """<!doctype html>

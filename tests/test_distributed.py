@@ -379,7 +379,7 @@ def test_processes_place_what_one_does_where_a_part_is_fitted(folder):
 
 
 def test_the_chapters_dask_cluster_places_all_samples(folder):
-    chapter = Path(__file__).resolve().parents[1] / "book" / "22_scaling.ipynb"
+    chapter = Path(__file__).resolve().parents[1] / "book" / "17_scaling.ipynb"
     cells = json.loads(chapter.read_text())["cells"]
     (text,) = [text for c in cells if "dask.distributed" in (text := "".join(c["source"]))]
     code = text.split("```python\n")[1].split("```")[0]

@@ -148,7 +148,7 @@ def test_downloads_hold_python_that_was_run(downloads):
                     ast.parse(listing)
 
 
-@pytest.mark.parametrize("name", ["04_anchor_graph", "17_recipes", "closed_form_one_page"])
+@pytest.mark.parametrize("name", ["04_anchor_graph", "12_recipes", "closed_form_one_page"])
 def test_a_download_runs_in_an_empty_folder_with_the_wheel(downloads, name, tmp_path):
     (wheel,) = HTML.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "wheel")

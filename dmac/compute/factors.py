@@ -1,6 +1,6 @@
 """Sparse factors with as many entries in each row: side by side, and their products.
 
-Chapter 17 of the book says what they are for.
+Chapter 12 of the book says what they are for.
 """
 
 from __future__ import annotations

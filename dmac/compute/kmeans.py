@@ -182,7 +182,7 @@ def sample_anchors(
     """A cheap, fresh draw of anchors: random samples, then a few of Lloyd's iterations.
 
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
-    expectation over anchor sets instead of one set's accident (chapter 17). ``among`` (n,) marks
+    expectation over anchor sets instead of one set's accident (chapter 12). ``among`` (n,) marks
     the samples that are drawn from and averaged; all by default. Above
     :data:`dmac.compute.parallel.MANY` samples the iterations see a random part of them, 32 for each
     anchor. (n, d) -> (m, d), no gradient.

@@ -8,7 +8,7 @@ and all of this does nothing.
 The gradient is that of one process: every process differentiates the loss divided by their number,
 `total` adds up the gradients that arrive at a sum, and `sum_gradients` those of the parameters.
 
-Chapter 22 of the book shows the command line; :mod:`dmac.distributed` is behind it.
+Chapter 17 of the book shows the command line; :mod:`dmac.distributed` is behind it.
 """
 
 from __future__ import annotations

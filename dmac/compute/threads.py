@@ -16,7 +16,7 @@ computes with one thread (`side_by_side`), as the anchor sets of a small fit, or
 (`walk`). The result does not depend on the number of threads. Samples are placed in pieces
 (:mod:`dmac.solvers.placing`), and what a network compares with its anchors is in pieces, too.
 
-Chapter 22 of the book measures what that gains.
+Chapter 17 of the book measures what that gains.
 """
 
 from __future__ import annotations

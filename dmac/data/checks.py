@@ -1,6 +1,6 @@
 """Checks at the public boundary: what users pass as views and as labels.
 
-Chapter 19 of the book shows what they say.
+Chapter 14 of the book shows what they say.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
 
-Chapter 22 of the book says what that costs.
+Chapter 17 of the book says what that costs.
 """
 
 from __future__ import annotations

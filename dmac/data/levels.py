@@ -1,6 +1,6 @@
 """Two levels of every view for the spectral recipe: its whitened directions and its plain ones.
 
-Chapter 17 of the book says why both are there: each errs where the other does not.
+Chapter 12 of the book says why both are there: each errs where the other does not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names of samples and features: views are lined up by the first, and held against a fit's second.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
-in files. Chapter 19 of the book uses the estimator on a reader's own data frames.
+in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
 """
 
 from __future__ import annotations

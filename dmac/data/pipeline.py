@@ -1,6 +1,6 @@
 """What every view goes through before the network sees it, learned once and stored.
 
-Chapter 17 of the book says why each step is there.
+Chapter 12 of the book says why each step is there.
 """
 
 from __future__ import annotations

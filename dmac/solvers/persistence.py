@@ -1,6 +1,6 @@
 """Fitted estimators on disk: one file of tensors and JSON in a folder, no pickle.
 
-Chapter 19 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
+Chapter 14 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
 :meth:`dmac.DMAC.load`.
 """
 

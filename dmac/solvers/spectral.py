@@ -1,6 +1,6 @@
 """The solver of :class:`dmac.recipes.SpectralRecipe`: averaged graphs, a filter, guarded votes.
 
-Chapter 17 of the book derives the recipe, chapter 18 measures it.
+Chapter 12 of the book derives the recipe, chapter 13 measures it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a fitted spectral recipe keeps, and how it embeds new samples: the fit, row by row, again.
 
-Chapter 17 of the book derives it; :mod:`dmac.solvers.spectral` fits it.
+Chapter 12 of the book derives it; :mod:`dmac.solvers.spectral` fits it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m experiments.bench PART --save FILE
 
-where PART is epochs, parts, fits, growth, samples or simplex; ``make bench`` does all. What is
-timed has a process of its own (:mod:`experiments.harness`), one after the other, so the machine
-should do nothing else.
+where PART is epochs, parts, fits, growth, samples, simplex or lacking; ``make bench`` does all but
+the last. What is timed has a process of its own (:mod:`experiments.harness`), one after the other,
+so the machine should do nothing else.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.scaling import assign
 from dmac.training import anchor_source, train
 from dmac.views import load
-from experiments import provenance
+from experiments import incomplete, provenance
 from experiments.harness import Child, write_json
 from experiments.large_views import KINDS
 from experiments.store import round_floats
@@ -651,7 +651,7 @@ def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
         "m": model.n_anchors_,
         "seconds": round(seconds, 3),
         "processor_seconds": round(time.process_time() - of_process, 3),
-        "views_gb": round(views_gb, 3),
+        "views_gb": round(views_gb, 6),
         "peak_gb": round(provenance.peak_memory() / 1e3, 3),
     }
 
@@ -787,6 +787,36 @@ def measure_samples(path, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2), fitted=FI
     return stored
 
 
+# --- samples that lack views
+
+#: Samples and columns of the views where their cost is measured; a recipe, and the share missing.
+MANY, LACKING_DIMS = 100_000, (30, 30, 30, 30)
+LACKING = (("closed_form", 0.0), ("unfilled", 0.5), ("closed_form", 0.5))
+
+
+def fit_lacking(recipe, rate, n=MANY):
+    """Seconds of the processor of a fit of generated views in this process, and its peak memory."""
+    views = synthetic_views(n, LACKING_DIMS, CLUSTERS)
+    views = incomplete.without(views, incomplete.random_pattern(n, len(views), rate, 0))
+    before, start = provenance.peak_memory() / 1e3, time.process_time()
+    model = dmac.DMAC(CLUSTERS, incomplete.OURS[recipe], random_state=0, device="cpu").fit(views)
+    seconds = round(time.process_time() - start, 1)
+    peak = provenance.peak_memory() / 1e3
+    filled = model.network_.completion is not None
+    return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
+
+
+def measure_lacking(path, n=MANY):
+    """`fit_lacking` with nothing missing and a half, each in a process of one thread."""
+    about = {"n": n, "dims": LACKING_DIMS, "clusters": CLUSTERS, "threads": 1, "fits": []}
+    for recipe, rate in LACKING:
+        environment = {"DMAC_NUM_THREADS": "1"}
+        with Child(threads=1, environment=environment, imports=[__name__]) as child:
+            record = child.call(fit_lacking, recipe, rate, n)
+        _keep(path, about, "fits", {"recipe": recipe, "rate": rate} | record)
+    return about
+
+
 # --- LMVSC's quadratic programmes, all at once and one sample at a time
 
 #: To which relative duality gap every programme is solved at once.
@@ -919,6 +949,7 @@ def main(arguments=None):
         "growth": measure_growth,
         "samples": measure_samples,
         "simplex": measure_simplex,
+        "lacking": measure_lacking,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=measure)

@@ -1,4 +1,4 @@
-"""Tables of chapters 16 to 18 and of the start page: the book's recipes and what they hold on.
+"""Tables of chapters 11 to 13 and of the start page: the book's recipes and what they hold on.
 
 They read frames of :mod:`experiments.studies`, in which no run may be missing: means compare only
 where every variant has all of them.
@@ -18,15 +18,32 @@ DATED = "CLOSED_FORM_2026_11"
 
 
 def read_runs(results=records.RESULTS):
-    """The stored runs of the studies that chapters 16 to 18 show, by name; scores in %.
+    """The stored runs of the studies that chapters 11 to 13 show, by name; scores in %.
 
     To two decimals, as the oldest runs are stored.
     """
     store = records.index(records.open_store(results).refresh())
     return {
         name: records.runs_of(store, name).round({"acc": 2, "nmi": 2})
-        for name in studies.shown_on("17_recipes", "16_network", "18_evidence")
+        for name in studies.shown_on("12_recipes", "11_network", "13_evidence")
     }
+
+
+def read_lacking(results=records.RESULTS):
+    """The stored runs on samples that lack views.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each run: ``recipe``, ``data``, ``pattern``, ``rate``, ``seed``, and ``acc`` and
+        ``nmi`` in %, which are NaN where a fit failed or was stopped.
+    """
+    store = records.index(records.open_store(results).refresh())
+    names = [name for name in studies.STUDIES if name.startswith("lacking views")]
+    runs = pd.concat([records.runs_of(store, name) for name in names], ignore_index=True)
+    runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
+    runs = runs.rename(columns={"dataset": "data"}).astype({"rate": float, "data": str})
+    return runs.round({"acc": 2, "nmi": 2})
 
 
 def check_complete(runs):

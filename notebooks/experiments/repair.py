@@ -1,4 +1,4 @@
-"""The few numbers of stored runs that chapters 16 and 17 show: they read no others.
+"""The few numbers of stored runs that chapters 11 and 12 show: they read no others.
 
 ``python -m experiments.repair`` writes ``results/repair.json`` again from the stored runs.
 """

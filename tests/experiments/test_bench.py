@@ -182,3 +182,15 @@ def test_a_part_stands_beside_all(tmp_path, monkeypatch):
         stored = json.loads(path.read_text())["fits"]
         monkeypatch.setattr(bench, "part_accuracy", None)
     assert [one["fitted"] for one in stored] == [500, None] and stored[0]["acc"] > 0.9
+
+
+def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
+    path = tmp_path / "lacking.json"
+    bench.measure_lacking(path, n=400)
+    fits = json.loads(path.read_text())["fits"]
+    assert [(fit["recipe"], fit["rate"], fit["filled"]) for fit in fits] == [
+        ("closed_form", 0, False),
+        ("unfilled", 0.5, False),
+        ("closed_form", 0.5, True),
+    ]
+    assert all(fit["seconds"] > 0 and fit["peak_gb"] >= fit["before_gb"] > 0 for fit in fits)

@@ -1,4 +1,4 @@
-"""Tables of chapters 16 to 18: paired changes, intervals, walks, choices, and missing runs."""
+"""Tables of chapters 11 to 13: paired changes, intervals, walks, choices, and missing runs."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from experiments.compare import over_datasets
 from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
-ALL = studies.shown_on("17_recipes", "16_network", "18_evidence")
+ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
 TWO = {"PIE": 90, "BBC": 60}
 
 
@@ -69,7 +69,7 @@ def test_interval_over_data_sets_is_students(revised):
 
 
 def test_studies_with_missing_runs_are_refused(revised):
-    """What the tables say of whole studies is asserted by chapters 16 to 18, on the stored runs."""
+    """What the tables say of whole studies is asserted by chapters 11 to 13, on the stored runs."""
     names = {study for studies_of in evidence.METHODS.values() for study in studies_of}
     names |= {"baselines", "shallow, new sets", "further sets, shallow", "never touched, shallow"}
     whole = {name: frame(name, lambda *which: 70) for name in names}

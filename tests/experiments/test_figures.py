@@ -53,7 +53,7 @@ def record(spec, rng):
 def fill(folder, share):
     """Invented records of a share of the runs of the pages, with their arrays."""
     rng, store, seen = np.random.default_rng(0), experiments.open_store(folder), set()
-    chapters = set(studies.shown_on("16_network", "18_evidence"))
+    chapters = set(studies.shown_on("11_network", "13_evidence"))
     chapters -= set(studies.shown_on("01_comparison"))
     pages = (specs for stage, specs in plan.full().items() if stage not in chapters)
     for specs in pages:

@@ -1,6 +1,6 @@
 """The paper's perturbation and anchor learning loss in other forms, for any recipe of a network.
 
-Chapters 3 and 16 of the book derive them; chapter 18 measures what they gain.
+Chapters 3 and 11 of the book derive them; chapter 13 measures what they gain.
 """
 
 import dataclasses

@@ -3,8 +3,8 @@ r"""Anchors and noise that learn: the paper's three ideas in forms whose gradien
 In the paper the anchors move with the embedding, and in the substitutes that were tried before
 nothing moved them at all. Here the embedding is given, by the spectral recipe's first graph, and
 the anchors of its blocks, or the noise on them, are what a loss trains. The samples of a step are
-split in two: anchors get their values from one half, and are judged on the other. Chapter 16 of the
-book derives every form, chapter 18 measures them.
+split in two: anchors get their values from one half, and are judged on the other. Chapter 11 of the
+book derives every form, chapter 13 measures them.
 """
 
 from __future__ import annotations
