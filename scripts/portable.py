@@ -301,7 +301,8 @@ def portable(html, notebook, macros, folder):
     groups, own = CARRIES.get(html.stem), f"{_UNPACKED}/{html.stem}"
     title, _, text = cells[0].source.partition("\n")
     first = INSTALL
-    if groups is None and re.search(r"^(from|import) experiments\b", source, re.MULTILINE):
+    needs = rf'"{_NOTEBOOKS}"|^(from|import) experiments\b'  # `experiments`, or where it is
+    if groups is None and re.search(needs, source, re.MULTILINE):
         first = CLONE.format(folder=folder)
     elif files := packed(source, groups=groups, folder=own):
         for cell in cells:
