@@ -192,7 +192,8 @@ def packed(source, results=RESULTS, groups=None, folder=_UNPACKED):
         if (results / name).exists():
             files[f"results/{name}"] = results / name
     for file in sorted(results.glob("runs/*/*.jsonl")):
-        by_name = f'"{_FOLDER}/runs", name' in source and f'"{file.stem}"' in source
+        named = f'"{file.stem}"' in source or f'/{file.stem}.jsonl"' in source
+        by_name = f'"{_FOLDER}/runs"' in source and named
         if by_name or file.stem in (groups or ()):
             files[f"results/{file.relative_to(results)}"] = file
     for name in re.findall(rf'"{_MOVING}/([^"]+)"', source):
