@@ -9,20 +9,21 @@ from pathlib import Path
 from draw_model import BLUE, FILL, FIXED, GREEN, ORANGE, STATIC, picture, text
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "notebooks"))
-from experiments.studies import DEVELOPED, DEVELOPMENT, NEW, SIXTEEN
+from experiments.studies import DEVELOPMENT, GROUPS, NEW, SIXTEEN
 
 FILE = STATIC / "partition.svg"
 WIDTH, HEIGHT, ROW = 640, 248, 24
 #: What a recipe has to do with a data set, and its colour.
-STATES = {"chosen on": ORANGE, "looked at": BLUE, "new": GREEN}
+STATES = {"chosen on": ORANGE, "looked at": BLUE, "touched once": GREEN}
 
 
 def state(recipe, name):
     """What the choice of a recipe has to do with the labels of a data set."""
-    if name in {"REVISED": DEVELOPMENT, "CLOSED_FORM": DEVELOPED}[recipe]:
+    if recipe == "CLOSED_FORM":
+        return next(group for group, names in GROUPS.items() if name in names)
+    if name in DEVELOPMENT:
         return "chosen on"
-    # CLOSED_FORM was looked at once on the others, before its learned map was there.
-    return "new" if recipe == "REVISED" and name in NEW else "looked at"
+    return "touched once" if name in NEW else "looked at"
 
 
 def _cell(x, y, kind):

@@ -118,50 +118,13 @@ def steps(runs, walk, revised):
     return table
 
 
-def _together(*frames):
-    """Runs of several studies as one frame, on the sixteen sets."""
-    for frame in frames:
-        check_complete(frame)
-    both = pd.concat([frame.astype({"variant": str, "dataset": str}) for frame in frames])
-    both["dataset"] = pd.Categorical(both.dataset, SIXTEEN, ordered=True)
-    return both
-
-
-def shallow_scores(runs):
-    """Mean ACC and NMI of the four shallow pipelines, by variant and data set."""
-    frame = _together(runs["baselines"], runs["shallow, new sets"])
-    return frame.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean()
-
-
 def beside(runs):
-    """CLOSED_FORM, REVISED and the shallow pipelines on sixteen data sets.
-
-    Parameters
-    ----------
-    runs : dict of str to pandas.DataFrame
-        Of `read_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Means over the seeds in %, a row for each data set. The columns are pairs of a method and
-        "acc" or "nmi": CLOSED_FORM, REVISED, the one shallow pipeline with the best mean ACC over
-        the sixteen sets ("best single"), and the best of the four for each set and score, which
-        the labels pick ("best of four").
-    """
-    grid = shallow_scores(runs)
-    single = grid.acc.groupby("variant").mean().idxmax()
-    frames = {
-        CLOSED: _together(runs["closed form"]),
-        TRAINED: _together(runs["revised"], runs["revised, new sets"]),
-    }
-    scores = {
-        name: frame.groupby("dataset", observed=True)[["acc", "nmi"]].mean()
-        for name, frame in frames.items()
-    }
-    scores[SINGLE] = grid.loc[single]
-    scores[PICKED] = grid.groupby("dataset", observed=True).max()
-    return pd.concat(scores, axis=1).loc[list(SIXTEEN)]
+    """`scores_of` CLOSED_FORM and REVISED on the sixteen sets, with the "best single" over them."""
+    scores = scores_of(runs, (CLOSED, TRAINED), SIXTEEN)
+    single = best_single(scores)
+    for metric in ("acc", "nmi"):
+        scores[SINGLE, metric] = scores[single, metric]
+    return scores[[CLOSED, TRAINED, SINGLE, PICKED]]
 
 
 def in_short(differences, developed=DEVELOPED):
@@ -176,9 +139,9 @@ def in_short(differences, developed=DEVELOPED):
 def choices(runs, seeds=(1,)):
     """Mean ACC of CLOSED_FORM_2026_11, first, and its variants, at seeds that all of them have."""
     groups = ("closed form, 2026-11", "closed form, parts", "closed form, constants")
-    frame = _together(*(runs[group] for group in groups))
+    frame = _runs_on(SIXTEEN, *(runs[group] for group in groups))
     frame = frame[frame.seed.isin(seeds)]
-    means = frame.groupby(["variant", "dataset"], observed=True, sort=False).acc.mean()
+    means = frame.groupby(["variant", "dataset"], sort=False).acc.mean()
     return means.unstack()[list(SIXTEEN)].rename({"closed form, 2026-11": DATED})
 
 
@@ -242,220 +205,150 @@ def whole_samples(datasets=("Yale", "PIE", "BBC")):
     return pd.DataFrame(rows, columns=columns)
 
 
-#: The groups of runs on the further data sets, by what a table calls their only variant.
-FURTHER_GROUPS = {
-    CLOSED: "further sets, closed form",
-    DATED: "further sets, closed form, 2026-11",
-    TRAINED: "further sets, revised",
-    **{
-        name: f"further sets, {name}"
-        for name in ("LMVSC", "GMC", "NEMO", "SNF", "SNF as they come")
-    },
+#: The studies that have a method's runs, each on other data sets.
+METHODS = {
+    CLOSED: ("closed form", "further sets, closed form", "never touched, closed form"),
+    DATED: (
+        *("closed form, 2026-11", "further sets, closed form, 2026-11"),
+        "never touched, closed form, 2026-11",
+    ),
+    TRAINED: (
+        *("revised", "revised, new sets", "further sets, revised"),
+        "never touched, revised",
+    ),
+    "SNF": ("sixteen sets, SNF", "further sets, SNF", "never touched, SNF"),
+    "NEMO": ("sixteen sets, NEMO", "further sets, NEMO"),
+    "LMVSC": ("further sets, LMVSC", "never touched, LMVSC"),
+    "GMC": ("further sets, GMC", "never touched, GMC"),
+    "SNF as they come": ("further sets, SNF as they come",),
 }
-#: The same on the sixteen sets, for what is compared on all that came first or later.
-SIXTEEN_GROUPS = {
-    CLOSED: "closed form",
-    "NEMO": "sixteen sets, NEMO",
-    "SNF": "sixteen sets, SNF",
-}
+_SHALLOW = ("baselines", "shallow, new sets", "further sets, shallow", "never touched, shallow")
 
 
-def further_scores(runs, methods=tuple(FURTHER_GROUPS)):
-    """Means over the seeds on the further data sets, in %.
+def scores_of(runs, methods, datasets):
+    """Means over the seeds on some data sets, in %.
 
     Parameters
     ----------
     runs : dict of str to pandas.DataFrame
         Of `read_runs`.
     methods : sequence of str
-        Keys of `FURTHER_GROUPS`; the four shallow pipelines are always there.
+        Keys of `METHODS`; the four shallow pipelines are always there.
+    datasets : sequence of str
 
     Returns
     -------
     pandas.DataFrame
-        A row for each data set, chosen on first. The columns are pairs of a method and "acc" or
-        "nmi": the methods, the pipelines, and the best of the pipelines for each set and score,
-        which the labels pick ("best of four").
+        A row for each data set. The columns are pairs of a method and "acc" or "nmi": the methods,
+        the pipelines, and the best of the pipelines for each set and score, which the labels pick
+        ("best of four").
 
     Raises
     ------
     ValueError
         If runs are missing.
     """
-    frames = {name: runs[FURTHER_GROUPS[name]].assign(variant=name) for name in methods}
-    for frame in (*frames.values(), runs["further sets, shallow"]):
-        check_complete(frame)
-    scores = {
-        name: frame.groupby("dataset", observed=True)[["acc", "nmi"]].mean()
-        for name, frame in frames.items()
-    }
-    by = ["variant", "dataset"]
-    grid = runs["further sets, shallow"].groupby(by, observed=True)[["acc", "nmi"]].mean()
-    scores |= {name: grid.loc[name] for name in grid.index.unique("variant")}
-    scores[PICKED] = grid.groupby("dataset", observed=True).max()
-    found = pd.concat(scores, axis=1)
-    found.index = found.index.astype(str)
-    return found.loc[list(studies.FURTHER)]
-
-
-def further_groups():
-    """The further data sets in groups: chosen on, reported on, all of them, and by kind.
-
-    Returns
-    -------
-    dict of str to list of str
-    """
-    named = studies.FURTHER
-    groups = {
-        "chosen on": list(studies.BROUGHT),
-        "reported": list(studies.REPORTED),
-        "all": list(named),
-    }
-    return groups | _by_kind(named)
-
-
-def _by_kind(named):
-    """Data sets by kind of data."""
-    kinds = {kind: [n for n in named if DATASETS[n].kind == kind] for kind in KINDS}
-    return {kind: names for kind, names in kinds.items() if names}
-
-
-def square_scores(runs):
-    """Scores of CLOSED_FORM, NEMO and SNF on the further data sets and on `studies.SQUARE`.
-
-    Parameters
-    ----------
-    runs : dict of str to pandas.DataFrame
-        Of `read_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Means over the seeds in %, a row for each data set. The columns are pairs of a key of
-        `SIXTEEN_GROUPS` and "acc" or "nmi".
-    """
-    scores = {}
-    for name, group in SIXTEEN_GROUPS.items():
-        parts = runs[group], runs[FURTHER_GROUPS[name]]
-        for part in parts:
-            check_complete(part)
-        frame = pd.concat([part.astype({"dataset": str}) for part in parts])
-        scores[name] = frame.groupby("dataset")[["acc", "nmi"]].mean()
-    return pd.concat(scores, axis=1).loc[[*studies.SQUARE, *studies.FURTHER]]
-
-
-def square_groups():
-    """The data sets of `square_scores`: by what their labels were used for, all, and by kind.
-
-    Returns
-    -------
-    dict of str to list of str
-    """
-    groups = {
-        "first, chosen on": [name for name in studies.SQUARE if name in DEVELOPED],
-        "first, looked at": [name for name in studies.SQUARE if name in studies.CONFIRMED],
-        "later, chosen on": list(studies.BROUGHT),
-        "later, reported": list(studies.REPORTED),
-        "all": [*studies.SQUARE, *studies.FURTHER],
-    }
-    return groups | _by_kind(groups["all"])
-
-
-def square_table(scores):
-    """Mean accuracies over groups of data sets, and CLOSED_FORM's lead over NEMO and SNF, as text.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Of `square_scores`.
-
-    Returns
-    -------
-    pandas.DataFrame of str
-        A row for each of `square_groups`: how many ``sets`` count, the means in %, and the leads in
-        points of ACC, as `format_gains` writes them.
-    """
-    groups = square_groups()
-    means = pd.DataFrame(
-        {name: _each_once(scores.loc[names]).mean() for name, names in groups.items()}
-    ).T
-    table = means.xs("acc", axis=1, level=1).map("{:.1f}".format)
-    for method in ("NEMO", "SNF"):
-        gains = further_gains(scores, method, groups=groups)
-        table[f"over {method}"] = format_gains(gains).ACC
-    table.insert(0, "sets", gains.n.astype(str))
+    frames = {name: _runs_on(datasets, *map(runs.get, METHODS[name])) for name in methods}
+    shallow = _runs_on(datasets, *map(runs.get, _SHALLOW))
+    frames |= {name: shallow[shallow.variant == name] for name in BASELINES}
+    scores = {name: f.groupby("dataset")[["acc", "nmi"]].mean() for name, f in frames.items()}
+    pipelines = pd.concat([scores[name] for name in BASELINES])
+    scores[PICKED] = pipelines.groupby("dataset").max()
+    table = pd.concat(scores, axis=1).reindex(list(datasets))
+    if table.isna().any(axis=None):
+        raise ValueError(
+            f"no runs are stored on {', '.join(table.index[table.isna().any(axis=1)])}"
+        )
     return table
 
 
-def further_means(scores):
-    """Means over the data sets of each group, two sets with the same samples as one.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Of `further_scores`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each of `further_groups`, with ``n``, the data sets that count, and the columns of
-        ``scores``; "best single" is the pipeline with the best mean ACC over the group.
-    """
-    rows = {}
-    for name, names in further_groups().items():
-        part = _each_once(scores.loc[names])
-        single = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
-        row = part.mean()
-        for metric in ("acc", "nmi"):
-            row[SINGLE, metric] = row[single, metric]
-        row["n", ""] = len(part)
-        rows[name] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
+def _runs_on(datasets, *frames):
+    """The runs of several studies on some data sets, by the names of these."""
+    here = []
+    for frame in frames:
+        some = frame[frame.dataset.isin(datasets)].copy()
+        some["dataset"] = some.dataset.cat.remove_unused_categories()
+        check_complete(some)
+        here.append(some.astype({"variant": str, "dataset": str}))
+    return pd.concat(here)
 
 
-def further_gains(scores, reference, method=CLOSED, groups=None):
+def by_kind(datasets):
+    """Data sets by kind of data."""
+    kinds = {kind: [n for n in datasets if DATASETS[n].kind == kind] for kind in KINDS}
+    return {kind: names for kind, names in kinds.items() if names}
+
+
+def without_reduced():
+    """The data sets that nobody had touched, without the two that look reduced by the labels."""
+    return [name for name in studies.NEVER_TOUCHED if name not in studies.REDUCED]
+
+
+def best_single(scores):
+    """The pipeline with the best mean ACC over the rows of `scores_of`."""
+    return scores[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
+
+
+def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
     """What a method gains over another on groups of data sets, with intervals over the sets.
 
     Parameters
     ----------
     scores : pandas.DataFrame
-        Of `further_scores` or `square_scores`.
+        Of `scores_of`.
     reference : str
         A method of its columns, or "best single": in every group the pipeline with the best mean
-        ACC.
+        ACC over it.
     method : str
-    groups : dict of str to list of str, optional
-        By default `further_groups`.
+    groups : dict of str to sequence of str
 
     Returns
     -------
     pandas.DataFrame
         A row for each of the groups, in points: the mean difference of ``acc`` and of
         ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
-        sets, and ``n``, how many these are: two sets with the same samples are one, with their
-        mean.
+        sets, and ``n``, how many these are: two sets with the same samples in one group are one,
+        with their mean.
     """
     rows = {}
-    for name, names in (groups or further_groups()).items():
-        part = _each_once(scores.loc[names])
-        other = reference
-        if reference == SINGLE:
-            other = part[list(BASELINES)].xs("acc", axis=1, level=1).mean().idxmax()
-        row = {}
+    for name, names in groups.items():
+        group = _each_once(scores.loc[list(names)])
+        other = best_single(group) if reference == SINGLE else reference
+        row = {"n": len(group)}
         for metric in ("acc", "nmi"):
-            found = compare.interval(part[method, metric] - part[other, metric])
-            row[metric], row[f"±{metric}"] = found
-        rows[name] = row | {"n": len(part)}
+            change = group[method, metric] - group[other, metric]
+            row[metric], row[f"±{metric}"] = compare.interval(change)
+        rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def format_gains(gains):
-    """Gains as text, each with its half width where three sets or more count.
+def means_of(scores, groups=studies.GROUPS):
+    """Means over the data sets of each group, two sets with the same samples as one.
 
     Parameters
     ----------
-    gains : pandas.DataFrame
-        Of `further_gains`.
+    scores : pandas.DataFrame
+        Of `scores_of`.
+    groups : dict of str to sequence of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each group, with the columns of ``scores`` and those of "best single", the
+        pipeline with the best mean ACC over the group.
+    """
+    rows = {}
+    for name, names in groups.items():
+        group = _each_once(scores.loc[list(names)])
+        row, single = group.mean(), best_single(group)
+        for metric in ("acc", "nmi"):
+            row[SINGLE, metric] = row[single, metric]
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def format_gains(table):
+    """The gains of `gains` as text, each with its half width where three sets or more count.
 
     Returns
     -------
@@ -464,10 +357,10 @@ def format_gains(gains):
     """
     text = {}
     for metric in ("acc", "nmi"):
-        half = gains[f"±{metric}"].where(gains.n > 2)
-        rows = zip(gains[metric], half)
+        half = table[f"±{metric}"].where(table.n > 2)
+        rows = zip(table[metric], half)
         text[metric.upper()] = [compare.format_change(*row) for row in rows]
-    return pd.DataFrame(text, index=gains.index)
+    return pd.DataFrame(text, index=table.index)
 
 
 def _each_once(scores):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.views import available, load
-from experiments.studies import DEVELOPED, SIXTEEN
+from experiments.studies import GROUPS, SIXTEEN
 
 #: Where the runs lie.
 PATH = Path(__file__).resolve().parents[1] / "results" / "n_clusters.csv"
@@ -53,7 +53,7 @@ def read_runs(path=PATH):
     runs["right"] = runs.suggested == runs.clusters
     ratio = runs.suggested / runs.clusters
     runs["factor"] = np.maximum(ratio, 1 / ratio)
-    runs["group"] = np.where(runs.dataset.isin(DEVELOPED), "chosen on", "looked at")
+    runs["group"] = np.where(runs.dataset.isin(GROUPS["chosen on"]), "chosen on", "looked at")
     return runs
 
 

@@ -70,28 +70,45 @@ def test_interval_over_data_sets_is_students(revised):
 
 def test_studies_with_missing_runs_are_refused(revised):
     """What the tables say of whole studies is asserted by chapters 16 to 18, on the stored runs."""
-    shared = "closed form", "sixteen sets, NEMO", "sixteen sets, SNF", "revised", "baselines"
-    shared += "revised, new sets", "shallow, new sets"
-    later = [f"further sets, {name}" for name in ("closed form", "NEMO", "SNF", "shallow")]
-    whole = {name: frame(name, lambda *which: 70) for name in (*shared, *later)}
+    names = {study for studies_of in evidence.METHODS.values() for study in studies_of}
+    names |= {"baselines", "shallow, new sets", "further sets, shallow", "never touched, shallow"}
+    whole = {name: frame(name, lambda *which: 70) for name in names}
 
-    def lacking(name, dataset):
+    def lacking(name, dataset, seed=1):
         (variant,) = ALL[name].variants
-        return whole | {name: frame(name, lambda *which: 70, [(variant, dataset, 1)])}
+        return whole | {name: frame(name, lambda *which: 70, [(variant, dataset, seed)])}
 
     walk = two("walk", WALKED, [("start", "BBC", 1), ("+ ridge", "BBC", 3)])
     closed, snf = lacking("closed form", "Cora"), lacking("further sets, SNF", "ACM")
-    both = lacking("sixteen sets, SNF", "Cora")
+    both = ("CLOSED_FORM", "SNF")
     for missing, call in (
         ("2 of 36", lambda: evidence.steps(walk, WALK, revised)),
         ("2 of 36", lambda: evidence.by_variant(walk, revised)),
         ("2 of 36", lambda: evidence.over_datasets(walk, revised)),
         ("1 of 160", lambda: evidence.beside(closed)),
-        ("1 of 72", lambda: evidence.further_scores(snf, ("CLOSED_FORM", "SNF"))),
-        ("1 of 42", lambda: evidence.square_scores(both)),
+        ("1 of 6", lambda: evidence.scores_of(snf, both, ["ACM", "Wiki"])),
     ):
         with pytest.raises(ValueError, match=f"{missing} runs are not stored"):
             call()
+    assert len(evidence.scores_of(snf, both, ["Wiki", "CKM-246"])) == 2
+    with pytest.raises(ValueError, match="no runs are stored on CKM-246"):
+        evidence.scores_of(whole, ("NEMO",), ["Wiki", "CKM-246"])
+
+
+def test_gains_count_sets_with_the_same_samples_once_and_take_the_best_single_of_each_group():
+    names = ["MSRC-v1-5view", "MSRC-v1-6view", "PIE", "BBC"]
+    methods = ["CLOSED_FORM", *evidence.BASELINES]
+    columns = pd.MultiIndex.from_product([methods, ["acc", "nmi"]])
+    scores = pd.DataFrame(50.0, names, columns)
+    scores.loc[["MSRC-v1-5view", "MSRC-v1-6view"], ("CLOSED_FORM", "acc")] = [52, 56]
+    first, second = list(evidence.BASELINES)[:2]
+    scores.loc["PIE", (first, "acc")], scores.loc["BBC", (second, "acc")] = 60, 90
+    groups = {"all": names, "PIE": ["PIE"], "faces and objects": names[:3]}
+    table = evidence.gains(scores, "best single", groups=groups)
+    assert list(table.n) == [3, 1, 2]
+    assert table.acc["PIE"] == -10 and table.acc["faces and objects"] == (4 - 10) / 2
+    assert table.acc["all"] == pytest.approx((4 + 0 - 40) / 3)
+    assert evidence.means_of(scores, groups).loc["all", ("best single", "acc")] == 190 / 3
 
 
 def test_gains_are_written_with_intervals_where_three_sets_count():
@@ -132,10 +149,9 @@ def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
     assert abs(table.whole.mean() - table.chance.mean()) < 0.04
 
 
-def test_nemo_and_snf_are_the_same_on_sets_first_and_later():
+def test_a_method_has_the_same_settings_in_all_its_studies():
     assert set(SIXTEEN) - set(studies.SQUARE) == {"CCV-20d", "Hdigit"}
-    for name in ("NEMO", "SNF"):
-        first = STUDIES[evidence.SIXTEEN_GROUPS[name]]
-        assert first.datasets == studies.SQUARE
-        assert first.variants == STUDIES[evidence.FURTHER_GROUPS[name]].variants
+    for names in evidence.METHODS.values():
+        runs = [list(STUDIES[name].variants.values()) for name in names]
+        assert all(len(run) == 1 and run == runs[0] for run in runs)
     assert STUDIES["further sets, NEMO"].variants["NEMO"] == studies.LIBRARIES["iMML, NEMO"]

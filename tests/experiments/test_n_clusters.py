@@ -6,21 +6,21 @@ import pytest
 
 from dmac.model_selection import CRITERIA
 from experiments import n_clusters
-from experiments.studies import CONFIRMED, DEVELOPED
+from experiments.studies import GROUPS, SIXTEEN
 
 
 def test_every_data_set_seed_and_criterion_is_stored():
     runs = n_clusters.read_runs()
-    assert set(runs.dataset) == {*DEVELOPED, *CONFIRMED}
+    assert set(runs.dataset) == set(SIXTEEN)
     assert len(runs) == 16 * runs.seed.nunique() * len(CRITERIA) == len(runs.drop_duplicates())
     assert runs[["clusters", "suggested"]].isin(n_clusters.CANDIDATES).all(axis=None)
-    assert set(runs.dataset[runs.group == "looked at"]) == set(CONFIRMED)
+    assert set(runs.dataset[runs.group == "looked at"]) == {*GROUPS["looked at"]} & {*SIXTEEN}
 
 
 def test_summary(tmp_path):
     rows = [
         dict(dataset=name, samples=90, clusters=6, seed=0, criterion=criterion, suggested=found)
-        for name in ("PIE", "NGs")
+        for name in ("PIE", "Hdigit")
         for criterion in CRITERIA
         for found in ((6, 8) if name == "PIE" else (3, 3))
     ]
