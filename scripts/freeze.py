@@ -5,7 +5,7 @@
     python scripts/freeze.py sets --sets      # CLOSED_FORM's labels on every data set at hand
 
 It fits the four recipes on mfeat, PIE and BBC (those that ``DMAC_DATA`` has) with two seeds and one
-thread, and every idea that gained nothing once; of each fit it keeps labels, Z, centres, the
+thread, and every idea of a chapter once; of each fit it keeps labels, Z, centres, the
 prediction of some samples, and the same after a save and a load. Epochs are cut: what is compared
 is arithmetic, not accuracy. Two folders agree if their arrays are equal to the last bit; otherwise
 each difference is printed with its size. The arrays depend on the processor, so both folders come
@@ -47,9 +47,7 @@ def ideas():
     """Every idea in a short fit: name to recipe."""
     forms = [form for forms in refinement.FORMS.values() for form in forms]
     closed = {form: dict(refinement=form, refinement_steps=3) for form in forms}
-    closed["trained votes"] = dict(vote_form="trained", trained_epochs=5)
-    closed["trained embedding"] = dict(trained_embedding=True, trained_epochs=5)
-    found = {name: spectral_ideas.idea_of(CLOSED_FORM_2026_11, **f) for name, f in closed.items()}
+    recipes = {name: spectral_ideas.idea_of(CLOSED_FORM_2026_11, **f) for name, f in closed.items()}
     noise, balanced = dict(perturbation=True, sigma="spread"), dict(al_weight=0.1)
     balanced["al_form"] = "balanced"
     revised = {
@@ -59,11 +57,11 @@ def ideas():
         "all three": noise | balanced | dict(cm_weight=0.1),
     }
     for name, fields in revised.items():
-        found[f"revised, {name}"] = network_ideas.idea_of(REVISED, epochs=5, **fields)
-    found["released, spread and balanced"] = network_ideas.idea_of(
+        recipes[f"revised, {name}"] = network_ideas.idea_of(REVISED, epochs=5, **fields)
+    recipes["released, spread and balanced"] = network_ideas.idea_of(
         RECIPES["released"], sigma="spread", al_form="balanced"
     )
-    return found
+    return recipes
 
 
 def freeze(data, recipe, seed):

@@ -29,6 +29,23 @@ def read_runs(results=records.RESULTS):
     }
 
 
+def read_lacking(results=records.RESULTS):
+    """The stored runs on samples that lack views.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each run: ``recipe``, ``data``, ``pattern``, ``rate``, ``seed``, and ``acc`` and
+        ``nmi`` in %, which are NaN where a fit failed or was stopped.
+    """
+    store = records.index(records.open_store(results).refresh())
+    names = [name for name in studies.STUDIES if name.startswith("lacking views")]
+    runs = pd.concat([records.runs_of(store, name) for name in names], ignore_index=True)
+    runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
+    runs = runs.rename(columns={"dataset": "data"}).astype({"rate": float, "data": str})
+    return runs.round({"acc": 2, "nmi": 2})
+
+
 def check_complete(runs):
     """Refuse a study with missing runs.
 

@@ -1,25 +1,10 @@
-"""Accuracy where samples lack views: the closed form, two plain ways to fill in, and iMML.
+"""Samples that lack views: the patterns, the recipe without completion, plain ways to fill in.
 
-    python -m experiments.incomplete                  # fifteen sets, 0 to 70 %, three seeds
-    python -m experiments.incomplete BBC --rates 0.5 --seeds 0
-    python -m experiments.incomplete --others         # small sets; dmac[libraries]
-    python -m experiments.incomplete --pattern class  # or batch
-    python -m experiments.incomplete --cost           # seconds and memory of 100,000 samples
-
-(from ``notebooks``, or with it on the path). Pairs of sample and view are missing at random, or by
-class, or for whole batches (`PATTERNS`). Rows that the file has are not computed again. A
-method of iMML has its defaults, and is stopped after `LIMIT` seconds of the processor; its row has
-no scores then, and it is not tried on that data set again.
+The runs are the studies "lacking views" and those whose names go on from there
+(:mod:`experiments.studies`); chapter 18 and the record show them.
 """
 
-import argparse
-import contextlib
-import csv
 import dataclasses
-import os
-import signal
-import time
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -32,13 +17,7 @@ from dmac.data.whitening import RowNormalizer
 from dmac.peers.base import dense
 from dmac.recipes import CLOSED_FORM, SpectralRecipe
 from dmac.solvers.spectral import SpectralSolver
-from experiments import provenance
-from experiments.bench import synthetic_views
-from experiments.harness import Child, write_json
-from experiments.libraries import LibraryError, fit_library, library_settings
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-FILE, COST = RESULTS / "incomplete.csv", RESULTS / "incomplete_cost.json"
 #: Where the completion was developed, with labels; sets whose scores were seen meanwhile, or once
 #: before; and sets that were chosen, and run, after it was done.
 DEVELOPED = ("HandWritten", "BBC", "PIE", "3Sources")
@@ -46,24 +25,19 @@ SEEN = ("BBCSport", "100Leaves", "Yale-3view", "MSRC-v1-5view", "Reuters-1200")
 NEW = ("NGs", "ORL-4view", "Prokaryotic", "Digits8x8-3", "WebKB", "LandUse-21")
 SETS = (*DEVELOPED, *SEEN, *NEW)
 #: Up to 700 samples, for the others.
-SMALL = ("BBC", "PIE", "3Sources", "BBCSport", "Yale-3view", "MSRC-v1-5view")
-SMALL = (*SMALL, "NGs", "ORL-4view", "Prokaryotic")
+SMALL = (
+    *("BBC", "PIE", "3Sources", "BBCSport", "Yale-3view", "MSRC-v1-5view"),
+    *("NGs", "ORL-4view", "Prokaryotic"),
+)
 #: Methods of iMML; DAIMC and IMSR take longer than `LIMIT` on some of these sets.
 IMML = tuple(f"iMML, {name}" for name in ("NEMO", "LFIMVC", "EEIMVC", "OPIMC", "SIMCADC"))
-#: Without completion by graphs: the mean row and k-means, and a low rank and the closed form.
-BASELINES = ("mean-imputed k-means", "SVD imputation")
-OTHERS = (*BASELINES, *IMML)
-RATES, SEEDS = (0.0, 0.3, 0.5, 0.7), (0, 1, 2)
-FIELDS = ("recipe", "data", "pattern", "rate", "seed", "acc", "nmi", "seconds")
-#: How pairs are missing: at random; each class lacks each view with probability 0.2 or 0.8; or one
-#: in ten batches of random samples lacks a view as a whole, or has it.
-PATTERNS, BATCHES = ("random", "class", "batch"), 10
+RATES = (0.0, 0.3, 0.5, 0.7)
+#: Number of batches of random samples in the pattern "batch".
+BATCHES = 10
 #: Seconds of the processor for a fit of iMML.
 LIMIT = 20
 #: Rounds of the low rank.
 ROUNDS = 30
-#: Samples, columns of the views, and clusters where cost is measured.
-MANY, DIMS, CLUSTERS = 100_000, (30, 30, 30, 30), 10
 
 
 class UnfilledSolver(SpectralSolver):
@@ -75,7 +49,7 @@ class UnfilledSolver(SpectralSolver):
 
 @dataclasses.dataclass(frozen=True)
 class Unfilled(SpectralRecipe):
-    """Its recipe."""
+    """A recipe of the closed form without completion."""
 
     solver: ClassVar[str] = "experiments.incomplete:UnfilledSolver"
 
@@ -116,9 +90,43 @@ def batch_pattern(n, v, rate, seed):
     return random_pattern(BATCHES, v, rate, seed)[rng.permutation(n) % BATCHES]
 
 
+def lacking(data, seed, *, pattern, rate, empty):
+    """The views of a data set without what a pattern takes away.
+
+    Parameters
+    ----------
+    data : dmac.MultiViewData
+    seed : int
+    pattern : {"random", "class", "batch"}
+    rate : float
+        Share of the pairs of sample and view that are missing; by class it is about a half.
+    empty : float
+        What stands in a missing row: 0, or nan, which makes all views dense.
+
+    Returns
+    -------
+    list of v arrays (n, d_a)
+    """
+    n, v = data.n_samples, data.n_views
+    if pattern == "class":
+        present = class_pattern(data.labels, v, seed)
+    else:
+        present = {"random": random_pattern, "batch": batch_pattern}[pattern](n, v, rate, seed)
+    if empty == 0:
+        return without(data.views, present)
+    arrays = [np.asarray(dense(x), float) for x in data.views]
+    return [np.where(present[:, [a]], x, empty) for a, x in enumerate(arrays)]
+
+
 def without(views, present):
     """The views with rows of zeros where they are missing."""
     return [scipy.sparse.diags_array(present[:, a].astype(float)) @ x for a, x in enumerate(views)]
+
+
+def _split(views):
+    """Views with rows of NaN as views with rows of zeros, and which rows there are: (n, v)."""
+    present = np.column_stack([~np.isnan(x).any(1) for x in views])
+    return [np.nan_to_num(x) for x in views], present
 
 
 def imputed(views, present, rank=0, seed=0):
@@ -140,8 +148,8 @@ def imputed(views, present, rank=0, seed=0):
     """
     rows = [RowNormalizer().fit_transform(x * present[:, [a]]) for a, x in enumerate(views)]
     there = [x.any(1, keepdims=True) for x in rows]
-    means = [x.sum(0) / max(1, known.sum()) for x, known in zip(rows, there)]
-    rows = [np.where(known, x, mean) for x, known, mean in zip(rows, there, means)]
+    means = [x.sum(0) / max(1, given.sum()) for x, given in zip(rows, there)]
+    rows = [np.where(given, x, mean) for x, given, mean in zip(rows, there, means)]
     if not rank:
         return np.hstack(rows)
     # A wide view by coordinates in the span of its rows: nothing is lost, and a round is short.
@@ -149,14 +157,14 @@ def imputed(views, present, rank=0, seed=0):
         np.linalg.qr((x - mean).T)[0] if x.shape[1] > len(x) else np.eye(x.shape[1])
         for x, mean in zip(rows, means)
     ]
-    parts = [(x - mean) @ basis for x, mean, basis in zip(rows, means, bases)]
-    y, ends = np.hstack(parts), np.cumsum([part.shape[1] for part in parts])[:-1]
-    known = np.hstack([np.broadcast_to(t, part.shape) for t, part in zip(there, parts)])
+    coordinates = [(x - mean) @ basis for x, mean, basis in zip(rows, means, bases)]
+    y, ends = np.hstack(coordinates), np.cumsum([x.shape[1] for x in coordinates])[:-1]
+    given = np.hstack([np.broadcast_to(t, x.shape) for t, x in zip(there, coordinates)])
     for _ in range(ROUNDS):
         u, s, vt = randomized_svd(y, rank, n_iter=4, random_state=seed)
-        y = np.where(known, y, (u * s) @ vt)
-    for a, (x, part) in enumerate(zip(rows, np.split(y, ends, axis=1))):
-        guess = np.maximum(means[a] + part @ bases[a].T, -np.inf if x.min() < 0 else 0)
+        y = np.where(given, y, (u * s) @ vt)
+    for a, (x, filled) in enumerate(zip(rows, np.split(y, ends, axis=1))):
+        guess = np.maximum(means[a] + filled @ bases[a].T, -np.inf if x.min() < 0 else 0)
         rows[a] = np.where(there[a], x, guess)
     return np.hstack(rows)
 
@@ -174,159 +182,23 @@ def completed(views, present, n_clusters, seed):
     return out
 
 
-def labels_of(method, views, present, n_clusters, seed):
-    """Labels by one of `OURS`, of `BASELINES`, or of `IMML`, which take rows of NaN: (n,)."""
-    if method in OURS:
-        return fitted(OURS[method], without(views, present), n_clusters, seed)
-    arrays = [np.asarray(dense(x), float) for x in views]
-    if method == "mean-imputed k-means":
-        return kmeans(imputed(arrays, present), n_clusters, seed, n_init=10).labels_
-    if method == "SVD imputation":
-        return fitted(CLOSED_FORM, completed(arrays, present, n_clusters, seed), n_clusters, seed)
-    given = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(arrays)]
-    settings = library_settings("iMML, NEMO")  # the version, which is that of all
-    with stopped_after(LIMIT):
-        return fit_library(method, given, n_clusters, seed, **settings)
+def mean_imputed_kmeans(views, n_clusters, seed):
+    """K-means of views with rows of NaN, in whose place the mean row stands: labels (n,)."""
+    return kmeans(imputed(*_split(views)), n_clusters, seed, n_init=10).labels_
 
 
-def fitted(recipe, views, n_clusters, seed):
-    """Labels of a fit: (n,)."""
-    return dmac.DMAC(n_clusters, recipe, random_state=seed, device="cpu").fit_predict(views)
+def svd_imputation(views, n_clusters, seed):
+    """The closed form on views with rows of NaN, filled in by a low rank: labels (n,)."""
+    filled = completed(*_split(views), n_clusters, seed)
+    return dmac.DMAC(n_clusters, random_state=seed, device="cpu").fit_predict(filled)
 
 
-@contextlib.contextmanager
-def stopped_after(seconds):
-    """A TimeoutError after so many seconds of the processor."""
-
-    def stop(*signals):
-        raise TimeoutError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def measure(method, data, pattern, rate, seed):
-    """One fit: accuracy and NMI in per cent, nan if it failed, and seconds of the processor."""
-    n, v = data.n_samples, data.n_views
-    present = {
-        "random": lambda: random_pattern(n, v, rate, seed),
-        "class": lambda: class_pattern(data.labels, v, seed),
-        "batch": lambda: batch_pattern(n, v, rate, seed),
-    }[pattern]()
-    scores, start = {"acc": np.nan, "nmi": np.nan}, time.process_time()
-    try:
-        labels = labels_of(method, data.views, present, data.n_clusters, seed)
-        scores = dmac.scores(data.labels, labels)
-    except LibraryError as error:
-        print(f"{method} on {data.name}: {error}", flush=True)
-    seconds = time.process_time() - start
-    return [round(100 * scores["acc"], 2), round(100 * scores["nmi"], 2), round(seconds, 2)]
+#: Without completion by graphs: the mean row and k-means, and a low rank and the closed form.
+BASELINES = {"mean-imputed k-means": mean_imputed_kmeans, "SVD imputation": svd_imputation}
+OTHERS = (*BASELINES, *IMML)
 
 
 def group_of(name):
     """What was known of a data set while the completion was developed."""
     groups = {"chosen on": DEVELOPED, "seen meanwhile": SEEN, "new": NEW}
-    (found,) = (group for group, names in groups.items() if name in names)
-    return found
-
-
-def read(file=FILE):
-    """What was measured: dictionaries by `FIELDS`, all but the first three numbers."""
-    if not Path(file).exists():
-        return []
-    with open(file, newline="", encoding="utf-8") as lines:
-        return [
-            {k: x if k in FIELDS[:3] else float(x) for k, x in row.items()}
-            for row in csv.DictReader(lines)
-        ]
-
-
-def means(rows, what="acc"):
-    """Mean over the seeds by (recipe, data, rate), of pairs that are missing at random."""
-    found = {}
-    for row in rows:
-        if row["pattern"] == "random":
-            found.setdefault((row["recipe"], row["data"], row["rate"]), []).append(row[what])
-    return {key: float(np.mean(values)) for key, values in found.items()}
-
-
-def methods_at(rate, others=False, pattern="random"):
-    """Whom to measure; with nothing missing the closed form, since nothing is filled in."""
-    if pattern != "random":
-        return tuple(OURS) if rate == 0.5 and not others else ()
-    if others:
-        return OTHERS if rate else ()
-    return tuple(OURS) if rate else ("closed_form",)
-
-
-def fit_many(method, rate, n=MANY):
-    """Seconds of the processor of a fit of generated views in this process, and its peak memory."""
-    views = synthetic_views(n, DIMS, CLUSTERS)
-    present = random_pattern(n, len(views), rate, 0)
-    views = [x * present[:, [a]] for a, x in enumerate(views)]
-    before, start = provenance.peak_memory() / 1e3, time.process_time()
-    model = dmac.DMAC(CLUSTERS, OURS[method], random_state=0, device="cpu").fit(views)
-    seconds = round(time.process_time() - start, 1)
-    peak = provenance.peak_memory() / 1e3
-    filled = model.network_.completion is not None
-    return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
-
-
-def cost(n=MANY):
-    """`fit_many` with nothing missing and a half, each in a process of one thread."""
-    rows = []
-    for method, rate in (("closed_form", 0.0), ("unfilled", 0.5), ("closed_form", 0.5)):
-        with Child(threads=1, environment={"DMAC_NUM_THREADS": "1"}) as child:
-            found = child.call(fit_many, method, rate, n)
-        rows.append({"recipe": method, "rate": rate, **found, "load": os.getloadavg()[0]})
-        print(rows[-1], flush=True)
-    about = {"n": n, "dims": DIMS, "clusters": CLUSTERS, "threads": 1}
-    return about | {"machine": provenance.machine(), "fits": rows}
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", nargs="*", help="by default all")
-    parser.add_argument("--rates", nargs="+", type=float, default=RATES)
-    parser.add_argument("--seeds", nargs="+", type=int, help="by default three")
-    parser.add_argument("--pattern", choices=PATTERNS, default="random")
-    parser.add_argument("--others", action="store_true", help="the methods that are not ours")
-    parser.add_argument("--cost", action="store_true", help="seconds and memory, nothing else")
-    parser.add_argument("--out", type=Path, default=FILE)
-    given = parser.parse_args(arguments)
-    if given.cost:
-        write_json(COST, cost())
-        return
-    rows = read(given.out)
-    done = {tuple(row[field] for field in FIELDS[:5]) for row in rows}
-    failed = {(row["recipe"], row["data"]) for row in rows if np.isnan(row["acc"])}
-    if not done:
-        with open(given.out, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow(FIELDS)
-    for name in given.data or (SMALL if given.others else SETS):
-        data = dmac.load(name)
-        for rate in given.rates:
-            for method in methods_at(rate, given.others, given.pattern):
-                for seed in given.seeds or SEEDS:
-                    key = (method, name, given.pattern, rate, seed)
-                    if key in done:
-                        continue
-                    row = [*key, *3 * [np.nan]]
-                    if key[:2] not in failed:
-                        row = [*key, *measure(method, data, *key[2:])]
-                    if np.isnan(row[5]):
-                        failed.add(key[:2])
-                    with open(given.out, "a", newline="", encoding="utf-8") as file:
-                        csv.writer(file, lineterminator="\n").writerow(row)
-                    print(*row, flush=True)
-
-
-if __name__ == "__main__":
-    from experiments import incomplete  # by its name, by which other processes find its functions
-
-    incomplete.main()
+    return next(group for group, names in groups.items() if name in names)

@@ -6,8 +6,10 @@ runs are read without them. A run names the version that it asks for, so another
 run.
 """
 
+import contextlib
 import importlib
 import importlib.metadata
+import signal
 import warnings
 from dataclasses import dataclass
 
@@ -46,14 +48,16 @@ ESTIMATORS = {
 }
 #: Further ones, which are run on samples that lack views alone (`experiments.incomplete`).
 INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
+EVERY = ESTIMATORS | INCOMPLETE
 
 
 def library_settings(name, **more):
-    """The settings of a run of one of `ESTIMATORS`: the version, and what is not its default.
+    """The settings of a run of one of `EVERY`: the version, and what is not its default.
 
-    ``first_views``: only so many views are given to it. Else parameters of the estimator.
+    ``first_views``: only so many views are given to it. ``limit``: seconds of the processor after
+    which it is stopped. Else parameters of the estimator.
     """
-    return {"version": VERSIONS[ESTIMATORS[name].library]} | more
+    return {"version": VERSIONS[EVERY[name].library]} | more
 
 
 def installed_version(library):
@@ -66,16 +70,34 @@ def installed_version(library):
 
 def is_runnable(method, settings):
     """Whether a run can be made here: its library is installed, in the version that it asks for."""
-    return installed_version(ESTIMATORS[method].library) == settings["version"]
+    return installed_version(EVERY[method].library) == settings["version"]
 
 
-def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **parameters):
-    """Labels (n,) of one of `ESTIMATORS` or `INCOMPLETE`, whose settings come last.
+@contextlib.contextmanager
+def stopped_after(seconds):
+    """A TimeoutError after so many seconds of the processor."""
+
+    def stop(*signals):
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def fit_library(
+    name, views, n_clusters, seed, *, version, first_views=None, limit=None, **parameters
+):
+    """Labels (n,) of one of `EVERY`, whose settings come last.
 
     An ImportError, if its library is not installed in that version; a `LibraryError`, if the
-    estimator fails, or returns what are no labels.
+    estimator fails, takes longer than its limit, or returns what are no labels.
     """
-    wanted = (ESTIMATORS | INCOMPLETE)[name]
+    wanted = EVERY[name]
     here = installed_version(wanted.library)
     if here != version:
         found = "is not installed" if here is None else f"is installed as {here}"
@@ -87,13 +109,13 @@ def fit_library(name, views, n_clusters, seed, *, version, first_views=None, **p
     # Two of the three libraries take no sparse views.
     views = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
     # They warn of the future of numpy and scikit-learn, and one prints.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             estimator = getattr(module, wanted.name)(
                 **{wanted.clusters: int(n_clusters), "random_state": seed}, **parameters
             )
-            labels = np.asarray(estimator.fit_predict(views))
+            with stopped_after(limit) if limit else contextlib.nullcontext():
+                labels = np.asarray(estimator.fit_predict(views))
         except Exception as error:  # whatever it is, it is what a user of the library would meet
             raise LibraryError(f"{type(error).__name__}: {error}") from error
     if labels.shape != (len(views[0]),) or not np.all(labels == labels.astype(np.int64)):

@@ -4,17 +4,22 @@ Labels score the fit here; no fit sees them.
 """
 
 import dataclasses
+import os
 import time
+from unittest import mock
 
 import numpy as np
 import torch
 
+from dmac.averaged_graph import known
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
+from dmac.compute.threads import VARIABLE
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
 from dmac.metrics import scores
 from dmac.solvers.contract import solver_of
+from dmac.solvers.spectral_model import SpectralModel
 from dmac.training import EpochRecord
 from experiments.store import round_floats
 
@@ -114,6 +119,49 @@ def measure_held_out(data, recipe, seed, share, *, device="cpu"):
         "fitted": round_floats(scores(data.labels[seen], model.labels_)),
         "seconds": round_floats({"fit": seconds}, 5),
     }
+
+
+def compare_threads(data, recipe, seed, threads):
+    """Fit with one number of threads and with another, and count who changed the cluster.
+
+    The record has the number of ``samples`` and of those with ``other_labels``, the ``ari`` of both
+    fits, how far the ``embeddings_apart`` are, and of a closed form the share of `ties` (``tied``).
+    """
+    labels, embeddings = [], []
+    for number in threads:
+        with mock.patch.dict(os.environ, {VARIABLE: str(number)}):
+            model = DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
+            labels.append(model.fit_predict(data.views))
+        embeddings.append(model.embedding_)
+    agreed = scores(*labels)  # clusters are matched first
+    # Columns of an embedding may come out with another sign.
+    apart = np.abs(np.abs(embeddings[0]) - np.abs(embeddings[1])).max()
+    return {
+        "samples": data.n_samples,
+        "other_labels": round(data.n_samples * (1 - agreed["acc"])),
+        "ari": round(agreed["ari"], 4),
+        "embeddings_apart": float(f"{apart:.1e}"),
+        "tied": ties(model, data.views) if isinstance(model.network_, SpectralModel) else None,
+    }
+
+
+def ties(model, views):
+    """The largest share, over blocks, of samples to which their k-th and next anchor are as near.
+
+    Rounding decides which of the two such a sample takes.
+    """
+    fitted, k = model.network_, model.recipe_.n_neighbors
+    prepared = [
+        torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
+        for pipeline, x in zip(model.pipelines_, views)
+    ]
+    blocks, _ = fitted.blocks(prepared)
+    shares = []
+    for block, sets in zip(blocks, fitted.stages[0].base):
+        x = block.x[known(block.x, sets.widths).all(1)].double()
+        far = torch.cdist(x, sets.u[0].double()).square().sort(1).values[:, k - 1 : k + 1]
+        shares.append(float((far[:, 1] - far[:, 0] < 1e-6 * far[:, 1]).double().mean()))
+    return round(max(shares), 4)
 
 
 def _column(record):

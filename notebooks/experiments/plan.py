@@ -66,6 +66,8 @@ def of(name, datasets=None, seeds=None, variants=None):
     study = STUDIES[name]
     file = study.file or name
     runs = []
+    if study.retired:
+        return runs
     for seed in study.all_seeds if seeds is None else seeds:
         here = {
             key: run

@@ -150,7 +150,7 @@ def _row(variant, record):
         row["fit_seconds"] = seconds["fit"]
         row["seconds"] = seconds.get("pretraining", np.nan) + seconds.get("training", np.nan)
     names = ("method", "settings", "error", "key", "n_anchors")
-    return row | {name: record.get(name) for name in names} | {"epochs": epochs}
+    return row | {name: record.get(name) for name in names} | {"epochs": epochs, "record": record}
 
 
 _COLUMNS = (
@@ -159,6 +159,7 @@ _COLUMNS = (
     *("oracle_acc", "oracle_nmi", "start_acc", "start_nmi", "fitted_acc", "fitted_nmi"),
     *("one_minus_cosine", "effective_rank", "neighbors", "silhouette"),
     *("seconds", "fit_seconds", "method", "settings", "error", "key", "n_anchors", "epochs"),
+    "record",
 )
 
 
@@ -195,8 +196,8 @@ def runs(records, variants, datasets, seeds):
         (``oracle_acc``, ``oracle_nmi``), those after the pre-training (``start_acc``,
         ``start_nmi``), those of the fitted samples where others were held out (``fitted_acc``,
         ``fitted_nmi``), measures of the final embedding, ``seconds`` of the epochs alone and
-        ``fit_seconds`` of all, and ``epochs``, the curves as a dict of lists. A failed run has an
-        ``error`` and no scores. Data sets have the names of `titles`.
+        ``fit_seconds`` of all, ``epochs``, the curves as a dict of lists, and the whole ``record``.
+        A failed run has an ``error`` and no scores. Data sets have the names of `titles`.
     """
     import pandas as pd  # only the book needs tables
 
@@ -216,9 +217,17 @@ def runs(records, variants, datasets, seeds):
 
 
 def runs_of(records, name):
-    """The runs of a study in an index of records; see :func:`runs`."""
+    """The runs of a study in an index of records; see :func:`runs`.
+
+    Of trials that nobody can make again the index says what they were.
+    """
     study = studies.STUDIES[name]
-    return runs(records, study.variants, study.datasets, study.all_seeds)
+    variants, datasets = study.variants, study.datasets
+    if not variants:
+        mine = [r for r in records.values() if r["settings"].get("study") == name]
+        variants = {r["settings"]["variant"]: (r["method"], r["settings"]) for r in mine}
+        datasets = list(dict.fromkeys(r["dataset"] for r in mine))
+    return runs(records, variants, datasets, study.all_seeds)
 
 
 def read_runs(

@@ -23,12 +23,12 @@ from dmac import baselines, peers
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
 from dmac.metrics import scores
+from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import Recipe, SpectralRecipe
-from experiments import libraries, pretraining, provenance
-from experiments.ideas import search
+from experiments import incomplete, libraries, pretraining, provenance
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
-from experiments.measure import curves_of, measure, measure_held_out
+from experiments.measure import compare_threads, curves_of, measure, measure_held_out
 from experiments.store import fill as fill
 from experiments.store import round_floats
 
@@ -63,12 +63,17 @@ PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.AL
 BY_ARGMAX = ("DFP-GNN", "SURER")
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings.
-LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.ESTIMATORS}
+LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.EVERY}
+#: Which number of clusters :func:`dmac.suggest_n_clusters` says: a method without labels.
+SUGGESTED = "suggested number of clusters"
 #: What a run's settings call its kind of recipe, and the recipe.
-KINDS = {kind.__name__: kind for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea)}
+KINDS = (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
+KINDS = {kind.__name__: kind for kind in KINDS}
 _FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}
 #: What settings of DMAC say beside the recipe; see `settings_of`.
-_BESIDE = ("weighting", "held_out", "disturbed", "threads", "retired")
+_BESIDE = ("weighting", "held_out", "disturbed", "lacking", "threads", "compared", "retired")
+#: Fields of recipes that the code no longer has, where they changed nothing.
+_GONE = {"trained_epochs": 0, "trained_embedding": False}
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Spec:
     """A run to be made; its settings hold every parameter of the method."""
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
-    method: str  # "DMAC", a key of METHODS, PEERS or LIBRARIES, or the search's
+    method: str  # "DMAC", `SUGGESTED`, a key of METHODS, PEERS, LIBRARIES or incomplete.BASELINES
     settings: dict  # of `settings_of`, `peer_settings`, `libraries.library_settings`
     seed: int
     file: str  # group of records in the store
@@ -111,9 +116,11 @@ def settings_of(recipe, **beside):
     """The settings of a DMAC run: a recipe's fields without its name, and what is beside them.
 
     ``weighting="tf-idf"``: views of counts are weighted by term first. ``disturbed``: what
-    `disturb` does to them. ``held_out``: the share of the samples that is not fitted but predicted.
-    ``threads``: that a fit may take, where the run is timed with more than one. ``retired``: a
-    choice that the code no longer has; such runs are found in the store, and cannot be made.
+    `disturb` does to them. ``lacking``: which samples lack views, the pattern and the rate of
+    :func:`experiments.incomplete.lacking`. ``held_out``: the share of the samples that is not
+    fitted but predicted. ``threads``: that a fit may take, where the run is timed with more than
+    one. ``compared``: two numbers of threads whose labels are compared. ``retired``: a choice that
+    the code no longer has; such runs are found in the store, and cannot be made.
     """
     fields = dataclasses.asdict(recipe) | {"kind": type(recipe).__name__}
     del fields["name"]
@@ -141,6 +148,7 @@ def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
     if method == "DMAC":
         settings = settings if "kind" in settings else _of_kind(settings)
+        settings = {k: v for k, v in settings.items() if k not in _GONE or v != _GONE[k]}
         return _defaults(settings["kind"]) | settings
     return _peer_defaults(method) | settings if method in PEERS else settings
 
@@ -166,8 +174,9 @@ def _of_kind(settings):
             old["sigma"] = "relu"  # of noise that is not there
         idea = old["sigma"] == "spread" or old["al_form"] != "entropy"
         kind = "NetworkIdea" if idea else "Recipe"
-    known = {"kind", *_BESIDE, *(field.name for field in dataclasses.fields(KINDS[kind]))}
-    return {k: v for k, v in (old | {"kind": kind}).items() if k in known}
+    fields = (field.name for field in dataclasses.fields(KINDS[kind]))
+    names = {"kind", *_BESIDE, *_GONE, *fields}
+    return {k: v for k, v in (old | {"kind": kind}).items() if k in names}
 
 
 def recipe_of(settings, name="variant"):
@@ -224,6 +233,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         )
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
     data, spared = _changed(_data(spec.dataset, load), spec), []
+    make = {"DMAC": _dmac, SUGGESTED: _suggested}.get(spec.method, _labels)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
     try:
@@ -233,7 +243,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
                 within.enter_context(_threads(threads))
             if pretrained is not None:
                 spared = within.enter_context(pretraining.share(pretrained, pretrained_at))
-            outcome = (_dmac if spec.method == "DMAC" else _labels)(data, spec, device)
+            outcome = make(data, spec, device)
     except libraries.LibraryError as error:
         outcome = {"error": str(error)}
     except (FloatingPointError, torch.linalg.LinAlgError) as error:
@@ -256,12 +266,18 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
 
 
 def _changed(data, spec):
-    """The data as the settings want them: weighted, or with a bad view."""
+    """The data as the settings want them: weighted, with a bad view, or samples that lack views.
+
+    In the rows of what is missing DMAC gets zeros, and the others NaN.
+    """
     views = data.views
     if spec.settings.get("weighting") == "tf-idf":
         views = [tf_idf(x) for x in views]
     if kind := spec.settings.get("disturbed"):
         views = disturb(views, kind, spec.seed)
+    if missing := spec.settings.get("lacking"):
+        empty = 0 if spec.method == "DMAC" else np.nan
+        views = incomplete.lacking(data, spec.seed, empty=empty, **missing)
     return dataclasses.replace(data, views=views)
 
 
@@ -308,6 +324,8 @@ def _dmac(data, spec, device):
     recipe, held_out = recipe_of(spec.settings), spec.settings.get("held_out")
     if held_out:
         return measure_held_out(data, recipe, spec.seed, held_out, device=device)
+    if threads := spec.settings.get("compared"):
+        return compare_threads(data, recipe, spec.seed, threads)
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
@@ -315,15 +333,23 @@ def _library_version(method):
     """Name and version of the library that a method is of, if it is of one."""
     if method not in LIBRARIES:
         return {}
-    name = libraries.ESTIMATORS[method].library
+    name = libraries.EVERY[method].library
     return {name: libraries.installed_version(name)}
+
+
+def _suggested(data, spec, device):
+    """The number of clusters by each criterion, of candidates with four samples each."""
+    candidates = [c for c in spec.settings["candidates"] if c <= data.n_samples // 4]
+    suggestion = suggest_n_clusters(data.views, candidates, random_state=spec.seed)
+    return {"suggested": {criterion: suggestion.best(criterion) for criterion in CRITERIA}}
 
 
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in METHODS.items()}
-    functions |= PEERS | LIBRARIES | {search.METHOD: search.spectral_search}
-    settings = spec.settings | ({"device": device} if spec.method in PEERS else {})
+    functions |= PEERS | LIBRARIES | incomplete.BASELINES
+    settings = {name: value for name, value in spec.settings.items() if name != "lacking"}
+    settings |= {"device": device} if spec.method in PEERS else {}
     start = time.perf_counter()
     found = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)
     seconds = round(time.perf_counter() - start, 3)

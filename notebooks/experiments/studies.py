@@ -5,6 +5,7 @@ some variants with their data sets and seeds; :mod:`experiments.plan` puts the s
 """
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 
 from dmac.recipes import (
@@ -15,8 +16,7 @@ from dmac.recipes import (
     REVISED,
     Recipe,
 )
-from experiments import paper
-from experiments.ideas import search
+from experiments import incomplete, paper
 from experiments.ideas.network_ideas import change
 from experiments.ideas.refinement import FORMS
 from experiments.ideas.spectral_ideas import idea_of
@@ -27,6 +27,7 @@ from experiments.run import (
     DISTURBED,
     METHODS,
     PEERS,
+    SUGGESTED,
     peer_settings,
     settings_of,
 )
@@ -128,13 +129,16 @@ class Study:
 
     variants: dict  # name to (method, settings)
     datasets: tuple
-    seeds: int | dict  # from 1 to it; or the last seed of each variant
+    seeds: int | dict | range  # from 1 to it; or the last seed of each variant; or these
     pages: str  # names of files in notebooks and book, by blanks
     file: str = ""  # group of records in the store; empty for the study's name
+    retired: str = ""  # why its runs can be found, and not be made
 
     @property
     def all_seeds(self):
         """The seeds that at least one of the variants has."""
+        if isinstance(self.seeds, range):
+            return self.seeds
         last = self.seeds if isinstance(self.seeds, int) else max(self.seeds.values())
         return range(1, last + 1)
 
@@ -149,7 +153,7 @@ def variant(base, name="variant", **changes):
     own = {field.name for field in dataclasses.fields(base)}
     if isinstance(base, Recipe):
         return change(base, name=name, **changes)
-    if set(changes) - own or changes.get("vote_form") == "trained":
+    if set(changes) - own:
         return idea_of(base, name=name, **changes)
     return dataclasses.replace(base, name=name, **changes)
 
@@ -431,10 +435,45 @@ BEFORE = dict(vote_form="filtered", guard=0.0, anchor_sets=8)
 #: The paper's three ideas in forms whose gradient reaches the anchors, or the noise on them.
 SPECTRAL_IDEAS = {form: dict(refinement=form) for forms in FORMS.values() for form in forms}
 #: A network trained on the same graphs: its vote in place of the linear map's, or its embedding,
-#: with the filter, in place of the eigenvectors.
+#: with the filter, in place of the eigenvectors. Its code is at the tag `AT_TAG`.
 TRAINED = {
     "trained votes": dict(vote_form="trained", trained_epochs=60),
     "trained embedding": dict(trained_embedding=True, trained_epochs=60),
+}
+
+# What failed, or served its purpose, and left the code.
+
+#: Where the code of retired runs is, in this repository.
+AT_TAG = "its code is at the tag ideas-2026-11"
+#: Why the others cannot be made again.
+NOT_KEPT = "made by a script that was not kept"
+#: The search before there was a network, on spectral embeddings of averaged anchor graphs: the
+#: settings from which each variant differs, and those that do.
+SEARCH = dict(
+    power=1.0, components=2.0, ridge=0.0, factor=1.0, k=5, sets=30, lloyd=5, joint=True, again=0
+)
+SEARCHED = {
+    "one anchor set": dict(sets=1),
+    "5 anchor sets": dict(sets=5),
+    "30 anchor sets": dict(),
+    "a graph a view": dict(joint=False),
+    "random samples as anchors": dict(lloyd=0),
+    "k = 10": dict(k=10),
+    "components x 0.5": dict(components=1.0),
+    "components x 2": dict(components=4.0),
+    "no whitening": dict(ridge=1e6),
+    "twice the anchors": dict(factor=2.0),
+    "three times the anchors": dict(factor=3.0),
+    "twice, ridge 0.03": dict(factor=2.0, ridge=0.03),
+    "twice, ridge 0.1": dict(factor=2.0, ridge=0.1),
+    "twice, ridge 0.3": dict(factor=2.0, ridge=0.3),
+    "twice, signed power 0.7": dict(factor=2.0, power=0.7),
+    "twice, signed root": dict(factor=2.0, power=0.5),
+    "twice, signed power 0.33": dict(factor=2.0, power=1 / 3),
+    "twice, signed root, ridge 0.03": dict(factor=2.0, power=0.5, ridge=0.03),
+    "the same, graph of Z mixed in once": dict(factor=2.0, power=0.5, ridge=0.03, again=1),
+    "the same, twice": dict(factor=2.0, power=0.5, ridge=0.03, again=2),
+    "the same, four times": dict(factor=2.0, power=0.5, ridge=0.03, again=4),
 }
 
 # The other systems, and libraries.
@@ -665,13 +704,27 @@ COMPARISON = {
 REPEATED = COMPARISON | k_early({"RELEASED": {}})
 _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
 _SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
-_SEARCHED = {name: (search.METHOD, search.BASE | c) for name, c in search.VARIANTS.items()}
 _THREADS = {"1 thread": 1, "2 threads": 2}
 _FURTHER_ON = "18_evidence"
 
 
 def _of(recipe, name, **beside):
     return vary({name: {}}, recipe, **beside)
+
+
+def _lacking(methods, pattern, rates):
+    """Variants of some methods where samples lack views: "method, pattern, rate"."""
+    runs = {}
+    for name, rate in itertools.product(methods, rates):
+        about = {"lacking": {"pattern": pattern, "rate": rate}}
+        if name in incomplete.OURS:
+            run = "DMAC", settings_of(incomplete.OURS[name], **about)
+        elif name in incomplete.IMML:
+            run = name, library_settings(name, limit=incomplete.LIMIT, **about)
+        else:
+            run = name, about
+        runs[f"{name}, {pattern}, {rate:g}"] = run
+    return runs
 
 
 STUDIES = {
@@ -701,7 +754,13 @@ STUDIES = {
     "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "18_evidence"),
     "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "16_network 18_evidence index"),
     "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "16_network"),
-    "search": Study(_SEARCHED, DEVELOPMENT, 3, "16_network"),
+    "search": Study(
+        {name: ("spectral search", SEARCH | changes) for name, changes in SEARCHED.items()},
+        DEVELOPMENT,
+        3,
+        "16_network",
+        retired=AT_TAG,
+    ),
     "walk": Study(vary(dict(list(WALK.items())[:-1]), REVISED), DEVELOPMENT, 3, "16_network"),
     "released": Study(
         vary(dict(list(FROM_RELEASED.items())[:-1]), REVISED), ("PIE", "100Leaves"), 3, "16_network"
@@ -752,7 +811,16 @@ STUDIES = {
     "closed form, parts": Study(
         vary(PARTS, CLOSED_FORM_2026_11), SIXTEEN, 1, "17_recipes 18_evidence index"
     ),
-    "closed form, trained": Study(vary(TRAINED, CLOSED_FORM_2026_11), SIXTEEN, 3, "18_evidence"),
+    "closed form, trained": Study(
+        {
+            name: ("DMAC", settings_of(idea_of(CLOSED_FORM_2026_11)) | changes)
+            for name, changes in TRAINED.items()
+        },
+        SIXTEEN,
+        3,
+        "18_evidence",
+        retired=AT_TAG,
+    ),
     "closed form, ideas": Study(
         vary(SPECTRAL_IDEAS, CLOSED_FORM_2026_11), SIXTEEN, 10, "18_evidence"
     ),
@@ -799,6 +867,50 @@ STUDIES = {
     # The same two on the sixteen sets; some of NEMO's runs are those of "libraries".
     "sixteen sets, NEMO": Study(NEMO, SQUARE, 1, _FURTHER_ON),
     "sixteen sets, SNF": _trial(SQUARE, FEW, {"SNF": {}}, _FURTHER_ON),
+    # Samples that lack views. Without any lacking there is nothing to fill in.
+    "lacking views": Study(
+        _lacking(("closed_form",), "random", (0.0,))
+        | _lacking(incomplete.OURS, "random", incomplete.RATES[1:]),
+        incomplete.SETS,
+        range(3),
+        "record_evidence 19_your_data",
+    ),
+    "lacking views, others": Study(
+        _lacking(incomplete.OTHERS, "random", incomplete.RATES[1:]),
+        incomplete.SMALL,
+        range(3),
+        "record_evidence 19_your_data",
+    ),
+    **{
+        f"lacking views, by {pattern}": Study(
+            _lacking(incomplete.OURS, pattern, (0.5,)),
+            incomplete.SETS,
+            range(3),
+            "record_evidence",
+        )
+        for pattern in ("class", "batch")
+    },
+    # All small numbers, then steps of a half.
+    "number of clusters": Study(
+        {SUGGESTED: (SUGGESTED, {"candidates": [*range(2, 13), 15, 20, 30, 45, 68, 100]})},
+        SIXTEEN,
+        range(3),
+        "how_many_clusters",
+    ),
+    # The labels of one thread beside those of two; REVISED trains, so on small sets alone.
+    "threads": Study(
+        _of(CLOSED_FORM, "closed_form", compared=[1, 2]), ("mfeat", *SIXTEEN), range(1), "inputs"
+    ),
+    "threads, revised": Study(
+        _of(REVISED, "revised", compared=[1, 2]),
+        ("Yale-3view", "3Sources", "NGs", "BBCSport"),
+        range(1),
+        "inputs",
+    ),
+    # Scored with labels while CLOSED_FORM was developed: what they were is in the store.
+    "closed form, trials": Study({}, (), range(4), "record_evidence", retired=NOT_KEPT),
+    "view weights, trials": Study({}, (), range(4), "record_evidence", retired=NOT_KEPT),
+    "kinds of data, ideas": Study({}, (), range(4), "record_evidence", retired=AT_TAG),
     # The other systems, and libraries.
     "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "08_other_systems"),
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),

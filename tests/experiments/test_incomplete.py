@@ -1,7 +1,7 @@
-"""Runs on samples that lack views: patterns, the recipe without completion, and the stored rows."""
+"""Samples that lack views: patterns, the recipe without completion, ways to fill in, the runs."""
 
 import dataclasses
-import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ import scipy.sparse
 
 import dmac
 from dmac.recipes import CLOSED_FORM
-from experiments import incomplete
+from experiments import evidence, incomplete, libraries
+from experiments.run import Spec, make_run, settings_of
 
 
 def test_every_sample_keeps_a_view():
@@ -46,16 +47,6 @@ def test_patterns_by_class_and_by_batch():
     kinds, counts = np.unique(present, axis=0, return_counts=True)
     assert len(kinds) <= incomplete.BATCHES and (counts % 300 == 0).all()
     assert present.any(1).all() and not present.all(0).any() and 0.3 < present.mean() < 0.7
-
-
-def test_rows_are_computed_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(incomplete, "measure", lambda *given: [50.0, 40.0, 0.1])
-    arguments = ["mfeat", "--rates", "0.5", "--seeds", "0", "1", "--out", str(tmp_path / "out.csv")]
-    incomplete.main(arguments)
-    monkeypatch.setattr(incomplete, "measure", None)
-    incomplete.main(arguments)
-    rows = incomplete.read(tmp_path / "out.csv")
-    assert len(rows) == 4 and incomplete.means(rows)["closed_form", "mfeat", 0.5] == 50
 
 
 def low_rank(n=80, widths=(6, 9)):
@@ -101,60 +92,48 @@ def test_a_low_rank_is_filled_in():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_baselines_see_nothing_of_what_is_missing():
+@pytest.mark.parametrize("method", [*incomplete.BASELINES, *incomplete.OURS])
+def test_a_run_sees_nothing_of_what_is_missing(method):
     data = dmac.load("mfeat")
-    views, present = [x[::8] for x in data.views], incomplete.random_pattern(250, 6, 0.4, 0)
-    other = [np.where(present[:, [a]], x, 1e3 * x[::-1]) for a, x in enumerate(views)]
-    for method in incomplete.BASELINES:
-        labels = [incomplete.labels_of(method, x, present, 10, 0) for x in (views, other)]
-        np.testing.assert_array_equal(*labels)
-        assert dmac.scores(data.labels[::8], labels[0])["acc"] > 0.4
+    data = dataclasses.replace(data, views=[x[::8] for x in data.views], labels=data.labels[::8])
+    present = incomplete.random_pattern(250, 6, 0.4, 0)
+    views = [np.where(present[:, [a]], x, 1e3 * x[::-1]) for a, x in enumerate(data.views)]
+    other = dataclasses.replace(data, views=views)
+    about = {"lacking": {"pattern": "random", "rate": 0.4}}
+    settings = settings_of(incomplete.OURS[method], **about) if method in incomplete.OURS else about
+    spec = Spec("mfeat", "DMAC" if method in incomplete.OURS else method, settings, 0, "")
+    one, two = (make_run(spec, load=lambda _, given=given: given) for given in (data, other))
+    assert one["scores"] == two["scores"] and one["scores"]["acc"] > 0.4
 
 
 def test_a_method_of_imml_gets_rows_of_nan_and_a_limit(monkeypatch):
-    data, seen = dmac.load("mfeat"), []
+    data, given = dmac.load("mfeat"), []
 
-    def fails(name, views, n_clusters, seed, **settings):
-        seen.extend(views)
-        raise incomplete.LibraryError("no")
-
-    monkeypatch.setattr(incomplete, "fit_library", fails)
-    row = incomplete.measure("iMML, OPIMC", data, "random", 0.5, 1)
-    assert np.isnan(row[:2]).all() and row[2] >= 0
-    present = incomplete.random_pattern(2000, 6, 0.5, 1)
-    for x, whole, there in zip(seen, data.views, present.T):
-        np.testing.assert_array_equal(x, np.where(there[:, None], whole, np.nan))
-    with pytest.raises(TimeoutError, match="more than 0.05 s"), incomplete.stopped_after(0.05):
-        while True:
+    class Slow:
+        def __init__(self, **parameters):
             pass
 
+        def fit_predict(self, views):
+            given.extend(views)
+            while True:
+                pass
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_stored_costs():
-    stored = json.loads(incomplete.COST.read_text(encoding="utf-8"))
-    assert (stored["n"], stored["threads"]) == (incomplete.MANY, 1)
-    whole, zeros, filled = stored["fits"]
-    assert [fit["filled"] for fit in stored["fits"]] == [False, False, True]
-    assert filled["rate"] == zeros["rate"] == 0.5 and whole["rate"] == 0
-    assert filled["seconds"] < 2 * zeros["seconds"] and filled["peak_gb"] < 1.5 * zeros["peak_gb"]
-    found = incomplete.fit_many("closed_form", 0.5, 1000)
-    assert found.keys() <= filled.keys() and found["filled"]
+    monkeypatch.setattr(libraries, "installed_version", lambda library: "0.6.0")
+    module = SimpleNamespace(OPIMC=Slow)
+    monkeypatch.setattr(libraries.importlib, "import_module", lambda name: module)
+    about = {"lacking": {"pattern": "random", "rate": 0.5}, "limit": 0.05}
+    settings = libraries.library_settings("iMML, OPIMC", **about)
+    record = make_run(Spec("mfeat", "iMML, OPIMC", settings, 1, ""))
+    assert record["error"] == "TimeoutError: more than 0.05 s" and "scores" not in record
+    present = incomplete.random_pattern(2000, 6, 0.5, 1)
+    for x, whole, there in zip(given, data.views, present.T, strict=True):
+        np.testing.assert_array_equal(x, np.where(there[:, None], whole, np.nan))
 
 
-def test_stored_rows_are_complete():
-    rows = incomplete.read()
-    keys = {tuple(row[field] for field in incomplete.FIELDS[:5]) for row in rows}
-    sets = {True: incomplete.SMALL, False: incomplete.SETS}
-    grid = {
-        (method, name, pattern, rate, seed)
-        for others, names in sets.items()
-        for name in names
-        for pattern in incomplete.PATTERNS
-        for rate in incomplete.RATES
-        for method in incomplete.methods_at(rate, others, pattern)
-        for seed in incomplete.SEEDS
-    }
-    assert len(rows) == len(keys) and keys == grid
+def test_stored_runs_are_complete():
+    runs = evidence.read_lacking()
+    assert len(runs) == 1062 and runs.acc.isna().sum() == 8
+    assert set(runs.data) == set(incomplete.SETS) > set(incomplete.SMALL)
+    assert not runs.duplicated(["recipe", "data", "pattern", "rate", "seed"]).any()
     groups = [incomplete.group_of(name) for name in incomplete.SETS]
     assert groups == ["chosen on"] * 4 + ["seen meanwhile"] * 5 + ["new"] * 6
-    assert set(incomplete.SMALL) < set(incomplete.SETS)

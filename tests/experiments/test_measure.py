@@ -92,3 +92,30 @@ def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
     assert len(epochs) <= measure.CURVE and epochs == sorted(set(epochs))
     np.testing.assert_allclose(losses, 1 / np.array(epochs), rtol=1e-5)
     assert measure.curves_of(["a record without a stage"]) == {}
+
+
+def test_labels_of_both_numbers_of_threads(small_views):
+    data = dmac.MultiViewData("small", *small_views, 3)
+    record = measure.compare_threads(data, "closed_form", 0, (1, 2))
+    assert record["other_labels"] == 0 and record["ari"] == 1 and record["samples"] == 90
+    assert record["tied"] < 0.1
+
+
+def test_ties_are_seen():
+    views = [np.repeat(np.eye(12), 10, 0)] * 2  # an anchor is equal, or all are as far
+    model = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
+    assert measure.ties(model, views) > 0.9
+
+
+def test_labels_that_differ_between_threads_are_counted(monkeypatch, small_views):
+    data = dmac.MultiViewData("small", *small_views, 3)
+    seeds, fit = iter((0, 1)), dmac.DMAC.fit_predict
+
+    def other_each_time(self, given):
+        labels = fit(self, given)
+        labels[: 9 * next(seeds)] = 0  # the first time as they are
+        return labels
+
+    monkeypatch.setattr(dmac.DMAC, "fit_predict", other_each_time)
+    record = measure.compare_threads(data, "closed_form", 0, (1, 2))
+    assert record["other_labels"] > 0 and record["ari"] < 1

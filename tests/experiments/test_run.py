@@ -15,12 +15,12 @@ from toy_runs import load as load_toy
 import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
+from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
-from experiments import measure, paper, plan, studies
+from experiments import incomplete, measure, paper, plan, studies
 from experiments import records as experiments
 from experiments import run as runs
-from experiments.ideas import search
 
 
 def load(name):
@@ -275,7 +275,7 @@ def test_a_retired_choice_is_found_and_not_made(tmp_path):
 
 def test_every_listed_run_can_be_made():
     sizes = {"PIE": (680, 68), "Yale-3view": (165, 15), "mfeat": (2000, 10), "BBC": (685, 5)}
-    known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, search.METHOD)
+    known = (*runs.BASELINES, *runs.PEERS, *runs.LIBRARIES, *incomplete.BASELINES, runs.SUGGESTED)
     seen = set()
     for one in (one for stage in plan.full().values() for one in stage):
         assert one.method in known if one.method != "DMAC" else "retired" not in one.settings
@@ -312,3 +312,11 @@ def test_a_tenth_of_a_schedule_changes_nothing_else():
         assert method == name and settings.keys() == whole.keys()
         assert changed == {k for k in whole if k.endswith("epochs") or k == "refresh"} != set()
         assert all(10 * settings[key] == whole[key] for key in changed)
+
+
+def test_the_number_of_clusters_is_suggested_by_every_criterion():
+    record = runs.make_run(
+        runs.Spec("toy", runs.SUGGESTED, {"candidates": [2, 3, 4, 900]}, 0, ""), load=load
+    )
+    assert set(record["suggested"]) == set(CRITERIA) and "scores" not in record
+    assert record["suggested"]["gap"] == 3

@@ -5,22 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from toy_runs import load
 
 import dmac
 from dmac.anchors import anchor_learning_loss, neighbor_bandwidth
 from dmac.compute.distances import squared_distances
 from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.sampling import embedding_draw
-from experiments.ideas import network_ideas, search, spectral_ideas
+from experiments.ideas import network_ideas, spectral_ideas
 from experiments.ideas.refinement import FORMS
 
 SMALL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
-SPECTRAL = {
-    "trained votes": dict(vote_form="trained", trained_epochs=5),
-    "trained embedding": dict(trained_embedding=True, trained_epochs=5),
-    "trained without votes": dict(trained_embedding=True, trained_epochs=5, vote_rounds=0),
-} | {form: dict(refinement=form, refinement_steps=2) for forms in FORMS.values() for form in forms}
+LEARNED = [form for forms in FORMS.values() for form in forms]
 NETWORK = {
     "spread": (REVISED, dict(perturbation=True, sigma="spread")),
     "balanced": (REVISED, dict(al_weight=0.1, al_form="balanced")),
@@ -35,10 +30,10 @@ def stored(model, views, folder):
     assert again.recipe_ == model.recipe_
 
 
-@pytest.mark.parametrize("name", SPECTRAL)
-def test_ideas_on_the_closed_form(name, small_views, tmp_path):
+@pytest.mark.parametrize("form", LEARNED)
+def test_ideas_on_the_closed_form(form, small_views, tmp_path):
     views, classes = small_views
-    recipe = spectral_ideas.idea_of(SMALL, **SPECTRAL[name])
+    recipe = spectral_ideas.idea_of(SMALL, refinement=form, refinement_steps=2)
     model = dmac.DMAC(3, recipe, random_state=0, device="cpu").fit([x[:70] for x in views])
     assert dmac.scores(classes[:70], model.labels_)["acc"] > 0.95
     assert dmac.scores(classes[70:], model.predict([x[70:] for x in views]))["acc"] > 0.9
@@ -66,18 +61,6 @@ def test_an_idea_that_changes_nothing_is_the_recipe(small_views):
         one, other = (dmac.DMAC(3, r, random_state=0, device="cpu") for r in (recipe, idea))
         z = one.fit_transform(views)
         np.testing.assert_array_equal(z, other.fit_transform(views))
-
-
-def test_refused_votes_take_the_trained_embedding_with_them(small_views):
-    rng = np.random.default_rng(0)
-    views = [x + 6 * rng.normal(size=x.shape) for x in small_views[0]]
-    changes = dict(vote_form="learned", trained_embedding=True, trained_epochs=3)
-    plain = dataclasses.replace(SMALL, vote_rounds=0)
-    idea = spectral_ideas.idea_of(SMALL, **changes | dict(guard=1.0))
-    one, other = (dmac.DMAC(3, r, random_state=0, device="cpu").fit(views) for r in (plain, idea))
-    before, after = other.network_.stabilities
-    assert after < before
-    np.testing.assert_array_equal(one.embedding_, other.embedding_)
 
 
 def test_noise_has_the_size_of_the_anchors_cell():
@@ -114,19 +97,8 @@ def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
     torch.testing.assert_close(found, expected)
 
 
-def test_what_is_trained_needs_its_numbers():
-    for changes in (dict(vote_form="trained"), dict(trained_embedding=True)):
-        with pytest.raises(ValueError, match="trained_epochs is 0, but a map is to be trained"):
-            spectral_ideas.idea_of(CLOSED_FORM_2026_11, **changes)
+def test_what_is_trained_needs_votes_and_a_known_form():
     with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
         spectral_ideas.idea_of(CLOSED_FORM_2026_11, refinement="prediction", vote_rounds=0)
     with pytest.raises(ValueError, match="al_form is 'balance'"):
         network_ideas.idea_of(RELEASED, al_form="balance")
-
-
-@pytest.mark.parametrize("changes", [{}, dict(joint=False), dict(again=2), dict(power=0.5)])
-def test_the_search_finds_separated_clusters(changes):
-    data = load("toy")
-    settings = search.BASE | {"components": 1.0, "sets": 4} | changes
-    labels = search.spectral_search(data.views, 3, 1, **settings)
-    assert dmac.scores(data.labels, labels)["acc"] > 0.95
