@@ -45,7 +45,7 @@ help:
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (idle machine)"
-	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
+	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/times (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
 	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
@@ -114,7 +114,7 @@ lint: $(READY)
 
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
-ELSEWHERE := api book browser compare_threads drawings faults fold_modules fuzz moving \
+ELSEWHERE := api book browser drawings faults fold_modules fuzz moving \
     notebooks project repeat_runs soak write_concordance
 CORE_TESTS := tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
@@ -154,18 +154,16 @@ faults: $(READY)
 # which fits are timed come first: without them their rows would be lost.
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
-	rm -f notebooks/results/fits.json notebooks/results/growth.json
-	@set -e; for part in simplex parts fits growth; do \
-	    OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench $$part \
-	        --save notebooks/results/$$part.json; done
-	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench epochs \
-	    --save notebooks/results/runtime.json
+	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench \
+	    simplex parts fits growth epochs lacking
 
 # No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It
 # takes as many threads as it likes, unless the user has set their number.
 OUT ?= _build/gpu
 gpu:
-	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) $(PYTHON) scripts/gpu.py --out "$(OUT)"
+	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) \
+	    env PYTHONPATH="$(CURDIR):$(CURDIR)/notebooks" $(PYTHON) -m experiments.bench \
+	    tests epochs "large fits" scores --device auto --out "$(OUT)"
 
 serve:
 	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }

@@ -61,7 +61,7 @@ def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monke
     source = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
     monkeypatch.chdir(tmp_path)
     exec(portable.packed(source, groups=groups), {})
-    for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
+    for path in re.findall(r'"\.\./notebooks/(results/runs/times/[a-z, ]+\.jsonl)"', source):
         kept = BOOK.parent / "notebooks" / path
         assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()
     code = "import sys; sys.path.append('stored')\nfrom experiments import records, studies\n"

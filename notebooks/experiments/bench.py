@@ -1,24 +1,33 @@
-"""What the chapter on cost times: epochs, their parts, whole fits, growth, LMVSC's programmes.
+"""What things cost: epochs and their parts, whole fits, their growth, LMVSC's programmes, a GPU.
 
-    python -m experiments.bench PART --save FILE
+    python -m experiments.bench PART ... [--device DEVICE] [--budget SECONDS] [--out FOLDER]
 
-where PART is epochs, parts, fits, growth or simplex; ``make bench`` does all. What is timed has a
-process of its own (:mod:`experiments.harness`), one after the other, so the machine should do
-nothing else.
+``make bench`` measures `ON_A_PROCESSOR`, on a machine that does nothing else: what is timed has a
+process of its own (:mod:`experiments.harness`), one after the other. ``make gpu`` measures
+`ON_A_GPU` within nine minutes, and needs no installation and no network, neither pandas nor
+matplotlib; without a GPU it does the same on small sizes. Every epoch there ends with numbers that
+are read from the device, so nothing is left in its queue.
+
+A measurement is a line of ``times/PART.jsonl`` in the store, with its machine and its code. It is
+made once for both, so a command that was stopped, or ran out of time, goes on where it was.
 """
 
 import argparse
 import contextlib
 import dataclasses
 import functools
-import json
+import itertools
 import math
 import os
+import signal
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from unittest import mock
+from xml.etree import ElementTree
 
 import numpy as np
 import torch
@@ -37,14 +46,20 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
 from dmac.network import Network
 from dmac.peers._simplex import solve_rows
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, get_recipe
 from dmac.scaling import assign
 from dmac.training import anchor_source, train
 from dmac.views import load
-from experiments import provenance
-from experiments.harness import Child, write_json
-from experiments.store import round_floats
+from experiments import incomplete, libraries, provenance, studies
+from experiments.harness import Child
+from experiments.run import METHODS, Spec, make_run
+from experiments.store import Store, round_floats
 
+ROOT = Path(__file__).parents[2]
+#: What ``make bench`` and ``make gpu`` measure, and the seconds that the latter gives to each, on a
+#: GPU and without one; what one leaves the next ones have.
+ON_A_PROCESSOR = ("simplex", "parts", "fits", "growth", "epochs", "lacking")
+ON_A_GPU = {"tests": (100, 75), "epochs": (180, 35), "large fits": (150, 30), "scores": (90, 35)}
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
 SHAPES = {
     "NUS": (2400, (64, 144, 73, 128, 225, 500), 10),
@@ -55,12 +70,16 @@ SHAPES = {
 }
 #: Of "growth": the fixed number of anchors, the clusters, and the widths of the views.
 ANCHORS, CLUSTERS, DIMS = 512, 10, (64, 64, 64)
-#: The systems whose epochs can be timed; the last four are about sparse views.
+#: The systems whose epochs can be timed, four of them about sparse views; what a GPU times of them.
 SYSTEMS = (
     *("dense", "released", "fresh k-means", "revised"),
     *("pretraining", "pretraining, dense first layer"),
     *("first layer", "first layer, dense"),
+    "published",
 )
+GPU_SYSTEMS = ("published", "released", "pretraining", "revised")
+#: Epochs that are not counted, since k-means is seeded in the first, and a GPU compiles.
+_WARM = {"cuda": 3, "cpu": 1}
 #: Whose epochs are timed, and for how many samples of "growth".
 EPOCHS_OF = ("mfeat", "PIE", "BBC", "100Leaves", *SHAPES)
 EPOCHS_TO = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -118,29 +137,27 @@ def matrix_rate(size=2048, repeats=7):
     return 2 * size**3 / min(seconds)
 
 
-def _keep(path, stored, where, record):
-    """Add a record to what a file holds, with the load and the machine, write and print it."""
-    stored[where].append(record | {"load": round(os.getloadavg()[0], 2)})
-    stored["machine"] = provenance.machine()
-    write_json(path, stored)
-    print(json.dumps(stored[where][-1]), flush=True)
-
-
-def _stored(path, empty):
-    """What a file holds, to go on with."""
-    path = Path(path)
-    return json.loads(path.read_text()) if path.exists() else empty
-
-
 # --- epochs
 
 
+def is_at_hand(name):
+    """Whether a data set can be read without the network."""
+    if name == "mfeat":
+        return True
+    folder = os.environ.get("DMAC_DATA")
+    return bool(folder) and any(Path(folder).rglob(DATASETS[name].filename))
+
+
 def _problem(name, n_samples):
+    """Views and the number of clusters: of a data set, or random ones of its shape."""
     if name == "growth":
         return synthetic_views(n_samples, DIMS, CLUSTERS), CLUSTERS
     if name in SHAPES:
         n, dims, c = SHAPES[name]
         return synthetic_views(n, dims, c), c
+    if name in DATASETS and not is_at_hand(name):
+        shape = DATASETS[name]
+        return synthetic_views(shape.n_samples, shape.dims, shape.n_clusters), shape.n_clusters
     data = load(name)
     return data.views, data.n_clusters
 
@@ -173,18 +190,6 @@ def _dense_epochs(network, views, m, recipe, generator, epochs):
         yield time.perf_counter() - start
 
 
-def _pretrain_epochs(network, views, recipe, epochs):
-    records = pretrain(
-        network.encoders,
-        network.decoders,
-        views,
-        epochs=epochs,
-        lr=recipe.pretrain_lr,
-        normalize=recipe.normalize_embedding,
-    )
-    return [record.seconds for record in records]
-
-
 def _first_layer_epochs(network, views, epochs):
     """The encoders' first layers alone: products forward, and the gradients of the weights."""
     for _ in range(epochs):
@@ -195,7 +200,9 @@ def _first_layer_epochs(network, views, epochs):
         yield time.perf_counter() - start
 
 
-def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
+def epoch_seconds(
+    system, name, *, epochs, n_samples=None, n_anchors=None, device="cpu", most=math.inf
+):
     """Run some epochs of a system on a data set or shape, in this process.
 
     Parameters
@@ -205,17 +212,25 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
     name : str
         A data set, one of `SHAPES`, or "growth": three views of 64 features, ``n_samples`` of them.
     epochs : int
+        On a GPU those that compile come before them.
     n_samples, n_anchors : int, optional
+    device : str
+    most : float
+        Seconds after which no further epoch begins.
 
     Returns
     -------
     dict
-        ``n``, ``m``, ``v``, ``seconds`` (a list), and ``operations`` for RELEASED.
+        ``n``, ``m``, ``v``, ``seconds`` (a list), their ``median`` without the first (on a GPU
+        without three), ``peak_gb`` of the device or the process, and ``operations`` for RELEASED.
     """
+    provenance.reset_peak_gb(device)
     views, c = _problem(name, n_samples)
-    recipe = REVISED if system == "revised" else RELEASED
+    recipe = {"revised": REVISED, "published": PUBLISHED}.get(system, RELEASED)
     if system == "fresh k-means":
         recipe = dataclasses.replace(recipe, anchor_start="kmeans")
+    warm = _WARM[torch.device(device).type]
+    epochs = epochs + warm if warm > 1 else epochs
     recipe = dataclasses.replace(recipe, epochs=epochs)
     generator = torch.Generator().manual_seed(0)
     width = round(recipe.components * c) or None
@@ -224,47 +239,46 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
         x = ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(given.pop(0))
         if system.endswith("dense first layer") or system == "first layer, dense":
             x = x if isinstance(x, np.ndarray) else x.toarray()
-        views.append(view_tensor(x, torch.float32, "cpu"))
+        views.append(view_tensor(x, torch.float32, device))
     del x
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-    network = Network(dims, c, recipe, generator=generator).to_device("cpu", torch.float32)
+    network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)
     network.store_for(views)
     if system == "dense":
-        seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
+        taken = _dense_epochs(network, views, m, recipe, generator, epochs)
     elif system.startswith("pretraining"):
-        seconds = _pretrain_epochs(network, views, recipe, epochs)
+        coders, normalize = (network.encoders, network.decoders), recipe.normalize_embedding
+        records = pretrain(
+            *coders, views, epochs=epochs, lr=recipe.pretrain_lr, normalize=normalize
+        )
+        taken = (record.seconds for record in records)
     elif system.startswith("first layer"):
-        seconds = list(_first_layer_epochs(network, views, epochs))
+        taken = _first_layer_epochs(network, views, epochs)
     else:
         source = anchor_source(network, views, m, recipe, generator)
-        seconds = [r.seconds for r in train(network, views, c, source, recipe)]
+        taken = (record.seconds for record in train(network, views, c, source, recipe))
+    seconds = []
+    for epoch in taken:
+        seconds.append(epoch)
+        if len(seconds) > warm and sum(seconds) > most:
+            break
     result = {"n": n, "m": m, "v": len(views), "seconds": [round(s, 5) for s in seconds]}
+    result["median"] = round(statistics.median(seconds[warm:] or seconds), 5)
     if system == "released":
         stored = [len(x.values) / n if isinstance(x, SparseView) else x.shape[1] for x in views]
         result["operations"] = operations(n, stored, m, recipe)
-    return result
+    return result | {"peak_gb": provenance.peak_gb(device)}
 
 
 def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
-    """`epoch_seconds` in a process of its own, with its peak memory.
-
-    Returns
-    -------
-    dict
-        As `epoch_seconds`, with ``median`` (of all epochs but the first), ``peak_gb`` of the whole
-        process and ``threads``; or with ``error`` if it takes more than ``memory_gb``.
-    """
-    result = {"system": system, "name": name, "threads": threads}
+    """`epoch_seconds` in a process of its own; an ``error`` if it takes more than ``memory_gb``."""
     with Child(threads=threads, memory_gb=memory_gb, imports=[__name__]) as child:
         try:
-            result |= child.call(epoch_seconds, system, name, **options)
-            # The first epoch warms caches and seeds k-means; with others after it, it is left out.
-            seconds = result["seconds"][1:] or result["seconds"]
-            result["median"] = round(statistics.median(seconds), 5)
+            found = child.call(epoch_seconds, system, name, **options)
         except MemoryError:
-            result["error"] = f"more than {memory_gb:g} GB"
-    return result | {"peak_gb": round(child.peak_gb, 3)}
+            found = {"error": f"more than {memory_gb:g} GB"}
+    return {"system": system, "on": name, "threads": threads} | found
 
 
 def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
@@ -275,7 +289,7 @@ def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
     for name in datasets:
         timed = {"dense": 2} | dict.fromkeys(SYSTEMS[1:4], epochs)
         if name == "BBC":
-            timed |= dict.fromkeys(SYSTEMS[4:], 3 * epochs)
+            timed |= dict.fromkeys(SYSTEMS[4:8], 3 * epochs)
         for system, number in timed.items():
             yield system, name, {"epochs": number}
     for n in growth:
@@ -283,19 +297,6 @@ def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
             if m < n and n * m < 10**9:  # more would take ten minutes
                 number = 2 if n * m > 10**8 else 4 if n * m > 10**7 else 12
                 yield "released", "growth", dict(epochs=number, n_samples=n, n_anchors=m)
-
-
-def measure_all_epochs(path, threads=2):
-    """Time the epochs of `epoch_jobs`, and store each record as soon as it is there.
-
-    The file is written anew: ``runs``, a list of what `measure_epochs` returns, ``matrix_rate``,
-    ``threads`` and ``machine``.
-    """
-    with Child(threads=threads) as child:
-        stored = {"matrix_rate": child.call(matrix_rate), "threads": threads, "runs": []}
-    for system, name, options in epoch_jobs():
-        _keep(path, stored, "runs", measure_epochs(system, name, threads=threads, **options))
-    return stored
 
 
 # --- the parts of an epoch
@@ -433,22 +434,6 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
         return found | seconds("busy")
 
 
-def measure_parts(path, threads=2):
-    """Time every job, the blocks, and an epoch beside another process.
-
-    The file is written anew: ``epochs``, a list of what `epoch_parts` returns, ``blocks``,
-    ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
-    """
-    stored = {"epochs": [], "threads": threads}
-    with Child(threads=threads) as child:
-        stored["blocks"] = round_floats(child.call(block_seconds))
-    for job in JOBS:
-        _keep(path, stored, "epochs", _parts_alone(*job, threads))
-    stored["beside"] = busy_seconds(threads=threads)
-    write_json(path, stored)
-    return stored
-
-
 # --- whole fits
 
 #: Seconds after which a fit is stopped.
@@ -462,9 +447,6 @@ def fitted_systems():
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    from experiments import libraries, studies
-    from experiments.run import METHODS
-
     return {
         **{name: (name, settings) for name, (_, settings) in METHODS.items()},
         **{name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
@@ -505,81 +487,45 @@ def fit_seconds(system, dataset, threads):
 
 
 def _outcome(system, dataset, threads, **options):
-    from experiments.run import Spec, make_run
-
     method, settings = fitted_systems()[system]
     # The settings of a timed run of DMAC let a fit choose its threads as a user's does.
     own = settings | {"threads": threads} if method == "DMAC" else settings
     return make_run(Spec(dataset, method, own, 0, ""), threads=threads, **options)
 
 
-def time_fits(dataset, systems, threads, limit):
-    """Yield the record of one system after the other, in one process unless one is stopped."""
-    with Child(imports=[__name__, "experiments.run"]) as child:
-        for system in systems:
-            record = {"system": system, "dataset": dataset, "threads": threads}
-            try:
-                child.call(warm_up, system, threads, limit=limit)
-                yield record | child.call(fit_seconds, system, dataset, threads, limit=limit)
-            except TimeoutError as error:
-                yield record | {"error": str(error)}
-
-
-def installed(names):
-    """The systems among some that can be run here: those of libraries need their library."""
-    from experiments import libraries
-
-    needed = {name: one.library for name, one in libraries.ESTIMATORS.items()}
-    return [
-        name
-        for name in names
-        if name not in needed or libraries.installed_version(needed[name]) is not None
-    ]
+def is_installed(system):
+    """Whether a system can be run here: those of libraries need their library."""
+    estimator = libraries.ESTIMATORS.get(system)
+    return estimator is None or libraries.installed_version(estimator.library) is not None
 
 
 def stopped_on(system, dataset, fits):
     """A data set with at most as many samples and views on which a system was stopped, or None."""
     here = DATASETS.get(dataset)
-    for one in fits:
-        other = DATASETS.get(one["dataset"])
-        stopped = one["system"] == system and one.get("error", "").startswith("more than")
+    for fit in fits:
+        other = DATASETS.get(fit["on"])
+        stopped = fit["system"] == system and fit.get("error", "").startswith("more than")
         if stopped and here and other and other.n_samples <= here.n_samples:
             if len(other.dims) <= len(here.dims):
-                return one["dataset"]
+                return fit["on"]
     return None
 
 
-def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT):
-    """Time the fits that a file lacks, and store each record as soon as it is there.
+def measure_fit(system, dataset, threads, fits, child, limit=LIMIT):
+    """Time one fit, in a process that is used again unless it is stopped.
 
-    A system that was stopped with one thread is not begun with two, and see `stopped_on`. The file
-    holds ``fits``, a list of records, and ``machine``.
+    ``fits`` are those before: what failed with one thread is not begun with two (None), and what
+    was stopped is not begun on what is no smaller (`stopped_on`).
     """
-    from experiments.studies import SIXTEEN
-
-    datasets = datasets or SIXTEEN
-    # Small ones first, since what was stopped there is not begun on larger ones.
-    datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
-    stored, systems = _stored(path, {"fits": []}), installed(systems or fitted_systems())
-    for dataset in datasets:
-        for number in threads:
-            have = {
-                one["system"]
-                for one in stored["fits"]
-                if one["dataset"] == dataset and (one["threads"] == number or "error" in one)
-            }
-            begun = []
-            for name in (name for name in systems if name not in have):
-                other = stopped_on(name, dataset, stored["fits"])
-                if other is None:
-                    begun.append(name)
-                    continue
-                record = {"system": name, "dataset": dataset, "threads": number}
-                error = f"more than {limit:g} s on {other}, not begun here"
-                _keep(path, stored, "fits", record | {"error": error})
-            for record in time_fits(dataset, begun, number, limit):
-                _keep(path, stored, "fits", record)
-    return stored
+    if any((fit["system"], fit["on"]) == (system, dataset) and "error" in fit for fit in fits):
+        return None
+    if other := stopped_on(system, dataset, fits):
+        return {"error": f"more than {limit:g} s on {other}, not begun here"}
+    try:
+        child.call(warm_up, system, threads, limit=limit)
+        return child.call(fit_seconds, system, dataset, threads, limit=limit)
+    except TimeoutError as error:
+        return {"error": str(error)}
 
 
 # --- growth of whole fits
@@ -656,23 +602,6 @@ def time_sharded(name, n_samples, processes=2):
     slowest = max(found, key=lambda one: one["seconds"])
     peaks = [one["peak_gb"] for one in found]
     return {"recipe": name, "processes": processes} | slowest | {"peak_gb": peaks}
-
-
-def measure_growth(path, most=1_000_000, sharded=(300_000,)):
-    """Time the fits of `SIZES`, up to ``most`` samples, and sharded ones that a file lacks.
-
-    The file holds ``fits``, ``sharded`` and ``machine``.
-    """
-    stored = _stored(path, {"fits": [], "sharded": []})
-    have = {(one["recipe"], one["fixed"], one["n"]) for one in stored["fits"]}
-    for (name, fixed), numbers in SIZES.items():
-        for n in numbers:
-            if n <= most and (name, fixed, n) not in have:
-                _keep(path, stored, "fits", time_alone(name, n, fixed))
-    for n in sharded:
-        if n not in [one["n"] for one in stored["sharded"]]:
-            _keep(path, stored, "sharded", time_sharded("CLOSED_FORM", n))
-    return stored
 
 
 # --- LMVSC's quadratic programmes, all at once and one sample at a time
@@ -775,43 +704,288 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     return {"d": x.shape[1]} | seconds | {"gap": gap, "one_by_one": one_by_one}
 
 
-def measure_simplex(path, shape="ALOI", n_anchors=100, n_samples=500, threads=2):
-    """`measure_view` on every view of data of a shape, with the machine and its load.
+def measure_simplex(shape="ALOI", n_anchors=100, n_samples=500, threads=2):
+    """`measure_view` on every view of data of a shape, with the load before.
 
     Of all views together ``n_samples`` programmes are solved one by one.
     """
     n, dims, c = SHAPES[shape]
-    before = os.getloadavg()[0]
+    before, each = os.getloadavg()[0], n_samples // len(dims)
     with threadpool_limits(threads):
-        views = [
-            measure_view(x, n_anchors, n_samples // len(dims)) for x in synthetic_views(n, dims, c)
+        views = [measure_view(x, n_anchors, each) for x in synthetic_views(n, dims, c)]
+    about = {"n": n, "m": n_anchors, "n_samples": n_samples, "load_before": round(before, 2)}
+    return about | {"views": views}
+
+
+# --- samples that lack views
+
+#: Samples, columns of the views, and clusters where their cost is measured.
+MANY, LACKING_DIMS = 100_000, (30, 30, 30, 30)
+
+
+def fit_lacking(recipe, rate, n=MANY):
+    """Seconds of the processor of a fit of generated views in this process, and its peak memory."""
+    views = synthetic_views(n, LACKING_DIMS, CLUSTERS)
+    views = incomplete.without(views, incomplete.random_pattern(n, len(views), rate, 0))
+    before, start = provenance.peak_memory() / 1e3, time.process_time()
+    recipe = incomplete.OURS[recipe]
+    model = dmac.DMAC(CLUSTERS, recipe, random_state=0, device="cpu").fit(views)
+    seconds = round(time.process_time() - start, 1)
+    peak = provenance.peak_memory() / 1e3
+    filled = model.network_.completion is not None
+    return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
+
+
+# --- on a GPU
+
+
+def run_tests(files=(ROOT / "tests" / "test_gpu.py",), limit=None):
+    """Run test files with pytest alone: no plug-in, no conftest, no installation.
+
+    Returns
+    -------
+    dict
+        How many ``passed``, ``failed`` and were ``skipped``, and the ``reasons`` of these; of files
+        that pytest cannot run one has failed.
+    """
+    options = ["-q", "--noconftest", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default"]
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": paths}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", *map(str, files), *options]
+        try:
+            subprocess.run([*command, f"--junitxml={report}"], timeout=limit, env=environment)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"more than {limit:.0f} s") from None
+        cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
+    counts, reasons = {"passed": 0, "failed": int(not cases), "skipped": 0}, []
+    for case in cases:
+        outcome = next(iter(case), None)
+        kind = "passed" if outcome is None else "failed"
+        if outcome is not None:
+            kind = "skipped" if outcome.tag == "skipped" else kind
+            reasons.append(f"{kind.upper()} {case.get('name')}: {outcome.get('message')}"[:500])
+        counts[kind] += 1
+    return counts | {"reasons": reasons}
+
+
+def fit_times(recipe, name, *, device, n_samples=None, n_anchors=None, changes=None):
+    """The seconds of a whole fit, from arrays to labels, and its peak memory.
+
+    ``changes`` are fields that are not the recipe's.
+    """
+    provenance.reset_peak_gb(device)
+    views, c = _problem(name, n_samples)
+    changes = (changes or {}) | ({"n_anchors": n_anchors} if n_anchors else {})
+    made = dataclasses.replace(get_recipe(recipe), **changes)
+    start = time.perf_counter()
+    model = dmac.DMAC(c, made, random_state=0, device=device).fit(views)
+    about = {"n": views[0].shape[0], "c": c, "m": model.n_anchors_}
+    return about | {"fit_s": time.perf_counter() - start, "peak_gb": provenance.peak_gb(device)}
+
+
+def score_means(recipe, dataset, *, device, seeds=3, every=1):
+    """Scores and seconds of whole fits on a data set, or every so many samples of it.
+
+    Means over seeds, and ``first_fit_s`` of the first alone.
+    """
+    data = load(dataset)
+    views, labels = [x[::every] for x in data.views], data.labels[::every]
+    fits = []
+    for seed in range(seeds):
+        start = time.perf_counter()
+        model = dmac.DMAC(data.n_clusters, get_recipe(recipe), random_state=seed, device=device)
+        predicted = model.fit_predict(views)
+        fits.append(dmac.scores(labels, predicted) | {"fit_s": time.perf_counter() - start})
+    means = {name: float(np.mean([fit[name] for fit in fits])) for name in fits[0]}
+    about = {"n": len(labels), "c": data.n_clusters, "first_fit_s": fits[0]["fit_s"]}
+    return about | means
+
+
+# --- all of it
+
+
+def jobs_of(part, device="cpu", small=False):
+    """The measurements of a part, the most wanted first: system, what it runs on, and settings."""
+    if part == "simplex":
+        return [("LMVSC", "ALOI", {"threads": 2})]
+    if part == "parts":
+        jobs = [("released", name, dict(n_samples=n, epochs=epochs)) for name, n, epochs in JOBS]
+        return [("blocks", "growth", {}), *jobs, ("busy neighbour", "growth", {})]
+    if part == "fits":
+        # Small ones first, since what was stopped there is not begun on larger ones.
+        names = sorted(studies.SIXTEEN, key=lambda name: DATASETS[name].n_samples)
+        systems = [system for system in fitted_systems() if is_installed(system)]
+        every = itertools.product(names, (1, 2), systems)
+        return [(system, name, {"threads": threads}) for name, threads, system in every]
+    if part == "growth":
+        sizes = [(system, fixed, n) for (system, fixed), ns in SIZES.items() for n in ns]
+        jobs = [(system, "growth", {"n": n, "fixed": fixed}) for system, fixed, n in sizes]
+        return [*jobs, ("CLOSED_FORM", "growth", {"n": 300_000, "processes": 2})]
+    if part == "lacking":
+        fits = (("closed_form", 0.0), ("unfilled", 0.5), ("closed_form", 0.5))
+        return [(recipe, "growth", {"rate": rate}) for recipe, rate in fits]
+    if part == "tests":
+        return [("pytest", "tests/test_gpu.py", {})]
+    if part == "scores":
+        there = sorted(filter(is_at_hand, studies.SIXTEEN), key=lambda x: DATASETS[x].n_samples)
+        names, options = (["mfeat"], {"every": 4}) if small else (["mfeat", *there], {})
+        return [(r, name, options) for r in ("CLOSED_FORM", "REVISED") for name in names]
+    if part == "large fits" and small:
+        short = dict(pretrain_epochs=20, epochs=5)
+        return [
+            ("RELEASED", "growth", dict(n_samples=1000, changes=short)),
+            ("REVISED", "growth", dict(n_samples=2000, n_anchors=64, changes=dict(epochs=10))),
+            ("CLOSED_FORM", "growth", dict(n_samples=1000)),
         ]
-    found = {
-        "shape": shape,
-        "n": n,
-        "m": n_anchors,
-        "n_samples": n_samples,
-        "threads": threads,
-        "views": views,
-        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
-    } | provenance.machine()
-    write_json(path, round_floats(found))
+    if part == "large fits":
+        return [
+            ("CLOSED_FORM", "growth", dict(n_samples=100_000, n_anchors=ANCHORS)),
+            ("CLOSED_FORM", "growth", dict(n_samples=1_000_000, n_anchors=ANCHORS)),
+            ("RELEASED", "ALOI", {}),
+            ("REVISED", "growth", dict(n_samples=1_000_000, n_anchors=ANCHORS)),
+        ]
+    if device == "cpu" and not small:
+        return [("matrix product", "growth", {}), *epoch_jobs()]
+    # Powers of ten first, and the widest shape late: its views take long to prepare.
+    shapes = ["PIE"] if small else ["mfeat", "PIE", "BBC", "100Leaves", "NUS", "half ALOI", "ALOI"]
+    sizes = [1000] if small else [1000, 10_000, 100_000, 1_000_000, "CCV", 3000, 30_000, 300_000]
+    few = dict(epochs=3, most=3.0) if small else dict(epochs=12, most=6.0)
+    on = [(name, few) for name in shapes]
+    for size in sizes:
+        grown = ("growth", few | dict(n_samples=size, n_anchors=ANCHORS))
+        on.append((size, few) if isinstance(size, str) else grown)
+    return [(system, name, options) for name, options in on for system in GPU_SYSTEMS]
+
+
+class Bench:
+    """Measurements on one device, kept in a store.
+
+    Parameters
+    ----------
+    folder : path
+        Of the store.
+    device : str
+        "auto" is a GPU where there is one, else the processor on small sizes.
+    """
+
+    def __init__(self, folder, device="cpu"):
+        gpu = torch.cuda.is_available()
+        self.small = device == "auto" and not gpu
+        self.device = ("cuda" if gpu else "cpu") if device == "auto" else device
+        self.about = provenance.about(self.device)
+        self.store, self.failed = Store(folder).refresh(), 0
+        # One process, where processes of their own would take longer to start than to measure.
+        self.child = Child(imports=[__name__])
+
+    def identity(self, part, system, on, settings):
+        """What names a measurement in the store, with its machine and its code."""
+        where = {"machine": self.about["card"] or self.about["processor"]}
+        where |= {"device": self.device, "small": self.small, "commit": self.about["commit"]}
+        settings = {"timed": part} | settings | where
+        return dict(dataset=on, data="", method=system, settings=settings, seed=0)
+
+    def measure(self, part, jobs=None, end=math.inf):
+        """Make the measurements of a part that the store lacks, until a time of the clock."""
+        done = []
+        for system, on, settings in jobs or jobs_of(part, self.device, self.small):
+            identity = self.identity(part, system, on, settings)
+            record = self.store.get(self.store.key(identity))
+            left = None if end == math.inf else end - time.monotonic()
+            if record is None:
+                found, why = self.attempt(part, system, on, settings, left, done)
+                print(f"{part}: {system} on {on} {settings}: {found or why}", flush=True)
+                if not found:
+                    continue
+                record = identity | round_floats(found) | self._made()
+                suffix = ", gpu" if self.device != "cpu" else ""
+                self.store.append(record, f"times/{part}{suffix}")
+            done.append(record | {"system": system, "on": on})
+        return done
+
+    def _made(self):
+        code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
+        about = self.about | {"code": {"sha256": code, "commit": self.about["commit"]}}
+        del about["commit"]
+        return about | provenance.machine() | {"load": round(os.getloadavg()[0], 2)}
+
+    def attempt(self, part, system, on, settings, left, done):
+        """What a measurement found, or None and why there is nothing."""
+        if left is not None and left <= 0:
+            return None, "not reached, the part's time was up"
+        try:
+            found = self._found(part, system, on, settings, left, done)
+        except TimeoutError as error:
+            return None, f"stopped: {error}"
+        except MemoryError:
+            return {"error": f"more than {self.about['card_memory_gb']} GB"}, None
+        except RuntimeError as error:
+            self.failed += 1
+            return None, f"failed: {error}"
+        if part == "tests" and found["failed"]:  # no evidence
+            self.failed += 1
+            return None, f"failed: {found}"
+        return found, "not begun, it failed before"
+
+    def _found(self, part, system, on, settings, left, done):
+        threads = settings.get("threads", 2)
+        if part == "simplex":
+            return measure_simplex(on, threads=threads)
+        if part == "parts" and system == "busy neighbour":
+            return {"seconds": busy_seconds()}
+        if part == "fits":
+            return measure_fit(system, on, threads, done, self.child)
+        if part == "growth":
+            sharded = "processes" in settings
+            given = settings["n"], settings.get("processes" if sharded else "fixed")
+            return (time_sharded if sharded else time_alone)(system, *given)
+        if part == "tests":
+            return run_tests(limit=left)
+        if part == "large fits" or part == "scores":
+            function = fit_times if part == "large fits" else score_means
+            return self.child.call(function, system, on, device=self.device, limit=left, **settings)
+        if part == "epochs" and (self.device != "cpu" or self.small):
+            where = dict(device=self.device, limit=left)
+            return self.child.call(epoch_seconds, system, on, **where, **settings)
+        if part == "epochs" and system != "matrix product":
+            return measure_epochs(system, on, **settings)
+        environment = {"DMAC_NUM_THREADS": "1"} if part == "lacking" else {}
+        alone = 1 if part == "lacking" else 2
+        with Child(threads=alone, environment=environment, imports=[__name__]) as child:
+            if part == "lacking":
+                return child.call(fit_lacking, system, settings["rate"])
+            if system == "matrix product":
+                return {"rate": child.call(matrix_rate)}
+            if system == "blocks":
+                return {"seconds": child.call(block_seconds)}
+            return child.call(epoch_parts, on, settings["epochs"], settings["n_samples"])
 
 
 def main(arguments=None):
     """Entry point of ``python -m experiments.bench``."""
-    measure = {
-        "epochs": measure_all_epochs,
-        "parts": measure_parts,
-        "fits": measure_fits,
-        "growth": measure_growth,
-        "simplex": measure_simplex,
-    }
+    parts = dict.fromkeys([*ON_A_PROCESSOR, *ON_A_GPU])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=measure)
-    parser.add_argument("--save", type=Path, required=True, metavar="FILE")
+    parser.add_argument("parts", nargs="+", choices=list(parts), metavar="PART")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, or auto: small without a GPU")
+    parser.add_argument("--budget", type=float, help="seconds for everything")
+    parser.add_argument("--out", type=Path, default=ROOT / "notebooks" / "results" / "runs")
     given = parser.parse_args(arguments)
-    measure[given.part](given.save)
+    if given.budget is not None and given.budget <= 0:
+        parser.error(f"--budget is {given.budget:g}, it must be above 0")
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    bench, start = Bench(given.out, given.device), time.monotonic()
+    if bench.small:
+        print("There is no GPU here: the processor does the same on small sizes.", flush=True)
+    shares = [ON_A_GPU.get(part, (180, 60))[bench.small] for part in given.parts]
+    budget = sum(shares) if given.budget is None and given.device != "cpu" else given.budget
+    end = start
+    with bench.child:
+        for part, share in zip(given.parts, shares):
+            end = math.inf if budget is None else end + budget * share / sum(shares)
+            bench.measure(part, end=end)
+    print(f"{Path(given.out) / 'times'}, {time.monotonic() - start:.0f} s")
+    sys.exit(bool(bench.failed))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import tempfile
 import threading
 import time
 import traceback
-from pathlib import Path
 
 from experiments import provenance
 
@@ -204,18 +203,3 @@ def _serve(threads, memory_gb, *modules):
             full = full or (isinstance(error, RuntimeError) and "memory" in str(error))
             kind, found = "memory" if full else "failed", f"{type(error).__name__}: {error}"
         _answer(kind, found)
-
-
-def write_json(path, content):
-    """Write a file whole or not at all; its folder is made if it is missing."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # it is on the disk before it takes the name
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -170,7 +170,7 @@ def about(device):
         "cuda": torch.version.cuda if gpu else None,
         "processor": processor(),
         "cores": os.cpu_count(),
-        "system": platform.platform(),
+        "operating_system": platform.platform(),
         "versions": versions() | {"torch": torch.__version__},
         "commit": commit(),
     }

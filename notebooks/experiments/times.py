@@ -1,7 +1,7 @@
 """What it costs: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
 
-All of it reads stored numbers: the runs of the store, and the .json files of
-:mod:`experiments.bench` and :mod:`experiments.gpu`, which say what the names in them are.
+All of it reads stored numbers: the runs of the store, and in its folder ``times`` the measurements
+of :mod:`experiments.bench`, which says what the names in them are.
 """
 
 import json
@@ -13,10 +13,24 @@ import numpy as np
 import pandas as pd
 
 from dmac.data.datasets import title_of
-from experiments import gpu, paper
-from experiments.bench import SYSTEMS
+from experiments import paper
+from experiments.bench import GPU_SYSTEMS, SYSTEMS
 from experiments.compare import NOTHING, growth_exponent
 from experiments.figures import MARKERS, STYLES
+
+
+def read(path):
+    """The measurements of a file, of the machine and the code that came last: a list of dicts.
+
+    Each has its settings and what was found side by side, ``system`` and ``on``, what it ran on.
+    """
+    records = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+    def made_by(record):
+        return record["settings"]["machine"], record["settings"]["commit"]
+
+    last = [record for record in records if made_by(record) == made_by(records[-1])]
+    return [r["settings"] | {"system": r["method"], "on": r["dataset"]} | r for r in last]
 
 
 def run_times(runs, timings=(), variant="RELEASED"):
@@ -27,7 +41,7 @@ def run_times(runs, timings=(), variant="RELEASED"):
     """
     names = list(paper.RUN_TIMES_OF)
     table = pd.DataFrame(paper.RUN_TIMES, index=names).T
-    epoch = {t["name"]: t["median"] for t in timings if t["system"] == "released"}
+    epoch = {t["on"]: t["median"] for t in timings if t["system"] == "released"}
     table.loc["100 epochs here"] = [100 * epoch.get(name, np.nan) for name in names]
     mine = runs[runs.variant == variant].groupby("dataset", observed=True).seconds.median()
     own = [mine.get(name, np.nan) if name in paper.SAME else np.nan for name in names]
@@ -53,13 +67,13 @@ def plot_run_times(table):
 
 def epochs_by_system(runs, column):
     """A number of every system's epochs, a row for each shape; NaN where the memory ran out."""
-    frame = pd.DataFrame([r for r in runs if r["name"] != "growth" and r["system"] in SYSTEMS[:4]])
+    frame = pd.DataFrame([r for r in runs if r["on"] != "growth" and r["system"] in SYSTEMS[:4]])
     if "error" in frame:
         frame.loc[frame.error.notna(), column] = np.nan
-    frame["name"] = frame["name"].map(title_of)
-    grid = frame.pivot(index="name", columns="system", values=column)
+    frame["on"] = frame["on"].map(title_of)
+    grid = frame.pivot(index="on", columns="system", values=column)
     order = [name for name in SYSTEMS if name in grid]
-    grid = grid.loc[list(dict.fromkeys(frame["name"])), order]
+    grid = grid.loc[list(dict.fromkeys(frame["on"])), order]
     return grid.rename_axis(None).rename_axis(None, axis=1)
 
 
@@ -69,14 +83,20 @@ def epochs_table(stored):
     ``ratio`` is how many times longer the dense reading takes, ``floor`` the seconds of the matrix
     products alone, and ``times`` how many times the floor an epoch takes.
     """
-    seconds = epochs_by_system(stored["runs"], "median")
-    own = {title_of(r["name"]): r for r in stored["runs"] if r["system"] == "released"}
+    seconds = epochs_by_system(stored, "median")
+    own = {title_of(r["on"]): r for r in stored if r["system"] == "released"}
     sizes = [[own[name]["n"], own[name]["m"]] for name in seconds.index]
     table = pd.DataFrame(sizes, seconds.index, ["n", "m"]).join(seconds)
     table["ratio"] = seconds.dense / seconds.released
-    table["floor"] = [own[name]["operations"] / stored["matrix_rate"] for name in seconds.index]
+    rate = matrix_rate(stored)
+    table["floor"] = [own[name]["operations"] / rate for name in seconds.index]
     table["times"] = seconds.released / table.floor
     return table
+
+
+def matrix_rate(stored):
+    """Operations a second of the products of matrices beside which epochs were timed."""
+    return next(r["rate"] for r in stored if r["system"] == "matrix product")
 
 
 def _draw_power(axis, n, seconds, **style):
@@ -120,11 +140,11 @@ def fits_frame(stored, threads):
     rows = [
         {
             "variant": one["system"],
-            "dataset": title_of(one["dataset"]),
+            "dataset": title_of(one["on"]),
             "acc": 100 * one["acc"],
             "fit_seconds": one["seconds"],
         }
-        for one in stored["fits"]
+        for one in stored
         if "error" not in one and one["threads"] == threads
     ]
     return pd.DataFrame(rows)
@@ -164,13 +184,13 @@ def systems_table(stored, sizes, threads=1):
     """
     datasets = [name for name, _ in sorted(sizes.items(), key=lambda item: item[1])]
     rows = {}
-    for one in stored["fits"]:
+    for one in stored:
         if one["threads"] != threads:
             continue
         error = one.get("error")
         limit = "> " + error.split()[2] if error and error.startswith("more than") else "×"
         text = limit if error else _seconds(one["seconds"])
-        rows.setdefault(one["system"], {})[title_of(one["dataset"])] = text
+        rows.setdefault(one["system"], {})[title_of(one["on"])] = text
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.reindex(columns=[title_of(name) for name in datasets]).fillna("–")
 
@@ -178,10 +198,10 @@ def systems_table(stored, sizes, threads=1):
 def errors_of(stored):
     """The errors of the fits that failed by themselves: by system, the data sets and the text."""
     found = {}
-    for one in stored["fits"]:
+    for one in stored:
         error = one.get("error", "")
         if error and not error.startswith("more than"):
-            found.setdefault((one["system"], error), []).append(title_of(one["dataset"]))
+            found.setdefault((one["system"], error), []).append(title_of(one["on"]))
     return found
 
 
@@ -242,10 +262,10 @@ def plot_relative(table, kinds, n_sets):
 
 def plot_fit_growth(stored):
     """Seconds of whole fits over the number of samples, with fitted powers, and their table."""
-    frame = pd.DataFrame(stored["fits"])
+    frame = pd.DataFrame([one for one in stored if "processes" not in one])
     figure, axis = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
     rows = {}
-    for number, ((name, fixed), part) in enumerate(frame.groupby(["recipe", "fixed"], sort=False)):
+    for number, ((name, fixed), part) in enumerate(frame.groupby(["system", "fixed"], sort=False)):
         label = f"{name}, " + ("m = 512" if fixed else "its own m")
         part = part.sort_values("n")
         line = axis.loglog(part.n, part.seconds, MARKERS[number], label=label)[0]
@@ -265,8 +285,8 @@ def constants(stored, recipe="CLOSED_FORM"):
     Its seconds in the fit with most samples, on two cores; its GB, and those of a process without
     any, by least squares from 10,000 samples on.
     """
-    frame = pd.DataFrame(stored["fits"])
-    frame = frame[(frame.recipe == recipe) & frame.fixed & (frame.n >= 10_000)].sort_values("n")
+    mine = [one for one in stored if one["system"] == recipe and one.get("fixed")]
+    frame = pd.DataFrame(mine).query("n >= 10_000").sort_values("n")
     slope, offset = np.polyfit(frame.n, frame.peak_gb, 1)
     return float(frame.seconds.iloc[-1] / frame.n.iloc[-1]), (float(slope), float(offset))
 
@@ -277,11 +297,14 @@ def costs_table(growing, runs, sizes, gb=16):
     Seconds, memory, and how many machines of so many GB hold that, of a whole fit of CLOSED_FORM,
     and of an epoch of RELEASED.
     """
-    epochs = [r | {"seconds": r["median"]} for r in runs if r["name"] == "growth"]
-    epochs = [r | {"recipe": "RELEASED", "fixed": r["m"] == 512} for r in epochs]
+    epochs = [r for r in runs if r["on"] == "growth" and "median" in r]
+    epochs = [r | {"seconds": r["median"], "fixed": r["m"] == 512} for r in epochs]
     columns = {}
-    for recipe, fits in (("CLOSED_FORM", growing["fits"]), ("RELEASED", epochs)):
-        seconds, (slope, offset) = constants({"fits": fits}, recipe)
+    for recipe, system, fits in (
+        ("CLOSED_FORM", "CLOSED_FORM", growing),
+        ("RELEASED", "released", epochs),
+    ):
+        seconds, (slope, offset) = constants(fits, system)
         memory = [offset + slope * n for n in sizes]
         columns[recipe, "seconds"] = [seconds * n for n in sizes]
         columns[recipe, "GB"] = memory
@@ -303,7 +326,8 @@ def sharded_table(stored):
             "GB, measured": max(one["peak_gb"]),
             "GB, computed": offset + slope * one["n"] / one["processes"],
         }
-        for one in stored["sharded"]
+        for one in stored
+        if "processes" in one
     }
     return pd.DataFrame.from_dict(rows, orient="index").astype({"processes": int})
 
@@ -317,7 +341,8 @@ def parts_table(stored):
             "floor": one["floor"],
             "times": one["seconds"] / one["floor"],
         }
-        for one in stored["epochs"]
+        for one in stored
+        if "parts" in one
     }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -328,7 +353,7 @@ def _called(on):
 
 
 def _shape(one):
-    return _called(one["n"] if one["name"] == "growth" else one["name"])
+    return _called(one["n"] if one["on"] == "growth" else one["on"])
 
 
 def plot_parts(stored):
@@ -352,63 +377,42 @@ def _digits(value):
     return NOTHING if value is None else f"{value:.3g}"
 
 
-def read_gpu(path):
-    """The stored file of a full run on a GPU."""
-    path = Path(path)
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        card, profile = found["card"], found["profile"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a file of `make gpu`: {error!r}; remove it") from error
-    if card is None or profile != "full":
-        raise ValueError(
-            f"{path} has the profile {profile!r} of {card or found.get('processor')!r}; the page "
-            "shows a full run on a GPU: run `make gpu` there, or remove the file"
-        )
-    return found
-
-
-def gpu_table(found, stored):
+def gpu_table(on_gpu, stored):
     """Seconds of an epoch on the GPU beside those of the processor, and the GPU's peak memory.
 
-    One row per shape; where there is no number, – stands, or the reason if it is the memory.
+    One row per shape; where there is no number, – stands, or "memory" if that is why.
     """
-    on_gpu, peak = {}, {}
-    for one in found["epochs"]:
-        key = one["system"], _called(one["on"])
-        on_gpu[key] = _digits(one.get("epoch_s"))
-        if "memory" in one.get("missing", ""):
-            on_gpu[key] = "memory"
-        elif "peak_gb" in one:
-            peak[key[1]] = max(one["peak_gb"], peak.get(key[1], 0))
-    processor, sizes = {}, []
-    for one in stored:
-        grown = one["name"] == "growth"
-        if (grown and one["m"] != 512) or one["name"].endswith("views"):
-            continue
-        shape = _called(one["n"] if grown else one["name"])
-        processor[one["system"], shape] = _digits(one.get("median"))
-        sizes.append(shape)
-    rows = {}
-    for shape in dict.fromkeys([*sizes, *(shape for _, shape in on_gpu)]):
-        row = {}
-        for system, (_, name) in gpu.SYSTEMS.items():
-            row[f"{system}, GPU"] = on_gpu.get((system, shape), NOTHING)
-            if name is not None:
-                row[f"{system}, processor"] = processor.get((name, shape), NOTHING)
-        rows[shape] = row | {"GPU, GB": _digits(peak.get(shape))}
-    return pd.DataFrame.from_dict(rows, orient="index")
+    places = {"processor": stored, "GPU": on_gpu}
+    cells, peaks = {}, {}
+    for place, records in places.items():
+        for one in records:
+            grown = one["on"] == "growth"
+            if ("m" not in one and "error" not in one) or (grown and one["m"] != 512):
+                continue
+            if one["on"].endswith("views"):
+                continue
+            text = "memory" if "error" in one and place == "GPU" else _digits(one.get("median"))
+            cells.setdefault(_shape(one), {})[f"{one['system']}, {place}"] = text
+            if place == "GPU" and "peak_gb" in one:
+                peaks[_shape(one)] = max(one["peak_gb"], peaks.get(_shape(one), 0))
+    names = {system: system.upper() for system in GPU_SYSTEMS}
+    columns = {
+        f"{system}, {place}": f"{names[system]}, {place}"
+        for system in names
+        for place in ("GPU", "processor")
+    }
+    table = pd.DataFrame.from_dict(cells, orient="index").reindex(columns=list(columns))
+    table = table.rename(columns=columns).fillna(NOTHING)
+    return table.assign(**{"GPU, GB": [_digits(peaks.get(shape)) for shape in table.index]})
 
 
-def gpu_scores(found, stored):
+def gpu_scores(on_gpu, stored):
     """ACC in % of fits on the GPU beside that of stored runs, by system and data set.
 
     Of three seeds there; of the frame ``stored`` here, the mean and the standard deviation.
     """
     rows = {}
-    for one in found["scores"]:
-        if "missing" in one:
-            continue
+    for one in on_gpu:
         name = "HandWritten" if one["on"] == "mfeat" else one["on"]
         here = stored.query("dataset == @name and variant == @one['system']").acc
         rows[one["system"], name] = {

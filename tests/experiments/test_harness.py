@@ -1,6 +1,5 @@
 """A process of its own: what it returns, how it may fail, and files that are written whole."""
 
-import json
 import os
 
 import pytest
@@ -70,12 +69,3 @@ def test_threads_environment_memory_and_log_are_its_own(tmp_path):
         assert child.call(toy_jobs.take, 0.1) == 10**8
         with pytest.raises(MemoryError):
             child.call(toy_jobs.take, 3)
-
-
-def test_a_file_is_whole_at_every_moment(tmp_path):
-    path = tmp_path / "deep" / "file.json"
-    harness.write_json(path, {"a": [1]})
-    with pytest.raises(TypeError):
-        harness.write_json(path, {"lost": object()})
-    assert json.loads(path.read_text()) == {"a": [1]}
-    assert list(path.parent.iterdir()) == [path]
