@@ -3,11 +3,8 @@
 A run belongs to the first list that names it; later ones, and the pages, find it in the store.
 """
 
-import functools
-from collections import Counter
-
 from experiments import studies
-from experiments.run import Spec, run_name
+from experiments.run import Spec
 from experiments.studies import FEW, MAIN, OTHERS, PEER_DATASETS, SEEDS, SHORTENED, STUDIES
 
 #: Groups of records of which arrays are kept, for figures 3 and 4.
@@ -141,23 +138,3 @@ def full(datasets=None):
             here = [d for d in study.datasets if datasets is None or d in datasets]
             stages[name] = of(name, here)
     return stages | last
-
-
-def shares_pretraining(spec):
-    """Whether a run keeps its pre-training: one of DMAC, or one that agrees in it with another."""
-    return spec.method == "DMAC" or _agreeing()[_before(spec)] > 1
-
-
-def _before(spec):
-    """What decides the pre-training of another system."""
-    after = studies.AFTER_PRETRAINING.get(spec.method, ())
-    settings = {k: v for k, v in spec.settings.items() if k not in after}
-    return run_name(spec.dataset, spec.method, settings, spec.seed)
-
-
-@functools.cache
-def _agreeing():
-    """How many of the other systems' runs have a pre-training, by what decides it."""
-    runs = [s for specs in full().values() for s in specs if s.method in studies.AFTER_PRETRAINING]
-    named = {run_name(s.dataset, s.method, s.settings, s.seed): s for s in runs}
-    return Counter(map(_before, named.values()))

@@ -1,19 +1,16 @@
 """Pre-trained weights that are kept, so that fits which differ only afterwards share them.
 
-Within `share` a fit looks for the outcome of its own pre-training in a folder, and puts it there if
-it has to compute it. What pre-training computes is decided by the prepared views, the initial
-weights and a few numbers; the hash of those names the file, so the result of a fit is the same with
-the folder as without, to the last bit. So it is for DMAC, and for those of the other systems that
-pre-train by :func:`dmac.peers._autoencoder.reconstruct` or :func:`dmac.peers._gcn.pretrain`.
+Within `share` a fit of DMAC looks for the outcome of its own pre-training in a folder, and puts it
+there if it has to compute it. What pre-training computes is decided by the prepared views, the
+initial weights and a few numbers; the hash of those names the file, so the result of a fit is the
+same with the folder as without, to the last bit.
 """
 
 import contextlib
 import dataclasses
 import functools
 import hashlib
-import inspect
 import json
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -24,36 +21,23 @@ from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
-from dmac.peers import dealmvc, dfp_gnn, gcfagg, surer
-from dmac.peers._gcn import Links
-from dmac.peers._training import EpochRecord
 from dmac.solvers.network_solver import NetworkSolver
 from experiments.provenance import PACKAGE, code_hash, processor
 from experiments.store import lock
-
-#: The pre-training of other systems: a function, by its name in their modules.
-_OF_PEERS = ((dealmvc, "reconstruct"), (gcfagg, "reconstruct"))
-_OF_PEERS += ((dfp_gnn, "pretrain"), (surer, "pretrain"))
 
 
 @contextlib.contextmanager
 def share(folder, at=()):
     """Within it, fits of this process keep the outcome of their pre-training in a folder.
 
-    Several processes may share it. Of DMAC's, kept too are the epochs ``at``, besides the last: a
-    shorter pre-training is the beginning of a longer one, and an interrupted one goes on from
-    there. Yields a list: what fits of other systems would have taken longer without it, in seconds.
+    Several processes may share it. Kept are the epochs ``at``, too, besides the last: a shorter
+    pre-training is the beginning of a longer one, and an interrupted one goes on from there.
     """
-    spared = []
     pretrain = functools.partialmethod(
         _pretraining, NetworkSolver.pretrain, Path(folder), frozenset(at)
     )
-    with contextlib.ExitStack() as within:
-        within.enter_context(mock.patch.object(NetworkSolver, "pretrain", pretrain))
-        for module, name in _OF_PEERS:
-            kept = functools.partial(_of_peer, getattr(module, name), Path(folder), spared)
-            within.enter_context(mock.patch.object(module, name, kept))
-        yield spared
+    with mock.patch.object(NetworkSolver, "pretrain", pretrain):
+        yield
 
 
 def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
@@ -65,10 +49,10 @@ def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
         return
     about = recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr
     with _shelf(folder, about, _weights_of(network), views) as shelf:
-        found = _load(shelf, network, recipe.pretrain_epochs, progress)
-        if found:
-            log.extend(found[:-1])
-            yield found[-1]
+        kept = _load(shelf, network, recipe.pretrain_epochs, progress)
+        if kept:
+            log.extend(kept[:-1])
+            yield kept[-1]
         for record in pretrain(solver, network, views, progress, log):
             yield record  # the caller appends it to the log before it asks for the next
             if record.epoch in at or record.epoch == recipe.pretrain_epochs:
@@ -101,25 +85,13 @@ def _shelf(folder, *decides):
 
 def _leaves(name, value):
     """The tensors, numbers and texts of something, each with a name."""
-    if isinstance(value, torch.nn.Module):
-        value = value.state_dict()
-    elif isinstance(value, torch.Generator):
-        value = value.get_state()
-    elif isinstance(value, torch.optim.Optimizer):
-        value = type(value).__name__, value.state_dict()
-    elif isinstance(value, SparseView):
+    if isinstance(value, SparseView):
         value = value.shape, value.rows, value.columns, value.values
-    elif isinstance(value, (Links, dfp_gnn.Patience)):
-        value = vars(value)
-    if isinstance(value, dict):
-        parts = value.items()
-    elif isinstance(value, (list, tuple)):
-        parts = enumerate(value)
-    else:
+    if not isinstance(value, (dict, list, tuple)):
         yield name, value
         return
-    for key, part in parts:
-        yield from _leaves(f"{name}.{key}", part)
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(f"{name}.{key}", item)
 
 
 def _load(shelf, network, epochs, progress):
@@ -145,37 +117,3 @@ def _save(shelf, network, progress, log):
     }
     tensors = _weights_of(network) | optimiser_tensors(optimiser)
     write_tensors(shelf / f"{progress.epoch}.safetensors", tensors, numbers)
-
-
-def _of_peer(pretrain, folder, spared, *arguments, **options):
-    """What ``pretrain`` returns, computed, or after the state that was kept of it is back."""
-    start = time.perf_counter()
-    given = inspect.signature(pretrain).bind(*arguments, **options).arguments
-    # The history only takes records, and the operator is of the graph whose edges are the links.
-    decides = {name: x for name, x in given.items() if name not in ("history", "operator")}
-    model = next(x for x in given.values() if isinstance(x, torch.nn.Module))
-    optimizer, generator, history = (given.get(x) for x in ("optimizer", "generator", "history"))
-    with _shelf(folder, pretrain.__name__, decides) as shelf:
-        path, before, kept = shelf / "end.safetensors", len(history), None
-        with contextlib.suppress(FileNotFoundError, ValueError):  # damaged: it is computed again
-            kept = read_tensors(path)
-        if kept is None:
-            found = pretrain(**given)
-            tensors = {f"model.{name}": x for name, x in model.state_dict().items()}
-            tensors |= optimiser_tensors(optimizer.state_dict())
-            if generator is not None:
-                tensors["generator"] = generator.get_state()
-            records = [dataclasses.astuple(record) for record in history[before:]]
-            write_tensors(path, tensors, {"records": records})
-            return found
-    tensors, numbers = kept
-    weights = {name[6:]: x for name, x in tensors.items() if name.startswith("model.")}
-    model.load_state_dict(weights)
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict(optimiser_state(tensors, groups))
-    if generator is not None:
-        generator.set_state(tensors["generator"])
-    records = [EpochRecord(*values) for values in numbers["records"]]
-    history.extend(records)
-    spared.append(sum(record.seconds for record in records) + start - time.perf_counter())
-    return pretrain(**given | {"epochs": 0})

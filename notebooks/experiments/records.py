@@ -14,7 +14,7 @@ import numpy as np
 
 import dmac
 from dmac.data.datasets import title_of
-from experiments import plan, studies
+from experiments import studies
 from experiments.run import complete_settings, fill, make_run, run_name
 from experiments.store import Store
 
@@ -96,7 +96,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         return record
 
     more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)
-    make = functools.partial(_make, device=device, load=load, **more)
+    make = functools.partial(make_run, device=device, load=load, **more)
     yield from fill(
         store,
         runs,
@@ -105,12 +105,6 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         before=keep_arrays,
         done=lambda key: _is_done(store.refresh(), by_key[key], key),
     )
-
-
-def _make(spec, pretrained, **more):
-    """`make_run`, which keeps no pre-training that no other run asks for."""
-    shared = pretrained is not None and plan.shares_pretraining(spec)
-    return make_run(spec, pretrained=pretrained if shared else None, **more)
 
 
 def index(store):

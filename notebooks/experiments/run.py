@@ -232,7 +232,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
             "of the code"
         )
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
-    data, spared = _changed(_data(spec.dataset, load), spec), []
+    data = _changed(_data(spec.dataset, load), spec)
     make = {"DMAC": _dmac, SUGGESTED: _suggested}.get(spec.method, _labels)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
@@ -242,7 +242,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
             if "threads" not in spec.settings:  # where they are the question, a fit chooses
                 within.enter_context(_threads(threads))
             if pretrained is not None:
-                spared = within.enter_context(pretraining.share(pretrained, pretrained_at))
+                within.enter_context(pretraining.share(pretrained, pretrained_at))
             outcome = make(data, spec, device)
     except libraries.LibraryError as error:
         outcome = {"error": str(error)}
@@ -250,8 +250,6 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         outcome = {"error": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(before)
-    if spared and "seconds" in outcome:  # as if it had been computed here
-        outcome["seconds"] = round(outcome["seconds"] + sum(spared), 3)
     code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
     return outcome | {
         "peak_mb": provenance.peak_memory(),

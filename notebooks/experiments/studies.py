@@ -480,20 +480,6 @@ SEARCHED = {
 
 #: Those of the paper's Table 2 that train no network, as published.
 SHALLOW_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name in paper.SHALLOW}
-#: What of a system comes after its pre-training: runs that agree in all else share that. No two of
-#: CMGEC's runs do.
-AFTER_PRETRAINING = {
-    "DealMVC": (
-        *("n_heads", "dropout", "threshold", "n_init"),
-        *("calibration_epochs", "finetune_epochs"),
-    ),
-    "GCFAggMVC": ("dropout", "temperature", "contrastive_epochs", "n_init"),
-    "DFP-GNN": ("lambda1", "lambda2", "epochs", "refresh", "tolerance", "weight_decay"),
-    "SURER": (
-        *("lambda1", "lambda2", "lambda3", "weight_decay", "lr"),
-        *("epochs", "refresh", "initial"),
-    ),
-}
 #: Those that train a network. The published rule ends DFP-GNN's last stage when no label changes,
 #: or after 20000 epochs; on PIE that rule has not ended it by epoch 2000, which takes ten minutes
 #: and more, and all of them would take hours.

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from helpers import Stopped, positive_views, stop_at
-from peers.systems import easy_views, quick
-from toy_runs import load as load_toy
 
 import dmac
 from dmac import embedding
-from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import RELEASED
-from experiments import plan, pretraining, run, studies
+from experiments import pretraining, studies
 from experiments.ideas.network_ideas import change
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
@@ -122,99 +119,3 @@ def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
             if len(list(tmp_path.iterdir())) > before:
                 own.append(name)
     assert own == list(studies.OWN_PRETRAINING)
-
-
-#: Other values of the settings of systems, where twice a float or two more is none.
-OTHERS = dict(scale="standard", initial="spectral", reduction="sum", flat=0.5, threshold=0.5)
-OTHERS |= dict(
-    dropout=0.2, n_fused_neighbors=8, n_heads=4, widths=(8, 8), hidden=(9, 4), shared=(5, 3)
-)
-SYSTEMS = pytest.mark.parametrize("name", studies.AFTER_PRETRAINING)
-
-
-def changed(name):
-    """The settings of a system, each with another value."""
-    settings = {k: v for k, v in quick(name).get_params().items() if k in run.peer_settings(name)}
-    return {
-        k: OTHERS.get(k, 2 * v if isinstance(v, float) else v + 2 if isinstance(v, int) else v)
-        for k, v in settings.items()
-    }
-
-
-def fit_peer(name, views, **settings):
-    model = quick(name, **settings).fit(views)
-    return (
-        model.labels_.tolist(),
-        model.embedding_.tolist(),
-        [(r.stage, r.epoch, r.loss) for r in model.history_],
-    )
-
-
-def kept(folder):
-    return len(list(folder.rglob("*.safetensors")))
-
-
-@SYSTEMS
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_peer_ends_as_it_does_alone(name, sparse, tmp_path):
-    views = [x[::10] for x in dmac.load("mfeat").views[:3]]
-    views = [scipy.sparse.csr_matrix(x) for x in views] if sparse else views
-    after = {k: v for k, v in changed(name).items() if k in studies.AFTER_PRETRAINING[name]}
-    alone, other = fit_peer(name, views), fit_peer(name, views, **after)
-    assert alone != other
-    with pretraining.share(tmp_path) as spared:
-        assert fit_peer(name, views) == alone
-        computed = kept(tmp_path)
-        assert computed and not spared
-        assert fit_peer(name, views) == alone
-        assert fit_peer(name, views, **after) == other
-        assert kept(tmp_path) == computed and len(spared) == 2 * computed
-        for path in tmp_path.rglob("*.safetensors"):
-            path.write_bytes(path.read_bytes()[:1000])  # it is made again
-        assert fit_peer(name, views, **after) == other
-        assert len(spared) == 2 * computed
-
-
-@SYSTEMS
-def test_what_comes_before_in_a_peer_makes_another(name, tmp_path):
-    views, after = easy_views()[0], []
-    with pretraining.share(tmp_path):
-        fit_peer(name, views)
-        for setting, value in changed(name).items():
-            before = kept(tmp_path)
-            fit_peer(name, views, **{setting: value})
-            if kept(tmp_path) == before:
-                after.append(setting)
-        before = kept(tmp_path)
-        fit_peer(name, views, random_state=1)
-        assert kept(tmp_path) > before
-    assert sorted(after) == sorted(studies.AFTER_PRETRAINING[name])
-
-
-def test_the_plan_keeps_what_another_run_of_a_peer_asks_for():
-    def keeps(study, dataset, name):
-        (spec,) = plan.of(study, [dataset], [1], [name])
-        return plan.shares_pretraining(spec)
-
-    assert keeps("SURER, first stage", "BBC", "SURER, first stage alone")
-    assert keeps("peers, deep", "BBC", "SURER")
-    assert not keeps("peers, deep", "NGs", "SURER") and not keeps("peers, deep", "BBC", "CMGEC")
-    assert not keeps("SURER, ten repeats", "PIE", "SURER, first stage ten times as long")
-    assert all(
-        plan.shares_pretraining(spec)
-        for spec in plan.of("comparison", ["PIE"], [1])
-        if spec.method == "DMAC"
-    )
-
-
-def test_the_seconds_of_a_kept_pretraining_count(tmp_path):
-    settings = run.peer_settings("SURER", **dict(hidden=(8, 4), pretrain_epochs=2, epochs=1))
-    spec = run.Spec("toy", "SURER", settings, 1, "some")
-    first = run.make_run(spec, pretrained=tmp_path, load=load_toy)
-    for path in tmp_path.rglob("*.safetensors"):
-        tensors, numbers = read_tensors(path)
-        numbers["records"] = [[*others, 1000.0] for *others, _ in numbers["records"]]
-        write_tensors(path, tensors, numbers)
-    again = run.make_run(spec, pretrained=tmp_path, load=load_toy)
-    assert again["scores"] == first["scores"] and again["curves"] == first["curves"]
-    assert again["seconds"] >= 2000 * len(load_toy("toy").views) > first["seconds"]
