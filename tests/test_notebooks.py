@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import papermill
@@ -98,3 +99,30 @@ def test_wrong_parameters_are_refused(tmp_path, monkeypatch):
     with pytest.raises(papermill.PapermillExecutionError, match="unknown parameter.*seed"):
         run(FOLDER / "01_comparison.ipynb", tmp_path, monkeypatch, seed=3)
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def run_cells(notebook, monkeypatch):
+    """The code of a notebook in this process, and the names that it glues into its text."""
+    glued = set()
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda _: None)
+    monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.add(name))
+    namespace = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            code = compile("".join(cell["source"]), f"{notebook.stem}, cell {cell['id']}", "exec")
+            exec(code, namespace)
+    return namespace, glued
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
+    """Its assertions hold the tables and statistics; the numbers of its text are its own."""
+    monkeypatch.setattr(experiments, "complete", None)
+    namespace, glued = run_cells(notebook, monkeypatch)
+    plt.close("all")
+    plt.rcdefaults()  # the pages have a style of their own
+    assert namespace["page"].is_whole
+    text = notebook.read_text(encoding="utf-8")
+    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued

@@ -56,7 +56,7 @@ def format_number(x, digits=2):
 def typeset(name):
     """A variant's name with its numbers as `format_number` has them."""
     number = r"(?<![\w.−-])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])"
-    return re.sub(number, lambda found: format_number(float(found[0]), 6), str(name))
+    return re.sub(number, lambda match: format_number(float(match[0]), 6), str(name))
 
 
 def format_cell(runs, metric, of=0, digits=1):
@@ -299,3 +299,23 @@ def format_choices(changes):
         columns = {"field": fields, "RELEASED": before, "here": fields.values()}
         rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])
+
+
+def format_embeddings(runs):
+    """Measures of the final embedding, mean ± sd over seeds: one row per data set and variant.
+
+    "in the map" is the share of neighbours of the first seed, the one that the figure shows.
+    """
+    percent = runs.assign(neighbors=100 * runs.neighbors)
+    rows = {}
+    for (dataset, variant), part in percent.groupby(["dataset", "variant"], observed=True):
+        rows[dataset, variant] = {
+            "neighbours, %": format_spread(part.neighbors),
+            "in the map": format_spread(part.neighbors[part.seed == 1]),
+            "silhouette": format_spread(part.silhouette, digits=3),
+            "1 − mean cosine": format_number(part.one_minus_cosine.mean(), 2),
+            "effective rank": format_spread(part.effective_rank, digits=2),
+            "ACC": format_spread(part.acc),
+            "seeds": len(part),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -111,13 +111,6 @@ def test_gains_count_sets_with_the_same_samples_once_and_take_the_best_single_of
     assert evidence.means_of(scores, groups).loc["all", ("best single", "acc")] == 190 / 3
 
 
-def test_gains_are_written_with_intervals_where_three_sets_count():
-    rows = {"acc": [1.25, -1.0], "±acc": [0.5, 9], "nmi": [0.0, 2], "±nmi": [1.0, 9], "n": [3, 2]}
-    text = evidence.format_gains(pd.DataFrame(rows, ["three", "two"]))
-    assert text.ACC.tolist() == ["+1.2 ± 0.5", "−1.0"]
-    assert text.NMI.tolist() == ["0.0 ± 1.0", "+2.0"]
-
-
 def test_no_set_has_a_say_in_its_own_choice():
     scores = pd.DataFrame(
         {"a": [10.0, 0.0, 4.0], "b": [0.0, 5.0, 4.0], "c": [0.0, 5.0, 4.0]},
