@@ -134,10 +134,10 @@ def main():
         whole = hashlib.sha256(b"".join(x.tobytes() for x in arrays.values())).hexdigest()
         print(f"{name:45} {whole[:16]}", flush=True)
     if given.against:
-        found = list(compare(given.against, given.folder))
-        print(*found, sep="\n")
-        print("everything is equal" if not found else f"{len(found)} differences")
-        sys.exit(bool(found))
+        differences = list(compare(given.against, given.folder))
+        print(*differences, sep="\n")
+        print(f"{len(differences)} differences" if differences else "everything is equal")
+        sys.exit(bool(differences))
 
 
 if __name__ == "__main__":

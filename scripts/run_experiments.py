@@ -16,9 +16,10 @@ installed are left out.
 """
 
 import argparse
-import functools
 import os
+import statistics
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -28,73 +29,29 @@ from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-import dmac
 from experiments import plan, studies
 from experiments import records as experiments
 from experiments.libraries import is_runnable
-from experiments.run import LIBRARIES, PEERS, settings_of
+from experiments.run import LIBRARIES, settings_of
 
-#: Seconds on one thread: an epoch of pre-training, an epoch of RELEASED with its scoring.
-SECONDS = {
-    "PIE": (0.05, 0.12),
-    "Yale-3view": (0.02, 0.05),
-    "mfeat": (0.13, 0.25),
-    "BBC": (0.52, 0.12),
-    "ALOI-10": (0.04, 0.12),
-    "100Leaves": (0.07, 0.28),
-    "CCV-20d": (0.19, 1.0),
-    "BBCSport": (0.14, 0.06),
-    "NGs": (0.15, 0.12),
-}
-#: Seconds a sample of the other systems that train a network, by their published schedules. They
-#: differ by a factor of three with the number and the widths of the views; CMGEC grows with n^3.
-PEER_SECONDS = {"DealMVC": 0.6, "GCFAggMVC": 0.6, "DFP-GNN": 2.0, "SURER": 1.2}
-#: What pre-training depends on: runs that agree in it share one.
-SHARED = (
-    *("root", "components", "whitening_ridge", "encoder", "embedding_dim", "hidden_dim"),
-    *("negative_slope", "normalize_embedding", "pretrain_lr"),
-)
+#: Seconds that a run is taken to need where none like it is stored.
+UNKNOWN = 60
 
 
-@functools.cache
-def n_samples(dataset):
-    """Of a data set, by its name or path."""
-    return dmac.load(dataset).n_samples
+def seconds_of(records):
+    """Median seconds of stored runs by data set and method, and for DMAC by its epochs."""
+    seconds = defaultdict(list)
+    for record in records:
+        taken = None if "timed" in record["settings"] else record.get("seconds")
+        taken = taken["fit"] if isinstance(taken, dict) else taken
+        if taken is not None:
+            seconds[alike(record["dataset"], record["method"], record["settings"])].append(taken)
+    return {key: statistics.median(taken) for key, taken in seconds.items()}
 
 
-def estimate_other(spec):
-    """Seconds of a run of another system or library, roughly; the shallow ones take a few."""
-    if spec.method in LIBRARIES:
-        # Dense eigenvectors of n x n matrices; the co-trained estimator takes most of them.
-        slow = 10 if spec.method == "mvlearn, co-trained spectral" else 1
-        return 1 + slow * 6e-9 * n_samples(spec.dataset) ** 3
-    share = 0.1 if plan.is_short(spec) else 1
-    if spec.method == "CMGEC":
-        return share * (60 + 2e-7 * n_samples(spec.dataset) ** 3)
-    if spec.method in PEER_SECONDS:
-        return share * PEER_SECONDS[spec.method] * n_samples(spec.dataset)
-    return 3
-
-
-def estimate(specs, paid):
-    """Seconds on one core; ``paid`` holds the longest pre-training of every kind so far."""
-    total = 0.0
-    for spec in specs:
-        if spec.method != "DMAC":
-            other = spec.method in PEERS or spec.method in LIBRARIES
-            total += estimate_other(spec) if other else 2
-            continue
-        if "epochs" not in spec.settings:  # nothing is trained
-            total += 4 + 25 * spec.keep
-            continue
-        before, main = SECONDS.get(spec.dataset, (0.5, 1.0))
-        kind = (spec.dataset, spec.seed, spec.settings.get("weighting"))
-        kind += tuple(spec.settings[name] for name in SHARED)
-        wanted = spec.settings["pretrain_epochs"]
-        total += before * max(0, wanted - paid.get(kind, 0)) + main * spec.settings["epochs"]
-        total += 25 * spec.keep
-        paid[kind] = max(paid.get(kind, 0), wanted)
-    return total
+def alike(dataset, method, settings):
+    """What runs of about the same length agree in."""
+    return dataset, method, settings.get("pretrain_epochs"), settings.get("epochs")
 
 
 def is_possible(spec):
@@ -138,7 +95,7 @@ def main():
     if unknown := set(given.methods or ()) - known:
         parser.error(f"no method {sorted(unknown)}; there are {', '.join(sorted(known))}")
     store = experiments.open_store(given.results).refresh()
-    paid, total, planned = {}, 0.0, set()
+    seconds, total, planned = seconds_of(store.records()), 0.0, set()
     for stage, specs in stages.items():
         if given.stages and stage not in given.stages:
             continue
@@ -153,7 +110,8 @@ def main():
             lacking[store.key(spec.identity())] = spec
         lacking = {key: spec for key, spec in lacking.items() if key not in planned}
         planned |= set(lacking)
-        hours = estimate(lacking.values(), paid) / 3600
+        kinds = [alike(s.dataset, s.method, s.settings) for s in lacking.values()]
+        hours = sum(seconds.get(kind, UNKNOWN) for kind in kinds) / 3600
         total += hours
         say(stage, lacking, hours)
     say("total", planned, total)

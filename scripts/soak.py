@@ -72,6 +72,6 @@ def drift(sizes, warm=WARM):
 
 
 if __name__ == "__main__":
-    found = drift(soak(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
-    print(f"memory after {WARM} fits and at the end differs by {100 * found:+.2f} %")
-    sys.exit(int(found > ALLOWED))  # a NumPy truth value would be printed and count as an error
+    change = drift(soak(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    print(f"memory after {WARM} fits and at the end differs by {100 * change:+.2f} %")
+    sys.exit(int(change > ALLOWED))  # a NumPy truth value would be printed and count as an error

@@ -275,10 +275,10 @@ def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
     """`epoch_seconds` in a process of its own; an ``error`` if it takes more than ``memory_gb``."""
     with Child(threads=threads, memory_gb=memory_gb, imports=[__name__]) as child:
         try:
-            found = child.call(epoch_seconds, system, name, **options)
+            timed = child.call(epoch_seconds, system, name, **options)
         except MemoryError:
-            found = {"error": f"more than {memory_gb:g} GB"}
-    return {"system": system, "on": name, "threads": threads} | found
+            timed = {"error": f"more than {memory_gb:g} GB"}
+    return {"system": system, "on": name, "threads": threads} | timed
 
 
 def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
@@ -348,7 +348,7 @@ def epoch_parts(name, epochs, n_samples=None):
     total, epochs_seen = {}, []
     step = training._epoch
 
-    def one(*args, **more):
+    def clocked_epoch(*args, **more):
         before = dict(total)
         record = step(*args, **more)
         parts = {part: total.get(part, 0.0) - before.get(part, 0.0) for part in PARTS}
@@ -356,23 +356,23 @@ def epoch_parts(name, epochs, n_samples=None):
         return record
 
     m = ANCHORS if name == "growth" else None
-    with timed(total), mock.patch.object(training, "_epoch", one):
-        found = epoch_seconds("released", name, epochs=epochs, n_samples=n_samples, n_anchors=m)
+    with timed(total), mock.patch.object(training, "_epoch", clocked_epoch):
+        timing = epoch_seconds("released", name, epochs=epochs, n_samples=n_samples, n_anchors=m)
     rate = matrix_rate()
     kept = slice(max(1, epochs // 10), None)
     return {
         "name": name,
-        "n": found["n"],
-        "m": found["m"],
+        "n": timing["n"],
+        "m": timing["m"],
         "parts": {
             part: statistics.median(parts[part] for parts in epochs_seen[kept])
             for part in [*PARTS, "the rest"]
         },
-        "seconds": statistics.median(found["seconds"][kept]),
-        "seconds_early": statistics.median(found["seconds"][1:6]),
-        "seconds_of_all": sum(found["seconds"]),
+        "seconds": statistics.median(timing["seconds"][kept]),
+        "seconds_early": statistics.median(timing["seconds"][1:6]),
+        "seconds_of_all": sum(timing["seconds"]),
         "epochs": epochs,
-        "floor": found["operations"] / rate,
+        "floor": timing["operations"] / rate,
         "matrix_rate": rate,
     }
 
@@ -421,17 +421,17 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
     }
 
     def seconds(when):
-        found = {
+        taken = {
             when + way: _parts_alone("growth", n_samples, epochs, *given)["seconds"]
             for way, given in ways.items()
         }
         fit = time_alone("CLOSED_FORM", n_samples, True, threads)
-        return found | {f"{when}, closed form": fit["seconds"]}
+        return taken | {f"{when}, closed form": fit["seconds"]}
 
-    found = seconds("alone")
+    alone = seconds("alone")
     with Child() as other:
         other.send(_spin)
-        return found | seconds("busy")
+        return alone | seconds("busy")
 
 
 # --- whole fits
@@ -586,8 +586,8 @@ def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
 def time_alone(name, n_samples, fixed, threads=2):
     """`fit_growing` in a process of its own."""
     with Child(threads=threads, imports=[__name__]) as child:
-        found = child.call(fit_growing, name, n_samples, fixed)
-    return {"recipe": name, "fixed": fixed, "threads": threads} | found
+        fit = child.call(fit_growing, name, n_samples, fixed)
+    return {"recipe": name, "fixed": fixed, "threads": threads} | fit
 
 
 def time_sharded(name, n_samples, processes=2):
@@ -598,9 +598,9 @@ def time_sharded(name, n_samples, processes=2):
         children = [stack.enter_context(Child(threads=1)) for _ in range(processes)]
         for rank, child in enumerate(children):
             child.send(fit_growing, name, n_samples, True, folder, rank, processes)
-        found = [child.result() for child in children]
-    slowest = max(found, key=lambda one: one["seconds"])
-    peaks = [one["peak_gb"] for one in found]
+        fits = [child.result() for child in children]
+    slowest = max(fits, key=lambda fit: fit["seconds"])
+    peaks = [fit["peak_gb"] for fit in fits]
     return {"recipe": name, "processes": processes} | slowest | {"peak_gb": peaks}
 
 
@@ -668,9 +668,9 @@ def relative_gaps(hessian, linear, z):
 def _timed(function):
     """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
     wall, processor = time.perf_counter(), time.process_time()
-    found = function()
+    result = function()
     seconds = {"seconds": time.perf_counter() - wall}
-    return found, seconds | {"processor_seconds": time.process_time() - processor}
+    return result, seconds | {"processor_seconds": time.process_time() - processor}
 
 
 def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
@@ -680,11 +680,11 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     -------
     dict
         ``d``; of all at once ``seconds`` on the clock, ``processor_seconds`` of all threads, and
-        the worst ``gap``; under ``one_by_one``, by solver, the same of one sample.
+        the worst ``gap``; under ``one_by_one``, by solver, those of one sample.
     """
     x = np.asarray(x, dtype=float)
     anchors, hessian, linear = programmes(x, n_anchors, alpha)
-    found, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
+    solution, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
     # Half the Hessian as a product of this matrix with itself.
     factor = np.vstack([anchors.T, np.sqrt(alpha) * np.eye(n_anchors)])
     solvers = {
@@ -700,7 +700,7 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
         z /= z.sum(1, keepdims=True)
         gap = float(relative_gaps(hessian, linear[:n_samples], z).max())
         one_by_one[name] = {kind: x / n_samples for kind, x in took.items()} | {"gap": gap}
-    gap = float(found.gap.max())
+    gap = float(solution.gap.max())
     return {"d": x.shape[1]} | seconds | {"gap": gap, "one_by_one": one_by_one}
 
 
@@ -894,11 +894,11 @@ class Bench:
             record = self.store.get(self.store.key(identity))
             left = None if end == math.inf else end - time.monotonic()
             if record is None:
-                found, why = self.attempt(part, system, on, settings, left, done)
-                print(f"{part}: {system} on {on} {settings}: {found or why}", flush=True)
-                if not found:
+                result, why = self.attempt(part, system, on, settings, left, done)
+                print(f"{part}: {system} on {on} {settings}: {result or why}", flush=True)
+                if not result:
                     continue
-                record = identity | round_floats(found) | self._made()
+                record = identity | round_floats(result) | self._made()
                 suffix = ", gpu" if self.device != "cpu" else ""
                 self.store.append(record, f"times/{part}{suffix}")
             done.append(record | {"system": system, "on": on})
@@ -911,11 +911,11 @@ class Bench:
         return about | provenance.machine() | {"load": round(os.getloadavg()[0], 2)}
 
     def attempt(self, part, system, on, settings, left, done):
-        """What a measurement found, or None and why there is nothing."""
+        """What a measurement gave, or None and why it gave nothing."""
         if left is not None and left <= 0:
             return None, "not reached, the part's time was up"
         try:
-            found = self._found(part, system, on, settings, left, done)
+            result = self._run(part, system, on, settings, left, done)
         except TimeoutError as error:
             return None, f"stopped: {error}"
         except MemoryError:
@@ -923,12 +923,12 @@ class Bench:
         except RuntimeError as error:
             self.failed += 1
             return None, f"failed: {error}"
-        if part == "tests" and found["failed"]:  # no evidence
+        if part == "tests" and result["failed"]:  # no evidence
             self.failed += 1
-            return None, f"failed: {found}"
-        return found, "not begun, it failed before"
+            return None, f"failed: {result}"
+        return result, "not begun, it failed before"
 
-    def _found(self, part, system, on, settings, left, done):
+    def _run(self, part, system, on, settings, left, done):
         threads = settings.get("threads", 2)
         if part == "simplex":
             return measure_simplex(on, threads=threads)

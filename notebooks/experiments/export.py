@@ -29,10 +29,10 @@ def parse_table(text):
         If there is no table, or if pandas left rows, columns or text out of a large one.
     """
     body = re.sub(r"<(/?)th(ead)?\b", lambda m: f"<{m[1]}{'tbody' if m[2] else 'td'}", text)
-    found = pd.read_html(io.StringIO(body), flavor="lxml")
-    if not found:
+    tables = pd.read_html(io.StringIO(body), flavor="lxml")
+    if not tables:
         return pd.DataFrame()  # a table without a row
-    as_text = dict.fromkeys(range(found[0].shape[1]), str)  # 1.50 stays 1.50
+    as_text = dict.fromkeys(range(tables[0].shape[1]), str)  # 1.50 stays 1.50
     more = {"flavor": "lxml", "keep_default_na": False, "converters": as_text}
     (table,) = pd.read_html(io.StringIO(body), **more)
     if cut := [value for value in table.to_numpy().flat if value.endswith("...")]:

@@ -1,7 +1,7 @@
 """Functions in a process of their own: with its threads, environment and limits, and JSON back.
 
     child = Child(threads=2, memory_gb=20)
-    found = child.call(function, "mfeat", epochs=5, limit=60)
+    result = child.call(function, "mfeat", epochs=5, limit=60)
 
 The process imports the function by its module and name, so arguments and results are what JSON has.
 What it prints goes to its log.
@@ -110,12 +110,12 @@ class Child:
         while kind == "said":
             try:
                 left = None if end is None else max(0, end - time.monotonic())
-                kind, found, peak = self._answers.get(timeout=left)
+                kind, answer, peak = self._answers.get(timeout=left)
             except queue.Empty:
                 self.stop()
                 raise TimeoutError(f"more than {limit:g} s") from None
             if kind == "said":
-                self.said = found
+                self.said = answer
         if kind == "ended":
             code = self._process.wait()
             self._printed.seek(0)
@@ -125,10 +125,10 @@ class Child:
         self.peak_gb = peak
         if kind == "failed":
             self.stop()  # an error may have left it, or its device, unusable
-            raise RuntimeError(found)
+            raise RuntimeError(answer)
         if kind == "memory":
-            raise MemoryError(found)
-        return found
+            raise MemoryError(answer)
+        return answer
 
     def call(self, function, *arguments, limit=None, **options):
         """`send` and `result`."""
@@ -165,8 +165,8 @@ def _read(stream, answers):
     answers.put(["ended", None, None])
 
 
-def _answer(kind, found):
-    line = json.dumps([kind, found, provenance.peak_memory() / 1e3], default=float)
+def _answer(kind, answer):
+    line = json.dumps([kind, answer, provenance.peak_memory() / 1e3], default=float)
     _channel.write(line + "\n")
     _channel.flush()
 
@@ -195,11 +195,11 @@ def _serve(threads, memory_gb, *modules):
     for line in sys.stdin:
         (module, name), arguments, options = json.loads(line)
         try:
-            found = getattr(importlib.import_module(module), name)(*arguments, **options)
-            kind = "found"
+            answer = getattr(importlib.import_module(module), name)(*arguments, **options)
+            kind = "result"
         except Exception as error:  # whatever it is, the parent has to know
             traceback.print_exc()
             full = isinstance(error, MemoryError)
             full = full or (isinstance(error, RuntimeError) and "memory" in str(error))
-            kind, found = "memory" if full else "failed", f"{type(error).__name__}: {error}"
-        _answer(kind, found)
+            kind, answer = "memory" if full else "failed", f"{type(error).__name__}: {error}"
+        _answer(kind, answer)

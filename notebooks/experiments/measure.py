@@ -233,9 +233,9 @@ def curves_of(history):
     the first to the last, and ``loss``. Empty for a system without stages.
     """
     stages = {}
-    for one in history:
-        if hasattr(one, "stage"):
-            stages.setdefault(one.stage, []).append(one.loss)
+    for record in history:
+        if hasattr(record, "stage"):
+            stages.setdefault(record.stage, []).append(record.loss)
     curves = {}
     for stage, losses in stages.items():
         kept = np.unique(np.geomspace(1, len(losses), CURVE).round().astype(int)).tolist()

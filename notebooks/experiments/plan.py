@@ -11,13 +11,6 @@ from experiments.studies import FEW, MAIN, OTHERS, PEER_DATASETS, SEEDS, SHORTEN
 _KEPT = ("comparison", "ablation")
 
 
-def is_short(spec):
-    """Whether a run is that of a system that trains a network, with a tenth of its epochs."""
-    tenths = [peers.get(spec.method) for peers in (studies.SHORT_PEERS, studies.CAPPED_PEERS)]
-    tenths += studies.PEER_DEFAULTS["CMGEC, Euclidean, a tenth"].variants.values()
-    return (spec.method, spec.settings) in tenths
-
-
 def keeps(dataset, seed):
     """Whether figures 3 and 4 show the run: anchors and the embedding in the plane."""
     return seed == 1 and dataset in studies.SHOWN

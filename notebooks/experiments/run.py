@@ -349,14 +349,14 @@ def _labels(data, spec, device):
     settings = {name: value for name, value in spec.settings.items() if name != "lacking"}
     settings |= {"device": device} if spec.method in PEERS else {}
     start = time.perf_counter()
-    found = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)
+    fitted = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)
     seconds = round(time.perf_counter() - start, 3)
-    labels = found.labels_ if spec.method in PEERS else found
+    labels = fitted.labels_ if spec.method in PEERS else fitted
     scored, record = scores(data.labels, labels), {}
-    if spec.method in PEERS and (curves := curves_of(found.history_)):
+    if spec.method in PEERS and (curves := curves_of(fitted.history_)):
         record["curves"] = curves
     if spec.method in BY_ARGMAX:
-        again = kmeans(found.embedding_, data.n_clusters, spec.seed, n_init=10).labels_
+        again = kmeans(fitted.embedding_, data.n_clusters, spec.seed, n_init=10).labels_
         again = scores(data.labels, again)
         scored |= {f"kmeans_{name}": again[name] for name in ("acc", "nmi")}
     if spec.method in PEERS or spec.method in LIBRARIES:

@@ -116,8 +116,8 @@ class Store:
                 files[path] = before if same else (state, self._read(path, now.st_size))
             if files != self._files:
                 self._files, self._records, self._keys = files, {}, {}
-                for _, found in files.values():
-                    for key, today, record in found:
+                for _, lines in files.values():
+                    for key, today, record in lines:
                         self._records.setdefault(key, record)
                         self._keys.setdefault(key, key)
                         self._keys.setdefault(today, key)
@@ -129,8 +129,8 @@ class Store:
             *lines, rest = file.read(size).split(b"\n")
         # Without its end a line is being written, or was cut off, or an editor took the end away.
         lines += [rest] if _whole(rest) else []
-        found = (self._record(x, f"{path}, line {i}") for i, x in enumerate(lines, 1) if x.strip())
-        return list(found)
+        numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]
+        return [self._record(line, f"{path}, line {i}") for i, line in numbered]
 
     def _record(self, line, where):
         try:

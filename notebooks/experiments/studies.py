@@ -936,7 +936,7 @@ STUDIES = {
 
 
 def _with_shipped_schedule(study):
-    """The same runs of RELEASED with its own `neighbor_delay`, which no page shows yet."""
+    """A study of RELEASED with its own `neighbor_delay`, which no page shows yet."""
     delay = {"neighbor_delay": RELEASED.neighbor_delay}
     runs = {name: (method, settings | delay) for name, (method, settings) in study.variants.items()}
     return dataclasses.replace(study, variants=runs, pages="", file="")

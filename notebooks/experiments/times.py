@@ -139,13 +139,13 @@ def fits_frame(stored, threads):
     """The fits with a number of threads that came to an end; ``acc`` in percent."""
     rows = [
         {
-            "variant": one["system"],
-            "dataset": title_of(one["on"]),
-            "acc": 100 * one["acc"],
-            "fit_seconds": one["seconds"],
+            "variant": record["system"],
+            "dataset": title_of(record["on"]),
+            "acc": 100 * record["acc"],
+            "fit_seconds": record["seconds"],
         }
-        for one in stored
-        if "error" not in one and one["threads"] == threads
+        for record in stored
+        if "error" not in record and record["threads"] == threads
     ]
     return pd.DataFrame(rows)
 
@@ -184,25 +184,25 @@ def systems_table(stored, sizes, threads=1):
     """
     datasets = [name for name, _ in sorted(sizes.items(), key=lambda item: item[1])]
     rows = {}
-    for one in stored:
-        if one["threads"] != threads:
+    for record in stored:
+        if record["threads"] != threads:
             continue
-        error = one.get("error")
+        error = record.get("error")
         limit = "> " + error.split()[2] if error and error.startswith("more than") else "×"
-        text = limit if error else _seconds(one["seconds"])
-        rows.setdefault(one["system"], {})[title_of(one["on"])] = text
+        text = limit if error else _seconds(record["seconds"])
+        rows.setdefault(record["system"], {})[title_of(record["on"])] = text
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.reindex(columns=[title_of(name) for name in datasets]).fillna("–")
 
 
 def errors_of(stored):
     """The errors of the fits that failed by themselves: by system, the data sets and the text."""
-    found = {}
-    for one in stored:
-        error = one.get("error", "")
+    errors = {}
+    for record in stored:
+        error = record.get("error", "")
         if error and not error.startswith("more than"):
-            found.setdefault((one["system"], error), []).append(title_of(one["on"]))
-    return found
+            errors.setdefault((record["system"], error), []).append(title_of(record["on"]))
+    return errors
 
 
 def relative_to(stored, reference, threads=1):
@@ -262,7 +262,7 @@ def plot_relative(table, kinds, n_sets):
 
 def plot_fit_growth(stored):
     """Seconds of whole fits over the number of samples, with fitted powers, and their table."""
-    frame = pd.DataFrame([one for one in stored if "processes" not in one])
+    frame = pd.DataFrame([record for record in stored if "processes" not in record])
     figure, axis = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
     rows = {}
     for number, ((name, fixed), part) in enumerate(frame.groupby(["system", "fixed"], sort=False)):
@@ -285,7 +285,7 @@ def constants(stored, recipe="CLOSED_FORM"):
     Its seconds in the fit with most samples, on two cores; its GB, and those of a process without
     any, by least squares from 10,000 samples on.
     """
-    mine = [one for one in stored if one["system"] == recipe and one.get("fixed")]
+    mine = [record for record in stored if record["system"] == recipe and record.get("fixed")]
     frame = pd.DataFrame(mine).query("n >= 10_000").sort_values("n")
     slope, offset = np.polyfit(frame.n, frame.peak_gb, 1)
     return float(frame.seconds.iloc[-1] / frame.n.iloc[-1]), (float(slope), float(offset))
@@ -308,7 +308,7 @@ def costs_table(growing, runs, sizes, gb=16):
         memory = [offset + slope * n for n in sizes]
         columns[recipe, "seconds"] = [seconds * n for n in sizes]
         columns[recipe, "GB"] = memory
-        columns[recipe, "machines"] = [math.ceil(one / gb) for one in memory]
+        columns[recipe, "machines"] = [math.ceil(need / gb) for need in memory]
     return pd.DataFrame(columns, sizes)
 
 
@@ -319,15 +319,15 @@ def sharded_table(stored):
     """
     seconds, (slope, offset) = constants(stored)
     rows = {
-        one["n"]: {
-            "processes": one["processes"],
-            "s, measured": one["seconds"],
-            "s, computed": seconds * one["n"],
-            "GB, measured": max(one["peak_gb"]),
-            "GB, computed": offset + slope * one["n"] / one["processes"],
+        record["n"]: {
+            "processes": record["processes"],
+            "s, measured": record["seconds"],
+            "s, computed": seconds * record["n"],
+            "GB, measured": max(record["peak_gb"]),
+            "GB, computed": offset + slope * record["n"] / record["processes"],
         }
-        for one in stored
-        if "processes" in one
+        for record in stored
+        if "processes" in record
     }
     return pd.DataFrame.from_dict(rows, orient="index").astype({"processes": int})
 
@@ -335,14 +335,14 @@ def sharded_table(stored):
 def parts_table(stored):
     """Seconds of the parts of an epoch, its floor, and how many times that it takes."""
     rows = {
-        _shape(one): one["parts"]
+        _shape(record): record["parts"]
         | {
-            "seconds": one["seconds"],
-            "floor": one["floor"],
-            "times": one["seconds"] / one["floor"],
+            "seconds": record["seconds"],
+            "floor": record["floor"],
+            "times": record["seconds"] / record["floor"],
         }
-        for one in stored
-        if "parts" in one
+        for record in stored
+        if "parts" in record
     }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -352,8 +352,10 @@ def _called(on):
     return f"n = {on:,}" if isinstance(on, int) else title_of(on)
 
 
-def _shape(one):
-    return _called(one["n"] if one["on"] == "growth" else one["on"])
+def _shape(record):
+    return _called(
+        record.get("n", record.get("n_samples")) if record["on"] == "growth" else record["on"]
+    )
 
 
 def plot_parts(stored):
@@ -385,16 +387,16 @@ def gpu_table(on_gpu, stored):
     places = {"processor": stored, "GPU": on_gpu}
     cells, peaks = {}, {}
     for place, records in places.items():
-        for one in records:
-            grown = one["on"] == "growth"
-            if ("m" not in one and "error" not in one) or (grown and one["m"] != 512):
+        for record in records:
+            own_m = record["on"] == "growth" and record.get("m", 512) != 512
+            if own_m or record["system"] not in GPU_SYSTEMS or record["on"].endswith("views"):
                 continue
-            if one["on"].endswith("views"):
-                continue
-            text = "memory" if "error" in one and place == "GPU" else _digits(one.get("median"))
-            cells.setdefault(_shape(one), {})[f"{one['system']}, {place}"] = text
-            if place == "GPU" and "peak_gb" in one:
-                peaks[_shape(one)] = max(one["peak_gb"], peaks.get(_shape(one), 0))
+            text = (
+                "memory" if "error" in record and place == "GPU" else _digits(record.get("median"))
+            )
+            cells.setdefault(_shape(record), {})[f"{record['system']}, {place}"] = text
+            if place == "GPU" and "peak_gb" in record:
+                peaks[_shape(record)] = max(record["peak_gb"], peaks.get(_shape(record), 0))
     names = {system: system.upper() for system in GPU_SYSTEMS}
     columns = {
         f"{system}, {place}": f"{names[system]}, {place}"
@@ -412,14 +414,14 @@ def gpu_scores(on_gpu, stored):
     Of three seeds there; of the frame ``stored`` here, the mean and the standard deviation.
     """
     rows = {}
-    for one in on_gpu:
-        name = "HandWritten" if one["on"] == "mfeat" else one["on"]
-        here = stored.query("dataset == @name and variant == @one['system']").acc
-        rows[one["system"], name] = {
-            "GPU": 100 * one["acc"],
+    for record in on_gpu:
+        name = "HandWritten" if record["on"] == "mfeat" else record["on"]
+        here = stored.query("dataset == @name and variant == @record['system']").acc
+        rows[record["system"], name] = {
+            "GPU": 100 * record["acc"],
             "processor": here.mean(),
             "sd": here.std(),
-            "s, GPU": one["fit_s"],
+            "s, GPU": record["fit_s"],
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "data set"])
     return table.assign(difference=table.GPU - table.processor)
