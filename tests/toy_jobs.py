@@ -3,11 +3,8 @@
 import os
 import threading
 
-from experiments.harness import say
-
 
 def double(x, *, plus=0):
-    print("this goes to the log")
     return {"found": 2 * x + plus, "process": os.getpid()}
 
 
@@ -24,13 +21,7 @@ def fill():
 
 
 def die():
-    print("last words", flush=True)
     os._exit(7)
-
-
-def wait():
-    say(half=1)
-    threading.Event().wait()
 
 
 def wait_silently(*given, **options):

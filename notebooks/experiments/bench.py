@@ -806,57 +806,76 @@ def score_means(recipe, dataset, *, device, seeds=3, every=1):
 # --- all of it
 
 
+_LACKING = (("closed_form", 0.0), ("unfilled", 0.5), ("closed_form", 0.5))
+#: The measurements of a part: system, what it runs on, and settings.
+FIXED = {
+    "simplex": [("LMVSC", "ALOI", {"threads": 2})],
+    "parts": [
+        ("blocks", "growth", {}),
+        *(("released", name, {"n_samples": n, "epochs": epochs}) for name, n, epochs in JOBS),
+        ("busy neighbour", "growth", {}),
+    ],
+    "growth": [
+        *(
+            (system, "growth", {"n": n, "fixed": fixed})
+            for (system, fixed), sizes in SIZES.items()
+            for n in sizes
+        ),
+        ("CLOSED_FORM", "growth", {"n": 300_000, "processes": 2}),
+    ],
+    "epochs": [("matrix product", "growth", {}), *epoch_jobs()],
+    "lacking": [(recipe, "growth", {"rate": rate}) for recipe, rate in _LACKING],
+    "tests": [("pytest", "tests/test_gpu.py", {})],
+}
+_FEW = dict(n_anchors=ANCHORS)
+#: On a GPU, powers of ten first, and the widest shape late: its views take long to prepare.
+ON_GPU = {
+    "epochs": [
+        (system, on, dict(epochs=12, most=6.0, **more))
+        for on, more in (
+            *((on, {}) for on in ("mfeat", "PIE", "BBC", "100Leaves", "NUS", "half ALOI", "ALOI")),
+            *(("growth", dict(n_samples=10**power, **_FEW)) for power in range(3, 7)),
+            ("CCV", {}),
+            *(("growth", dict(n_samples=3 * 10**power, **_FEW)) for power in range(3, 6)),
+        )
+        for system in GPU_SYSTEMS
+    ],
+    "large fits": [
+        ("CLOSED_FORM", "growth", dict(n_samples=100_000, **_FEW)),
+        ("CLOSED_FORM", "growth", dict(n_samples=1_000_000, **_FEW)),
+        ("RELEASED", "ALOI", {}),
+        ("REVISED", "growth", dict(n_samples=1_000_000, **_FEW)),
+    ],
+}
+#: Where there is no GPU.
+SMALL = {
+    "epochs": [
+        (system, on, dict(epochs=3, most=3.0, **more))
+        for on, more in (("PIE", {}), ("growth", dict(n_samples=1000, **_FEW)))
+        for system in GPU_SYSTEMS
+    ],
+    "large fits": [
+        ("RELEASED", "growth", dict(n_samples=1000, changes=dict(pretrain_epochs=20, epochs=5))),
+        ("REVISED", "growth", dict(n_samples=2000, n_anchors=64, changes=dict(epochs=10))),
+        ("CLOSED_FORM", "growth", dict(n_samples=1000)),
+    ],
+    "scores": [(recipe, "mfeat", {"every": 4}) for recipe in ("CLOSED_FORM", "REVISED")],
+}
+
+
 def jobs_of(part, device="cpu", small=False):
     """The measurements of a part, the most wanted first: system, what it runs on, and settings."""
-    if part == "simplex":
-        return [("LMVSC", "ALOI", {"threads": 2})]
-    if part == "parts":
-        jobs = [("released", name, dict(n_samples=n, epochs=epochs)) for name, n, epochs in JOBS]
-        return [("blocks", "growth", {}), *jobs, ("busy neighbour", "growth", {})]
+    jobs = FIXED | (SMALL if small else {} if device == "cpu" else ON_GPU)
+    # Small ones first, since what was stopped there is not begun on larger ones.
+    names = sorted(studies.SIXTEEN, key=lambda name: DATASETS[name].n_samples)
     if part == "fits":
-        # Small ones first, since what was stopped there is not begun on larger ones.
-        names = sorted(studies.SIXTEEN, key=lambda name: DATASETS[name].n_samples)
         systems = [system for system in fitted_systems() if is_installed(system)]
         every = itertools.product(names, (1, 2), systems)
         return [(system, name, {"threads": threads}) for name, threads, system in every]
-    if part == "growth":
-        sizes = [(system, fixed, n) for (system, fixed), ns in SIZES.items() for n in ns]
-        jobs = [(system, "growth", {"n": n, "fixed": fixed}) for system, fixed, n in sizes]
-        return [*jobs, ("CLOSED_FORM", "growth", {"n": 300_000, "processes": 2})]
-    if part == "lacking":
-        fits = (("closed_form", 0.0), ("unfilled", 0.5), ("closed_form", 0.5))
-        return [(recipe, "growth", {"rate": rate}) for recipe, rate in fits]
-    if part == "tests":
-        return [("pytest", "tests/test_gpu.py", {})]
-    if part == "scores":
-        there = sorted(filter(is_at_hand, studies.SIXTEEN), key=lambda x: DATASETS[x].n_samples)
-        names, options = (["mfeat"], {"every": 4}) if small else (["mfeat", *there], {})
-        return [(r, name, options) for r in ("CLOSED_FORM", "REVISED") for name in names]
-    if part == "large fits" and small:
-        short = dict(pretrain_epochs=20, epochs=5)
-        return [
-            ("RELEASED", "growth", dict(n_samples=1000, changes=short)),
-            ("REVISED", "growth", dict(n_samples=2000, n_anchors=64, changes=dict(epochs=10))),
-            ("CLOSED_FORM", "growth", dict(n_samples=1000)),
-        ]
-    if part == "large fits":
-        return [
-            ("CLOSED_FORM", "growth", dict(n_samples=100_000, n_anchors=ANCHORS)),
-            ("CLOSED_FORM", "growth", dict(n_samples=1_000_000, n_anchors=ANCHORS)),
-            ("RELEASED", "ALOI", {}),
-            ("REVISED", "growth", dict(n_samples=1_000_000, n_anchors=ANCHORS)),
-        ]
-    if device == "cpu" and not small:
-        return [("matrix product", "growth", {}), *epoch_jobs()]
-    # Powers of ten first, and the widest shape late: its views take long to prepare.
-    shapes = ["PIE"] if small else ["mfeat", "PIE", "BBC", "100Leaves", "NUS", "half ALOI", "ALOI"]
-    sizes = [1000] if small else [1000, 10_000, 100_000, 1_000_000, "CCV", 3000, 30_000, 300_000]
-    few = dict(epochs=3, most=3.0) if small else dict(epochs=12, most=6.0)
-    on = [(name, few) for name in shapes]
-    for size in sizes:
-        grown = ("growth", few | dict(n_samples=size, n_anchors=ANCHORS))
-        on.append((size, few) if isinstance(size, str) else grown)
-    return [(system, name, options) for name, options in on for system in GPU_SYSTEMS]
+    if part == "scores" and not small:
+        there = ["mfeat", *filter(is_at_hand, names)]
+        return [(recipe, name, {}) for recipe in ("CLOSED_FORM", "REVISED") for name in there]
+    return jobs[part]
 
 
 class Bench:
@@ -908,7 +927,7 @@ class Bench:
         code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
         about = self.about | {"code": {"sha256": code, "commit": self.about["commit"]}}
         del about["commit"]
-        return about | provenance.machine() | {"load": round(os.getloadavg()[0], 2)}
+        return provenance.machine() | about | {"load": round(os.getloadavg()[0], 2)}
 
     def attempt(self, part, system, on, settings, left, done):
         """What a measurement gave, or None and why it gave nothing."""
@@ -919,7 +938,7 @@ class Bench:
         except TimeoutError as error:
             return None, f"stopped: {error}"
         except MemoryError:
-            return {"error": f"more than {self.about['card_memory_gb']} GB"}, None
+            return {"error": "more memory than there is"}, None
         except RuntimeError as error:
             self.failed += 1
             return None, f"failed: {error}"

@@ -5,7 +5,7 @@ A run belongs to the first list that names it; later ones, and the pages, find i
 
 from experiments import studies
 from experiments.run import Spec
-from experiments.studies import FEW, MAIN, OTHERS, PEER_DATASETS, SEEDS, SHORTENED, STUDIES
+from experiments.studies import STUDIES
 
 #: Groups of records of which arrays are kept, for figures 3 and 4.
 _KEPT = ("comparison", "ablation")
@@ -70,64 +70,22 @@ def of(name, datasets=None, seeds=None, variants=None):
 
 
 def full(datasets=None):
-    """All runs of the full profile, by stage, in the order in which they should be made.
+    """All runs of the full profile, by study, in the order of :data:`experiments.studies.STUDIES`.
 
     Parameters
     ----------
     datasets : list of str, optional
-        Only these; further ones (paths of files with labels) join `OTHERS`. The studies of REVISED
-        and CLOSED_FORM, on their own data sets, and the other systems come last.
+        Only these; on all of them, which may be paths of files with labels, recipes are compared
+        and ablated.
 
     Returns
     -------
     dict of str to list of Spec
     """
-    ten, few = range(1, SEEDS + 1), range(1, FEW + 1)
-    chosen = [*MAIN, *OTHERS] if datasets is None else list(datasets)
-    main, others = [d for d in MAIN if d in chosen], [d for d in chosen if d not in MAIN]
-    quick, text = [d for d in main if d != "BBC"], [d for d in main if d == "BBC"]
-    # The pre-training of BBC takes as long as that of all others together: few seeds first. Runs
-    # that share a pre-training do not stand side by side, or one worker would wait for the other.
-    stages = {
-        "comparison": [
-            spec
-            for seed in ten
-            for spec in of("comparison", main if seed <= FEW else quick, [seed])
-        ],
-        "ablation": of("ablation", quick) + of("ablation", text, few),
-        "grid": of("grid", main),
-        "lines": of("lines", main),
-        "trials": of("trials", [d for d in main if d in studies.CLUSTERS]),
-        "BBC": of("comparison", text) + of("ablation", text),
-        "trials, 10 seeds": of("trials, 10 seeds", [d for d in main if d in studies.CLUSTERS]),
-        "others": of("comparison", others) + of("ablation", others),
-        "tf-idf": [
-            spec
-            for name in STUDIES["tf-idf"].variants
-            for spec in of("tf-idf", text, variants=[name])
-        ],
-        "beyond": of("beyond", quick),
-        "beyond, BBC": of("beyond", text, variants=studies.SHARING),
-        "long": of("long", [d for d in main if d == "PIE"]),
-        "own pre-training": of("beyond", text, variants=studies.OWN_PRETRAINING),
-    }
-    wanted = PEER_DATASETS if datasets is None else chosen
-    small = [d for d in wanted if d not in SHORTENED]
-    last = {
-        "peers, shallow": of("peers, shallow", wanted),
-        "peers, deep": of("peers, deep", small)
-        + of("peers, a tenth", [d for d in wanted if d in studies.BOTH_SCHEDULES])
-        + of("peers, a tenth at most", [d for d in wanted if d in SHORTENED]),
-        # Those that take seconds first.
-        "libraries": [
-            spec
-            for name, study in STUDIES.items()
-            if name.startswith("libraries")
-            for spec in of(name, [d for d in study.datasets if d in wanted])
-        ],
-    }
+    runs = {}
     for name, study in STUDIES.items():
-        if name not in stages and name not in last and not study.file:
-            here = [d for d in study.datasets if datasets is None or d in datasets]
-            stages[name] = of(name, here)
-    return stages | last
+        here = [d for d in study.datasets if datasets is None or d in datasets]
+        if name in _KEPT:
+            here += [d for d in datasets or () if d not in here]
+        runs[name] = of(name, here)
+    return runs

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from dataclasses import dataclass
+from unittest import mock
 
 import numpy as np
 import scipy.sparse
@@ -185,20 +186,6 @@ def recipe_of(settings, name="variant"):
     return KINDS[settings["kind"]](name=name, **fields)
 
 
-@contextlib.contextmanager
-def _threads(number):
-    """Within it fits take so many threads, whatever their size: rounding depends on the number."""
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(number)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = before
-
-
 def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), load=dmac.load):
     """Make a run and return the part of its record that its identity does not hold.
 
@@ -240,7 +227,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         with contextlib.ExitStack() as within:
             within.enter_context(threadpool_limits(threads))
             if "threads" not in spec.settings:  # where they are the question, a fit chooses
-                within.enter_context(_threads(threads))
+                within.enter_context(mock.patch.dict(os.environ, {VARIABLE: str(threads)}))
             if pretrained is not None:
                 within.enter_context(pretraining.share(pretrained, pretrained_at))
             outcome = make(data, spec, device)

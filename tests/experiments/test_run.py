@@ -301,7 +301,7 @@ def test_the_list_has_the_paper_s_protocol():
     corner = dataclasses.replace(early, cm_weight=1e-3, sp_weight=1e3)
     assert all(seeds(dataset, corner) == {1, 2, 3} for dataset in studies.MAIN)
     assert [s for s in plan.full(["PIE"])["grid"] if s.dataset != "PIE"] == []
-    assert plan.full(["my.mat"])["others"][0].dataset == "my.mat"
+    assert plan.full(["my.mat"])["comparison"][0].dataset == "my.mat"
 
 
 def test_a_tenth_of_a_schedule_changes_nothing_else():
