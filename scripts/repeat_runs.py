@@ -40,18 +40,21 @@ def repeat(record, **options):
     data_hash = spec.identity(**options)["data"]
     if data_hash != record["data"]:
         raise ValueError(OTHER_DATA.format(record["dataset"], data_hash))
-    scores = make_run(spec, threads=record["threads"], **options)["scores"]
+    scores = make_run(spec, threads=record.get("threads", 1), **options)["scores"]
     return max(100 * abs(scores[name] - record["scores"][name]) for name in ("acc", "nmi"))
 
 
 def draw(store, given):
     """Repeat some runs, and return the largest difference."""
+    retired = [study for study in studies.STUDIES.values() if study.retired]
+    gone = [run for study in retired for run in study.variants.values()]
     candidates = [
         record
         for record in store.records()
         if "scores" in record
         and record["dataset"] in (given.datasets or [record["dataset"]])
         and "retired" not in record["settings"]  # the code cannot make those any more
+        and (record["method"], complete_settings(record["method"], record["settings"])) not in gone
     ]
     candidates.sort(key=lambda record: record["key"])
     worst = 0.0
