@@ -435,7 +435,7 @@ BEFORE = dict(vote_form="filtered", guard=0.0, anchor_sets=8)
 #: The paper's three ideas in forms whose gradient reaches the anchors, or the noise on them.
 SPECTRAL_IDEAS = {form: dict(refinement=form) for forms in FORMS.values() for form in forms}
 #: A network trained on the same graphs: its vote in place of the linear map's, or its embedding,
-#: with the filter, in place of the eigenvectors. Its code is at the tag `AT_TAG`.
+#: with the filter, in place of the eigenvectors. `AT_TAG` says where its code is.
 TRAINED = {
     "trained votes": dict(vote_form="trained", trained_epochs=60),
     "trained embedding": dict(trained_embedding=True, trained_epochs=60),
@@ -444,7 +444,7 @@ TRAINED = {
 # What failed, or served its purpose, and left the code.
 
 #: Where the code of retired runs is, in this repository.
-AT_TAG = "its code is at the tag ideas-2026-11"
+AT_TAG = "its code is at commit 1931a8f"
 #: Why the others cannot be made again.
 NOT_KEPT = "made by a script that was not kept"
 #: The search before there was a network, on spectral embeddings of averaged anchor graphs: the
