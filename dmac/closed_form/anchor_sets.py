@@ -15,7 +15,7 @@ import scipy.sparse
 import torch
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
-from dmac.closed_form.blocks import with_values
+from dmac.closed_form.blocks import patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import side_by_side
 from dmac.scaling import assign
@@ -189,11 +189,10 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
         return closed_form_graph(nearest.nearest, nearest.indices, len(u))
     indices = torch.zeros(len(x), n_neighbors, dtype=torch.long, device=x.device)
     weights = x.new_zeros(len(x), n_neighbors)
-    for pattern in torch.unique(views, dim=0):
+    for pattern, samples in patterns(views.cpu().numpy()):
         if pattern.any():
-            rows = (views == pattern).all(1)
-            spread = torch.repeat_interleave(pattern, torch.tensor(widths, device=x.device))
-            columns = torch.cat([spread, spread.new_ones(x.shape[1] - len(spread))])
+            columns = np.repeat([*pattern, True], [*widths, x.shape[1] - sum(widths)])
+            rows, columns = (torch.as_tensor(one, device=x.device) for one in (samples, columns))
             nearest = assign(x[rows][:, columns], u[:, columns].contiguous(), n_neighbors + 1)
             graph = closed_form_graph(nearest.nearest, nearest.indices, len(u))
             indices[rows], weights[rows] = graph.indices, graph.weights

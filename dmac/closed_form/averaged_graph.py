@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse
 from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac.compute.factors import Products, side_by_side_factors
@@ -99,21 +101,16 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
-        lowest = np.arange(m)
-        indices, used = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1) > 0
-        while True:  # the smallest number of an anchor that can be reached
-            before = lowest.copy()
-            samples = np.where(used, lowest[indices], m).min(1)
-            if samples.any():
-                of_entries = np.broadcast_to(samples[:, None], used.shape)
-                np.minimum.at(lowest, indices[used], of_entries[used])
-            else:  # all of them reach the first anchor, as in most graphs
-                lowest[indices[used]] = 0
-            if (lowest == before).all():
-                break
-        names, sizes = np.unique(samples[samples < m], return_counts=True)
-        names = names[np.argsort(-sizes, kind="stable")][:most]
-        return (samples[:, None] == names).astype(float)
+        # Samples first, then anchors, each sample linked with its anchors.
+        ends = np.pad(self.rows.indptr, (0, m), "edge")
+        links = self.rows.data > 0, self.rows.indices + n, ends
+        links = scipy.sparse.csr_matrix(links, (n + m, n + m))
+        links.eliminate_zeros()
+        part = connected_components(links, directed=False)[1]
+        sizes = np.bincount(part[:n], minlength=part.max() + 1)
+        names = part[n:][np.sort(np.unique(part[n:], return_index=True)[1])]  # by lowest anchor
+        names = names[np.argsort(-sizes[names], kind="stable")][:most]
+        return (part[:n, None] == names[sizes[names] > 0]).astype(float)
 
     def eigenpairs(self, count: int) -> tuple[Array, Array]:
         """The largest eigenvalues of G and their eigenvectors, the constant one first.

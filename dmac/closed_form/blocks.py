@@ -10,14 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch import Tensor
 
-    from dmac._types import Array, Flags, Floats
+    from dmac._types import Array, Flags, Floats, Integers
     from dmac.data.levels import LevelPipeline
     from dmac.recipes import SpectralRecipe
 
@@ -98,12 +99,10 @@ def blocks_of(
         spreads = [p.spread_ if level == "plain" else 1.0 for p in pipelines]
         shares = spreads if recipe.level_weight == "spread" else [1.0] * v
         if recipe.blocks != "views" or v == 1:
-            scales = [whole / weight for weight in weights]
-            if recipe.plain_scale == "spread":
-                scales = [scale * max(s, _SPREAD) for scale, s in zip(scales, spreads)]
+            units = spreads if recipe.plain_scale == "spread" else [1.0] * v
+            x, of_views = _joint(parts, weights, units), tuple(part.shape[1] for part in parts)
             share = sum(w * s for w, s in zip(weights, shares)) / whole
-            widths = tuple(part.shape[1] for part in parts)
-            blocks.append(Block(level, None, _scaled(parts, scales), share, widths))
+            blocks.append(Block(level, None, x, share, of_views))
         if recipe.blocks != "joint" and v > 1:
             blocks += [
                 Block(level, a, x, weight * share / whole, (x.shape[1],))
@@ -112,10 +111,11 @@ def blocks_of(
     return blocks
 
 
-def _scaled(parts: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
-    """Parts (n, r_a) side by side, divided by the roots of the scales; one part as it is."""
+def _joint(parts: Sequence[Tensor], weights: Sequence[float], units: Sequence[float]) -> Tensor:
+    """Parts (n, r_a) side by side, so that squared distances are weighed means; one as it is."""
     if len(parts) == 1:
         return parts[0]
+    scales = [sum(weights) / w * max(unit, _SPREAD) for w, unit in zip(weights, units)]
     return torch.cat([part / math.sqrt(scale) for part, scale in zip(parts, scales)], 1)
 
 
@@ -145,6 +145,13 @@ def in_one(views: Sequence[Tensor]) -> Floats:
 def side_by_side(views: Sequence[Tensor]) -> Floats:
     """Prepared views (n, r_a) side by side, divided by the root of their number: (n, r)."""
     return in_one(views) / len(views) ** 0.5
+
+
+def patterns(present: Flags) -> Iterator[tuple[Flags, Integers]]:
+    """Which views (v,) some samples have, of (n, v), and which samples those are."""
+    every, of_sample = np.unique(present, axis=0, return_inverse=True)
+    for i, pattern in enumerate(every):
+        yield pattern, np.flatnonzero(of_sample.ravel() == i)
 
 
 def with_values(x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
 from dmac._warn import warn
-from dmac.closed_form.blocks import in_one, with_values
+from dmac.closed_form.blocks import in_one, patterns, with_values
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -118,13 +118,9 @@ class Directions:
         v = self.components
         t = ((in_one(views) - self.mean) * self._columns(present)) @ v
         one = np.eye(len(self.kept))
-        patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
-        order = np.argsort(of_sample.ravel(), kind="stable")
-        ends = np.cumsum(np.bincount(of_sample.ravel(), minlength=len(patterns)))
-        for pattern, end, start in zip(patterns, ends, np.r_[0, ends]):
+        for pattern, rows in patterns(present):
             if not pattern.all():
                 there = v[self._columns(pattern)]
-                rows = order[start:end]
                 t[rows] = np.linalg.solve(one + (there.T @ there - one) * self.kept, t[rows].T).T
         return t
 
@@ -166,8 +162,7 @@ def shrunken_svd(
     there = np.repeat(present, widths, axis=1)
     mean = (in_one(views) * there).sum(0) / np.maximum(there.sum(0), 1)
     found, t = Directions(mean, np.zeros((r, q)), np.zeros(q), widths), np.zeros((n, q))
-    whole = bool(present.all())
-    for _ in range(1 if whole else rounds):
+    for _ in range(1 if present.all() else rounds):
         x = found.filled(views, present, t) - found.mean
         shift = x.sum(0) / n
         squares, v = eigh(
@@ -177,8 +172,7 @@ def shrunken_svd(
         left = squares[q] if len(squares) > q else 0.0
         kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
         found = Directions(found.mean + shift, v, kept, widths)
-        if not whole:
-            t = found.scores(views, present)
+        t = found.scores(views, present)
     signs = np.sign(np.take_along_axis(found.components, abs(found.components).argmax(0)[None], 0))
     return Directions(found.mean, found.components * signs, found.kept, widths)
 

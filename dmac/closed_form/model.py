@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from dmac.data.levels import LevelPipeline
     from dmac.recipes import SpectralRecipe
 
-# What is stored under its name, where it is there.
-_STORED = ("agreement", "support", "missing", "stabilities", "weights", "cut", "linear")
-_FILLING = ("values", "lift", "own", "silent")
-_DIRECTIONS = ("mean", "components", "kept")
+# Fields that a stored model gets from elsewhere.
+_GIVEN = ("recipe", "n_clusters", "pipelines")
 # Length of what the linear map says beside a row of length 1.
 _LINEAR = 2.0
 
@@ -193,9 +191,9 @@ class SpectralModel:
             if stage.base:
                 base = averaged(placed(blocks, stage.base, k))
             factors = [base]
-            for voter, of in zip(voters(recipe), stage.ballots):
-                said = ballot(voter, u, values, features, of.learned, c, recipe)
-                factors.append(averaged(placed(beside(blocks, said), of.sets, k)))
+            for voter, vote in zip(voters(recipe), stage.ballots):
+                said = ballot(voter, u, values, features, vote.learned, c, recipe)
+                factors.append(averaged(placed(beside(blocks, said), vote.sets, k)))
             rows = average(factors, [1] * len(factors))
             u, values = rows @ stage.lift, stage.values
         return Samples(features, rows, u)
@@ -227,8 +225,8 @@ class SpectralModel:
         base, stages, fill, linear = self.stages[0].base, [], self.completion, None
         for stage in self.stages:
             base = stage.base or base
-            every = [*base, *(sets for of in stage.ballots for sets in of.sets)]
-            ballots = [Ballot(_first(of.sets, count), of.learned) for of in stage.ballots]
+            every = [*base, *(sets for vote in stage.ballots for sets in vote.sets)]
+            ballots = [Ballot(_first(vote.sets, count), vote.learned) for vote in stage.ballots]
             lift = _lift_of_first(every, stage.lift, count)
             stages.append(Stage(_first(stage.base, count), ballots, stage.values, lift))
         if fill is not None:  # its graphs are those of single views, which come last
@@ -241,17 +239,7 @@ class SpectralModel:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
-        tree: dict[str, Any] = {name: getattr(self, name) for name in _STORED}
-        for i, stage in enumerate(self.stages):
-            tree[str(i)] = {"values": stage.values, "lift": stage.lift, "base": _stored(stage.base)}
-            for a, of in enumerate(stage.ballots):
-                tree[str(i)][str(a)] = {**_stored(of.sets), "weight": of.learned}
-        fill = self.completion
-        if fill is not None:
-            tree["completion"] = {name: getattr(fill, name) for name in _FILLING}
-            tree["completion"] |= {name: getattr(fill.directions, name) for name in _DIRECTIONS}
-            tree["completion"]["map"] = dict(enumerate(fill.maps))
-        return dict(_leaves(tree))
+        return dict(_leaves({name: x for name, x in vars(self).items() if name not in _GIVEN}))
 
     @classmethod
     def restore(
@@ -263,37 +251,33 @@ class SpectralModel:
         device: torch.device,
         dtype: torch.dtype,
     ) -> Self:
-        """Rebuild a model from its `state_dict`; one of before lacks what was added since."""
+        """Rebuild a model from its `state_dict`."""
+        tree, stages = _tree(state), []
 
-        def sets(tree: dict[str, Any]) -> list[AnchorSets]:
+        def sets(branch: dict[str, Any]) -> list[AnchorSets]:
             return [
                 AnchorSets(
                     torch.as_tensor(one["u"]).to(device, dtype),
                     torch.as_tensor(one["scale"]).to(device, dtype),
-                    tuple(one["widths"].tolist()) if "widths" in one else (),
+                    tuple(one["widths"].tolist()),
                 )
-                for one in _numbered(tree)
+                for one in _numbered(branch)
             ]
 
-        tree, v = _tree(state), len(pipelines)
-        stages = []
-        for of in _numbered(tree):
-            ballots = [Ballot(sets(one), one.get("weight")) for one in _numbered(of)]
-            stages.append(Stage(sets(of.get("base", {})), ballots, of["values"], of["lift"]))
-        return cls(
-            recipe,
-            n_clusters,
-            pipelines,
-            stages,
-            tuple(tree["stabilities"].tolist()),
-            tree["agreement"],
-            tree.get("support", np.full(v, np.nan)),
-            tree.get("missing", np.zeros(v, np.int64)),
-            _completion_of(tree.get("completion"), pipelines),
-            tree.get("weights"),
-            bool(tree.get("cut", False)),
-            tree.get("linear"),
-        )
+        for stage in _numbered(tree["stages"]):
+            ballots = [
+                Ballot(sets(vote["sets"]), vote.get("learned"))
+                for vote in _numbered(stage.get("ballots", {}))
+            ]
+            base = sets(stage.get("base", {}))
+            stages.append(Stage(base, ballots, stage["values"], stage["lift"]))
+        fill = tree.get("completion")
+        if fill is not None:
+            directions = Directions(**fill["directions"])
+            fill = Completion(**fill | dict(directions=directions, maps=_numbered(fill["maps"])))
+        tree |= {"stages": stages, "completion": fill, "cut": bool(tree["cut"])}
+        tree["stabilities"] = tuple(tree["stabilities"].tolist())
+        return cls(recipe, n_clusters, pipelines, **tree)
 
 
 def _first(every: Sequence[AnchorSets], count: int) -> list[AnchorSets]:
@@ -314,33 +298,18 @@ def _lift_of_first(sets: Sequence[AnchorSets], lift: Array, count: int) -> Array
     return np.concatenate(parts)
 
 
-def _completion_of(
-    tree: dict[str, Any] | None, pipelines: Sequence[LevelPipeline]
-) -> Completion | None:
-    """What was stored of a completion."""
-    if tree is None:
-        return None
-    widths = tuple(pipeline.widths_[0] for pipeline in pipelines)
-    directions = Directions(**{name: tree[name] for name in _DIRECTIONS}, widths=widths)
-    filling = {name: tree[name] for name in _FILLING}
-    return Completion(**filling, directions=directions, maps=_numbered(tree["map"]))
-
-
-def _stored(every: Sequence[AnchorSets]) -> dict[str, Any]:
-    """Anchor sets by their number."""
-    return {
-        str(b): {"u": s.u.cpu(), "scale": s.scale.cpu(), "widths": s.widths or None}
-        for b, s in enumerate(every)
-    }
-
-
-def _leaves(tree: dict[str, Any], start: str = "") -> Iterator[tuple[str, Tensor]]:
-    """What is in a tree, under the names of its branches with dots between; None is left out."""
-    for name, value in tree.items():
-        if isinstance(value, dict):
+def _leaves(branch: Any, start: str = "") -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a tree by its branches' names with dots between; None is left out."""
+    if isinstance(branch, list):
+        branch = dict(enumerate(branch))
+    elif dataclasses.is_dataclass(branch):
+        branch = vars(branch)
+    if isinstance(branch, dict):
+        for name, value in branch.items():
             yield from _leaves(value, f"{start}{name}.")
-        elif value is not None:
-            yield f"{start}{name}", torch.as_tensor(np.ascontiguousarray(value))
+    elif branch is not None:
+        value = branch if isinstance(branch, torch.Tensor) else np.asarray(branch)
+        yield start[:-1], torch.as_tensor(value).cpu().contiguous()
 
 
 def _tree(state: dict[str, Tensor]) -> dict[str, Any]:

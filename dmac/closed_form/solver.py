@@ -41,7 +41,14 @@ from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
-from dmac.solvers.contract import UNWATCHED, Outcome, Prepared, check_anchors, check_clusters
+from dmac.solvers.contract import (
+    UNWATCHED,
+    Outcome,
+    Prepared,
+    Solver,
+    check_anchors,
+    check_clusters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +56,7 @@ if TYPE_CHECKING:
     from sklearn.cluster import KMeans
     from torch import Tensor
 
-    from dmac._types import Array, Flags, Matrix
+    from dmac._types import Array, Flags, Integers, Matrix
     from dmac.closed_form.anchor_sets import AnchorSets
     from dmac.closed_form.blocks import Block
     from dmac.recipes import SpectralRecipe
@@ -113,8 +120,8 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Found:
-    """One graph of a fit, and what came out of it.
+class Spectrum:
+    """One graph of a fit, its leading eigenvectors, and their clusters.
 
     Attributes
     ----------
@@ -125,7 +132,8 @@ class Found:
         Eigenvectors, times the roots of the samples' shares.
     z : numpy.ndarray of shape (n, d)
         What k-means saw: filtered rows, or those of the cut.
-    clusters : sklearn.cluster.KMeans
+    clusters : sklearn.cluster.KMeans or None
+        Where a round of votes follows another, only the last has clusters.
     """
 
     graph: AveragedGraph
@@ -135,7 +143,7 @@ class Found:
     clusters: KMeans
 
 
-class SpectralSolver:
+class SpectralSolver(Solver):
     """Eigenvectors of the views' averaged graph, weighed by a filter, then k-means; no epochs.
 
     Parameters
@@ -143,11 +151,7 @@ class SpectralSolver:
     recipe : dmac.recipes.SpectralRecipe
     """
 
-    epochs: dict[str, int] = {"PretrainRecord": 0, "EpochRecord": 0}  # noqa: RUF012
     takes_incomplete = True
-
-    def __init__(self, recipe: SpectralRecipe) -> None:
-        self.recipe = recipe
 
     @property
     def stages(self) -> int:
@@ -230,8 +234,8 @@ class SpectralSolver:
         drawn = self.drawn(fit)
         announce("eigenvectors")
         first = self.eigen(fit, averaged(drawn), [one.sets for one in drawn], [])
-        found = self.voted(fit, drawn, first)
-        return self.outcome(fit, drawn, found)
+        spectra = self.voted(fit, drawn, first)
+        return self.outcome(fit, drawn, spectra)
 
     def ready(
         self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
@@ -250,17 +254,20 @@ class SpectralSolver:
             weighed = own_blocks(blocks_of(views, pipelines, recipe, weights), enough)
             own = [Drawn(block, one.sets, one.factor) for block, one in zip(weighed, own)]
         if fills:
-            graph = AveragedGraph(averaged(own))
-            values, lift = graph.eigenpairs(n_columns(len(present), n_clusters, recipe))
-            phi = filtered(graph.to_samples(lift), values, n_clusters, recipe)
-            widths = [pipeline.widths_[0] for pipeline in pipelines]
-            directions, maps = fit_completion(views, widths, present, phi, n_clusters)
-            completion = Completion(values, lift, directions, maps, enough, silent_views(views))
-            views = completion.filled(views, phi)
+            completion, views = self.filled(fit, own, enough)
         joint = joint_blocks(blocks_of(views, pipelines, recipe, weights))
         return dataclasses.replace(
             fit, views=views, blocks=joint, own=own, weights=weights, completion=completion
         )
+
+    def filled(self, fit: Fit, own: list[Drawn], enough: Flags) -> tuple[Completion, list[Tensor]]:
+        """What fills in the views, by the graphs of single ones, and the views with that."""
+        views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
+        own_spectrum = self.eigen(fit, averaged(own), [], [], ends=False)
+        stage, phi = own_spectrum.stage, own_spectrum.z
+        fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
+        completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
+        return completion, completion.filled(views, phi)
 
     def drawn(self, fit: Fit) -> list[Drawn]:
         """Anchor sets and graphs of all blocks."""
@@ -273,57 +280,60 @@ class SpectralSolver:
         base: list[AnchorSets],
         ballots: list[Ballot],
         ends: bool = True,
-    ) -> Found:
+    ) -> Spectrum:
         """The leading eigenvectors of a graph, weighed by the filter; their k-means if it ends."""
         recipe, c, graph = self.recipe, fit.n_clusters, AveragedGraph(rows)
         values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
         u = graph.to_samples(lift)
         z = filtered(u, values, c, recipe)
         clusters = fit.clusters(z) if ends else None
-        return Found(graph, Stage(base, ballots, values, lift), u, z, clusters)
+        return Spectrum(graph, Stage(base, ballots, values, lift), u, z, clusters)
 
-    def voted(self, fit: Fit, drawn: Sequence[Drawn], first: Found) -> list[Found]:
+    def voted(self, fit: Fit, drawn: Sequence[Drawn], first: Spectrum) -> list[Spectrum]:
         """The first graph, and those in which rounds of votes join that of ``drawn``."""
-        recipe, c, rounds = self.recipe, fit.n_clusters, self.recipe.vote_rounds
         base, blocks = averaged(drawn), [one.block for one in drawn]
-        features, found = side_by_side(fit.views), [first]
+        features, spectra, rounds = side_by_side(fit.views), [first], self.recipe.vote_rounds
         for i in range(rounds):
             announce(f"votes {i + 1}")
-            factors, ballots, last = [base], [], found[-1]
-            for voter in voters(recipe):
-                learned = None
-                if voter == "learned":
-                    learned = learned_map(features, last.graph, c, recipe.vote_ridge)
-                said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
-                votes = fit.draw(beside(blocks, said), voting=True)
-                factors.append(averaged(votes))
-                ballots.append(Ballot([one.sets for one in votes], learned))
+            factors, ballots = [base], []
+            for voter in voters(self.recipe):
+                factor, cast = self.vote(fit, blocks, voter, features, spectra[-1])
+                factors.append(factor)
+                ballots.append(cast)
             rows = average(factors, [1] * len(factors))
-            found.append(self.eigen(fit, rows, [], ballots, i + 1 == rounds))
-        return found
+            spectra.append(self.eigen(fit, rows, [], ballots, i + 1 == rounds))
+        return spectra
 
-    def outcome(self, fit: Fit, drawn: Sequence[Drawn], found: Sequence[Found]) -> Outcome:
+    def vote(
+        self, fit: Fit, blocks: Sequence[Block], voter: str, features: Array, last: Spectrum
+    ) -> tuple[Matrix, Ballot]:
+        """The graph of all blocks with a ballot beside them, and what new samples need of it."""
+        recipe, c, learned = self.recipe, fit.n_clusters, None
+        if voter == "learned":
+            learned = learned_map(features, last.graph, c, recipe.vote_ridge)
+        said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
+        votes = fit.draw(beside(blocks, said), voting=True)
+        return averaged(votes), Ballot([one.sets for one in votes], learned)
+
+    def outcome(self, fit: Fit, drawn: Sequence[Drawn], spectra: Sequence[Spectrum]) -> Outcome:
         """What is left of the graph that the guard takes; anchors are those of the first set."""
-        prepared, first, ends = fit.prepared, found[0], [found[0], *found[1:][-1:]]
+        prepared, first, ends = fit.prepared, spectra[0], [spectra[0], *spectra[1:][-1:]]
         taken, stabilities = self.guard(first.graph, [one.clusters.labels_ for one in ends])
         rare = self.rare_groups(fit, first, ends[taken].clusters.labels_)
         end = rare or ends[taken]
-        stages = [one.stage for one in (found if taken and not rare else found[:1])]
-        labels, v = end.clusters.labels_, len(prepared.views)
+        stages = [one.stage for one in (spectra if taken and not rare else spectra[:1])]
+        labels = end.clusters.labels_
         model = SpectralModel(
             self.recipe,
             fit.n_clusters,
             prepared.pipelines,
             stages,
             tuple(stabilities),
-            view_agreement(first.u[:, 1 : fit.n_clusters], first.graph, drawn, v),
-            own_support(labels, drawn, v),
-            (~present_views(prepared.views)).sum(0),
+            *self.of_views(fit, drawn, first, labels),
             fit.completion,
             fit.weights,
             rare is not None,
         )
-        self.warn(fit, model, labels)
         if prepared.is_part:
             model = self.of_part(fit, model, first.graph, end)
         anchors = _anchor_means(first.graph, end.z, drawn[0].sets.u.shape[1])
@@ -355,7 +365,7 @@ class SpectralSolver:
         stable = [markov_stability(graph, one, self.recipe.guard_time) for one in labels]
         return int(len(stable) > 1 and stable[1] >= self.recipe.guard * stable[0]), stable
 
-    def rare_groups(self, fit: Fit, first: Found, labels: Array) -> Found | None:
+    def rare_groups(self, fit: Fit, first: Spectrum, labels: Array) -> Spectrum | None:
         r"""The first graph with the cut, where ``labels`` lose groups that it keeps; else None.
 
         A group of few samples has an eigenvector of its own, but the filter's rows of unit length
@@ -376,15 +386,24 @@ class SpectralSolver:
             return None
         return dataclasses.replace(first, z=z, clusters=clusters)
 
-    def warn(self, fit: Fit, model: SpectralModel, labels: Array) -> None:
-        """Say where one view decides alone, or what is missing makes the clusters doubtful."""
+    def of_views(
+        self, fit: Fit, drawn: Sequence[Drawn], first: Spectrum, labels: Array
+    ) -> tuple[Array, Array, Integers]:
+        """How far each view agrees and supports the clusters, and how many samples lack it, (v,).
+
+        Warns where one view decides alone, or what is missing makes the clusters doubtful.
+        """
+        views, c = fit.prepared.views, fit.n_clusters
         titles = [pipeline.title for pipeline in fit.prepared.pipelines]
-        warn_of_one_view(model.support, titles)
-        present = present_views(fit.prepared.views)
-        warn_of_patterns(present, labels, fit.n_clusters, self.recipe.n_neighbors, titles)
+        present, v = present_views(views), len(views)
+        support = own_support(labels, drawn, v)
+        warn_of_one_view(support, titles)
+        warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
+        agreement = view_agreement(first.u[:, 1:c], first.graph, drawn, v)
+        return agreement, support, (~present).sum(0)
 
     def of_part(
-        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Found
+        self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Spectrum
     ) -> SpectralModel:
         """The model that places samples, with a linear map unless the guard refuses it."""
         views, clusters = fit.prepared.views, end.clusters

@@ -66,10 +66,6 @@ def assert_eigenpairs(graph, count, atol=1e-7):
     return values, u / root
 
 
-def test_eigenpairs(x, generator, solver):
-    assert_eigenpairs(AveragedGraph(draw_sets(x, 6, M, 2, K, generator)[1]), 5)
-
-
 def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, solver):
     x = torch.randn(90, 5, generator=generator, dtype=torch.float64)
     x[:20, :2] = 0

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from dmac.closed_form.blocks import blocks_of, level_names, own_blocks, side_by_side
+from dmac.closed_form.blocks import (
+    Block,
+    beside,
+    blocks_of,
+    level_names,
+    own_blocks,
+    side_by_side,
+)
 from dmac.recipes import CLOSED_FORM
 
 WIDTHS = [(2, 3), (1, 4), (2, 2)]
@@ -97,3 +104,12 @@ def test_features_have_the_mean_of_the_views_products():
     found = side_by_side(views)
     mean = sum(x @ x.T for x in views) / 3
     np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
+
+
+def test_distances_beside_a_ballot_add_up(generator):
+    x = torch.randn(9, 3, generator=generator)
+    rows = np.random.default_rng(1).normal(size=(9, 2))
+    both = beside([Block("plain", 0, x, 1.0, (3,))], rows)[0].x
+    assert both.dtype == x.dtype
+    added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
+    torch.testing.assert_close(torch.cdist(both, both) ** 2, added)

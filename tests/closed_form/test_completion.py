@@ -370,20 +370,6 @@ def test_some_missing_entries_are_refused_and_infinity_too():
         fit(views)
 
 
-def test_a_sample_without_any_view_is_named():
-    views, _ = planted(60)
-    present = np.ones((60, 3), bool)
-    present[[4, 11]] = False
-    for given, said in ((views, present), (where(views, present, np.nan), None)):
-        with pytest.raises(ValueError, match="sample 4 lacks all views .* and so do 1 others"):
-            fit(given, present=said)
-    views[0][5] = views[1][5] = 0
-    with pytest.raises(ValueError, match="sample 5 lacks all views"):
-        fit([*views[:2], where(views, np.arange(60)[:, None] != [5, 5, 5], np.nan)[2]])
-    with pytest.raises(ValueError, match="sample 0 lacks all views"):
-        fit(np.where(np.arange(60)[:, None] == 0, np.nan, views[0]))
-
-
 @pytest.mark.parametrize(
     ("said", "message"),
     [

@@ -12,9 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import dmac
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.solver import SpectralSolver
-from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
-from dmac.solvers.persistence import NAME
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 
@@ -171,23 +169,6 @@ def test_a_new_sample_that_lacks_a_view_is_found_by_the_others(tmp_path):
     model.save(tmp_path / "model")
     again = dmac.DMAC.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
-
-
-def test_models_of_before_are_read(tmp_path):
-    """Those that do not say where a view ends, nor how far the views support the clusters."""
-    views, _ = planted()
-    model = fit(views)
-    model.save(tmp_path)
-    path = tmp_path / NAME
-    tensors, about = read_tensors(path)
-    later = {name for name in tensors if name.endswith((".widths", "network.support"))}
-    assert len(later) > 1
-    write_tensors(path, {name: x for name, x in tensors.items() if name not in later}, about)
-    older = dmac.DMAC.load(tmp_path)
-    older.save(tmp_path)
-    for one in (older, dmac.DMAC.load(tmp_path)):
-        np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)
-        assert np.isnan(one.view_support_).all()
 
 
 def rare(seed, n=2000, small=40, distance=20, widths=(10, 20)):

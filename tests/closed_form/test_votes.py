@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dmac.closed_form.anchor_sets import draw_sets
 from dmac.closed_form.averaged_graph import AveragedGraph, average
-from dmac.closed_form.blocks import Block, beside
 from dmac.closed_form.votes import (
     association,
     ballot,
@@ -73,15 +72,6 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
     assert (np.diff(values) < 0).all() and values[0] < 1
     np.testing.assert_allclose(w.T @ b @ w / 40, np.eye(3), atol=1e-9)  # means over the samples
     assert learned_map(x, graph, 9, 0.2).shape == (4, 4)  # as many as there are
-
-
-def test_distances_beside_a_ballot_add_up(generator):
-    x = torch.randn(9, 3, generator=generator)
-    rows = np.random.default_rng(1).normal(size=(9, 2))
-    both = beside([Block("plain", 0, x, 1.0, (3,))], rows)[0].x
-    assert both.dtype == x.dtype
-    added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
-    torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
 
 
 def test_stability_of_parts_and_of_chance():
