@@ -21,9 +21,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dmac._warn import warn
+from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.parallel import broadcast_seed
-from dmac.compute.progress_bar import announce, shown
+from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
@@ -46,9 +47,8 @@ from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, get_recipe
 from dmac.solvers import persistence
 from dmac.solvers.contract import Watch, solver_of
-from dmac.solvers.placing import NearestCentre, place, with_the_rest
+from dmac.solvers.placing import NearestCentre, in_order, place
 from dmac.solvers.preparing import prepare, shuffled
-from dmac.votes import markov_stability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
     from dmac.compute.progress_bar import ProgressBar
+    from dmac.data.named_views import NamedView
     from dmac.recipes import BaseRecipe
     from dmac.solvers.contract import Callback, Solver
 
@@ -116,16 +117,16 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones, and so must one that was a
         frame beside others; of columns whose names are no text only the order is compared.
-    network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
+    network_ : dmac.network.Network or dmac.closed_form.model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
-        (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
-        else. It is high for a view that decides alone, too; the next attribute tells. A view
-        answers for the samples that have it.
+        (:func:`dmac.closed_form.support.view_agreement`). A view far below the others says
+        something else. It is high for a view that decides alone, too; the next attribute tells. A
+        view answers for the samples that have it.
     view_support_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far the graphs of the *other* views support the clusters, the mean of
         these views' support: 1 fully, 0 no more than by chance, so it may be just below 0
-        (:func:`dmac.solvers.spectral.own_support`). Near 0 the clusters are those of this view
+        (:func:`dmac.closed_form.support.own_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view, for
         ``blocks="joint"`` and for models that were saved without it.
     n_missing_ : numpy.ndarray of shape (v,), int64, or None
@@ -203,7 +204,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         A trained recipe pre-trains, trains on the joint loss :eq:`eq:joint-loss` and takes the
         last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
-        (:mod:`dmac.solvers.spectral`).
+        (:mod:`dmac.closed_form.solver`).
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             A row of NaN, or of zeros, is a view that the sample lacks; None where a view is a
             nested list. Of data frames with other names of samples the union is taken, and a
             sample lacks the views whose frames do not have it. Only "closed_form" takes those
-            (:mod:`dmac.completion`).
+            (:mod:`dmac.closed_form.completion`).
         y : ignored
             Labels may stand here, as in scikit-learn. Several columns are a view, and refused.
         present : array_like of shape (n, v), bool, optional
@@ -264,60 +265,56 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         checkpoint_every: int = 10,
         into: Array | None = None,
     ) -> Self:
-        """`fit`; with ``into``, see `dmac.solvers.placing.with_the_rest`."""
-        recipe = get_recipe(self.recipe)
-        solver, c = solver_of(recipe), self.n_clusters
+        """`fit`; with ``into``, see `dmac.solvers.placing.in_order`."""
+        solver, c = solver_of(get_recipe(self.recipe)), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
-        given = views
-        views = self._checked(given, solver, present)
-        n, widths = views[0].shape[0], tuple(x.shape[1] for x in views)
-        names, columns = feature_names(given), column_names(given, widths)
-        titles = [title(a, x) for a, x in enumerate(as_named(given))]
-        view_names = [x.name for x in as_named(given)]
-        del given  # what was copied need not stay
+        checked, given = self._checked(views, solver, present), as_named(views)
+        n, widths = checked[0].shape[0], tuple(x.shape[1] for x in checked)
         n_fitted = solver.n_fitted(n, c)
-        m = solver.check(n_fitted, c)
-        recipe = solver.recipe  # of few samples another
+        recipe, m = solver.effective(n_fitted, c)
+        solver, is_part = solver_of(recipe), n_fitted < n
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
                 "or it could not be repeated"
             )
-        is_part = n_fitted < n
         if not is_part:  # else it is known when they are placed
-            warn_of_zero_samples(views)
+            warn_of_zero_samples(checked)
         seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
-        generator, distinct = torch.Generator().manual_seed(seed), n_distinct(views, c)
-        stages = len(views) + solver.stages + is_part
+        generator, distinct = torch.Generator().manual_seed(seed), n_distinct(checked, c)
+        pipelines = solver.pipelines(len(checked), c)
+        for a, (pipeline, x) in enumerate(zip(pipelines, given)):
+            pipeline.title = title(a, x)
+        stages = len(checked) + solver.stages + is_part
         with (
             threads_for(solver.work(n_fitted, widths, m, c)),
             shown(self.verbose, stages, solver.epochs) as bar,
         ):
-            order = shuffled(n, generator)
+            order = shuffled(n, generator)[:n_fitted]
             # Only a checkpoint is compared with the views later, and they are large.
-            pipelines, release = solver.pipelines(len(views), c), checkpoint is None and not is_part
-            for pipeline, called in zip(pipelines, titles):
-                pipeline.title = called
-            prepared = prepare(views, pipelines, order[:n_fitted], device, dtype, release=release)
+            release = checkpoint is None and not is_part
+            prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
             outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
-            back = prepared.back
-            if is_part:
-                announce("the rest")
-                outcome, back = with_the_rest(outcome, prepared, recipe, into), slice(None)
+            outcome = in_order(outcome, prepared, recipe, into)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
+        self._keep_names(views, given, widths)
+        self.pipelines_, self.network_ = pipelines, outcome.model
+        self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
+        self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
+        self.embedding_, self.labels_ = outcome.z, np.array(outcome.labels, np.int64)
+        self._warn_of_lost_clusters(distinct)
+        return self
+
+    def _keep_names(self, views: Views, given: list[NamedView], widths: tuple[int, ...]) -> None:
+        """Those of the views, and of their columns."""
+        self._column_names = column_names(views, widths)
+        self._view_names = [x.name for x in given]
+        names = feature_names(views)
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        self._column_names, self._view_names = columns, view_names
-        self.pipelines_, self.network_ = prepared.pipelines, outcome.model
-        self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
-        self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
-        self.embedding_ = outcome.z[back]
-        self.labels_ = np.array(outcome.labels[back], np.int64)
-        self._warn_of_lost_clusters(distinct)
-        return self
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
@@ -381,26 +378,33 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        parts: list[tuple[int, Array]] = []
-        self._place(views, present, lambda rows, z: parts.append((rows.start, z)))
-        z = np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
-        return self._named(z, views)
+        return self._named(self._placed(views, present, lambda z: z), views)
 
-    def _place(
+    def _placed(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        keep: Callable[[slice, Array], object],
-    ) -> None:
-        """Check samples and embed them block by block; see `dmac.solvers.placing.place`."""
+        says: Callable[[Array], Array],
+    ) -> Array:
+        """Check samples, embed them block by block, and say something of the Z of each: (n, ...).
+
+        See `dmac.solvers.placing.place`.
+        """
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
         solver = solver_of(self.recipe_)
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
+        parts: dict[int, Array] = {}
+
+        def keep(rows: slice, z: Array) -> None:
+            with usual_settings(), torch.no_grad():
+                parts[rows.start] = says(z)
+
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
             has = place(views, self.pipelines_, self.network_, keep)
         say_which_are_zero(np.asarray(~has.any(1)))
+        return np.concatenate([part for _, part in sorted(parts.items())])
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -450,9 +454,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if n < len(labels):
             some = np.random.default_rng(0).permutation(len(labels))[:n]
             views, labels = [pick(x, some) for x in views], labels[some]
-        m = solver.check(n, c)
+        recipe, m = solver.effective(n, c)
         with threads_for(solver.work(n, self.n_features_, m, c)):
-            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
+            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     @staticmethod
@@ -516,14 +520,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         with usual_settings():
             nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
-        parts: list[tuple[int, Integers]] = []
-
-        def keep(rows: slice, z: Array) -> None:
-            with usual_settings(), torch.no_grad():
-                parts.append((rows.start, nearest(z)))
-
-        self._place(views, present, keep)
-        return np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
+        return self._placed(views, present, nearest)
 
     @property
     def n_missing_(self) -> Integers | None:

@@ -122,28 +122,37 @@ class Model(Protocol):
 
 
 class Solver(Protocol):
-    """A way from views to labels; it is made of a recipe."""
+    """A way from views to labels.
 
+    Parameters
+    ----------
+    recipe : dmac.recipes.BaseRecipe
+        What it is made of.
+    """
+
+    recipe: Any
     #: Whether samples may lack views, which are rows of zeros then.
-    takes_incomplete: bool
+    takes_incomplete: bool = False
 
-    @property
-    def recipe(self) -> Any:
-        """What it was made of; after `check` what a fit of those sizes uses."""
+    def __init__(self, recipe: Any) -> None:
+        self.recipe = recipe
 
     @property
     def epochs(self) -> Mapping[str, int]:
-        """Lengths of its phases, by the names of their records."""
+        """Lengths of its phases, by the names of their records; 0 where nothing is trained."""
+        return {"PretrainRecord": 0, "EpochRecord": 0}
 
     @property
     def stages(self) -> int:
         """Steps that it announces where it has no epochs."""
+        return 0
 
     def n_fitted(self, n_samples: int, n_clusters: int) -> int:
         """How many of the samples are fitted; the others are placed as new ones are."""
+        return n_samples
 
-    def check(self, n_samples: int, n_clusters: int) -> int:
-        """Refuse sizes that do not fit; return m."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Any, int]:
+        """The recipe that a fit of those sizes uses, and m; sizes that do not fit are refused."""
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         """Multiplications of an epoch, about, for the choice of threads."""

@@ -25,6 +25,7 @@ from dmac.network import Network
 from dmac.solvers.contract import (
     UNWATCHED,
     Outcome,
+    Solver,
     check_anchors,
     check_clusters,
     final_rows,
@@ -44,32 +45,24 @@ if TYPE_CHECKING:
     from dmac.solvers.contract import Prepared, Watch
 
 
-class NetworkSolver:
+class NetworkSolver(Solver):
     """Encoders that are trained on the joint loss :eq:`eq:joint-loss`, and k-means on the last Z.
+
+    Samples must have all views: the fusion is the mean over them, and an encoder takes zeros for
+    values.
 
     Parameters
     ----------
     recipe : dmac.recipes.Recipe
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-
     @property
     def epochs(self) -> dict[str, int]:
         """Of both phases, by the names of their records."""
         return {"PretrainRecord": self.recipe.pretrain_epochs, "EpochRecord": self.recipe.epochs}
 
-    stages = 0
-    # The fusion is the mean over all views, and an encoder takes zeros for values.
-    takes_incomplete = False
-
-    def n_fitted(self, n_samples: int, n_clusters: int) -> int:
-        """All of them."""
-        return n_samples
-
-    def check(self, n_samples: int, n_clusters: int) -> int:
-        """Check c, d, m and k against n samples; return m."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Recipe, int]:
+        """The recipe and m; c, d, m and k that do not fit n samples are refused."""
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
         d = c if recipe.embedding_dim is None else recipe.embedding_dim
@@ -83,7 +76,7 @@ class NetworkSolver:
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
         check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        return m
+        return recipe, m
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         r"""Multiplications of an epoch: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`, about.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
-FORMAT = 4
+FORMAT = 5
 _ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 

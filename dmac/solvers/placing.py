@@ -16,6 +16,7 @@ from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
+from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import take
 from dmac.compute.threads import row_slices, side_by_side
 from dmac.data.checks import filled, say_which_are_zero
@@ -97,14 +98,19 @@ class NearestCentre:
         return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
 
 
-def with_the_rest(
+def in_order(
     outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
 ) -> Outcome:
-    """The outcome of a part of the samples, with Z and labels of all, in the order that they came.
+    """The outcome with Z and labels of all samples, in the order in which they came.
 
-    Every process of several places its own samples. Labels that are written ``into`` an array (n,),
-    as on a disk that all processes see, need no memory: nothing is kept of Z but the part's.
+    Where a part was fitted the rest is placed, and every process of several places its own samples.
+    Labels that are written ``into`` an array (n,), as on a disk that all processes see, need no
+    memory: nothing is kept of Z but the part's.
     """
+    if not prepared.is_part:
+        back = prepared.back
+        return dataclasses.replace(outcome, z=outcome.z[back], labels=outcome.labels[back])
+    announce("the rest")
     views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
     model, n = outcome.model, mine.stop - mine.start
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
