@@ -14,7 +14,7 @@ import scipy.sparse
 
 from dmac.data.checks import check_labels
 from dmac.data.named_views import called, is_frame
-from dmac.data.tables import columns_of_words, missing, typed, without
+from dmac.data.tables import columns_of_words, parsed, typed, without
 from dmac.data.vocabulary import bare, says_classes, says_known, says_labels
 
 if TYPE_CHECKING:
@@ -214,7 +214,8 @@ def _one_of(usable: list[_Candidate], key: str | Literal[False] | None) -> _Cand
 def _complete(classes: NamedView) -> Array:
     """The classes, of which none may be missing: a ``ValueError`` says the first sample without."""
     values = classes.values
-    rows = np.flatnonzero(missing(values) if values.dtype.kind == "U" else values != values)
+    lost = ~parsed(values)[1] & (parsed(values)[0] != parsed(values)[0])
+    rows = np.flatnonzero(lost if values.dtype.kind == "U" else values != values)
     if len(rows):
         who = classes.samples[rows[0]] if classes.samples else f"row {rows[0] + 1}"
         raise ValueError(f"{len(rows)} samples have no class, the first is {who}")
