@@ -114,12 +114,9 @@ def _read_text(file: Path) -> dict[str, Array]:
     """
     import pandas as pd
 
-    packed = file.suffix.lower() == ".gz"
-    with (gzip.open if packed else open)(file, "rt", encoding="utf-8-sig", newline="") as lines:
-        head = list(islice(lines, _HEAD))
-    start = next((i for i, line in enumerate(head) if line.strip()), 0)
-    delimiter = _delimiter(file, head[start] if head else "")
-    rows = csv.reader(head[start:], delimiter=delimiter, skipinitialspace=delimiter == " ")
+    head, start = _head(file)
+    delimiter = _delimiter(file, "".join(head[:1]))
+    rows = csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " ")
     first, second = ([x.strip() for x in next(rows, [])] for _ in range(2))
     width = max(len(first), len(second), 1)
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
@@ -138,12 +135,21 @@ def _read_text(file: Path) -> dict[str, Array]:
         skipinitialspace=True,
         low_memory=False,
         encoding="utf-8-sig",
-        compression="gzip" if packed else None,
+        compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
-    rest = rest.astype(dict.fromkeys(rest.columns[rest.dtypes == bool], str))
+    rest = rest.astype(dict.fromkeys(rest.select_dtypes(bool), str))
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
     return {"": _with_points(cells) if commas else cells}
+
+
+def _head(file: Path) -> tuple[list[str], int]:
+    """The first lines of a text, and how many empty ones are above them."""
+    unpacked = gzip.open if file.suffix.lower() == ".gz" else open
+    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
+        head = list(islice(lines, _HEAD))
+    start = next((i for i, line in enumerate(head) if line.strip()), 0)
+    return head[start:], start
 
 
 def _delimiter(file: Path, line: str) -> str:
@@ -388,7 +394,7 @@ def numbers(view: NamedView) -> NamedView:
         )
     x, words = parsed(cells)
     if len(text := np.flatnonzero(words.sum(0) > np.isfinite(x).sum(0))):
-        listed = (f"{_headers(view)[j]} ({str(cells.iloc[0, j]):.20}, ...)" for j in text)
+        listed = (f"{_headers(view)[j]} ({cells.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has {columns.name}s of words, not numbers: {', '.join(listed)}; take "
             "them out of the file, or write them as numbers"
