@@ -264,6 +264,13 @@ BAD = {
         ("a data set of a file that was closed", closed, "view 1 is in an HDF5 file that was cl"),
         ("masked entries", lambda: np.ma.masked_equal(X, X[0, 0]), "or missing"),
         ("complex", lambda: X + 1j, "view 1 holds complex128 values, not real numbers"),
+        (
+            "complex, sparse",
+            lambda: scipy.sparse.csr_matrix(X + 1j),
+            "view 1 holds complex128 values",
+        ),
+        ("strings, on disk", lambda: hdf5(X.astype("S3")), "view 1 holds |S3 values, not real"),
+        ("1 dimension, on disk", lambda: [X, hdf5(X[0])], "view 2 has 1 dimension(s)"),
         ("complex, on disk", lambda: hdf5(X + 1j), "view 1 holds complex128 values"),
         ("strings", lambda: X.astype(str), "values, not real numbers: pass codes of words"),
         ("one text among objects", lambda: with_entry("3.5", object), "'3.5' at row 3, column 1"),

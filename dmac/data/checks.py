@@ -68,7 +68,6 @@ def _refuse_containers(x: Any, where: str) -> None:
 
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
-    _refuse_containers(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
@@ -104,26 +103,28 @@ def _from_tensor(x: Any, where: str) -> Any:
 def _as_matrix(given: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     x = _as_array(given, where)
-    sparse = scipy.sparse.issparse(x)
-    check_kind(x, where, "biuf" if sparse else "biufO")
+    if scipy.sparse.issparse(x):
+        check_kind(x, where)
+        return _as_csr(x, where)
+    check_kind(x, where, "biufO")
+    x = _of_objects(x, where) if x.dtype == object else x
     try:
-        if sparse:
-            x.tocoo()  # which sees whether its indices lead out of it
-            matrix = scipy.sparse.csr_matrix(x).astype(np.float64)  # a copy
-            matrix.sum_duplicates()
-            return matrix
-        x = _of_objects(x, where) if x.dtype == object else x
         with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
-            x = np.ma.filled(x.astype(np.float64, copy=False), np.nan)
-        return np.ascontiguousarray(x)
+            x = x.astype(np.float64, copy=False)
     except OverflowError as error:
         raise ValueError(f"{where} holds an integer beyond the range of float64") from error
-    except ValueError as error:
-        raise (
-            error
-            if not sparse
-            else ValueError(f"{where} is a sparse matrix that is damaged: {error}")
-        ) from error
+    return np.ascontiguousarray(np.ma.filled(x, np.nan))
+
+
+def _as_csr(x: Any, where: str) -> Matrix:
+    """A copy of a sparse matrix, whose indices do not lead out of it."""
+    try:
+        x.tocoo()
+    except ValueError as fault:
+        raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
+    matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _of_objects(x: Array, where: str) -> Array:
@@ -142,14 +143,9 @@ def _of_objects(x: Array, where: str) -> Array:
     return x
 
 
-def count_missing(x: Any, where: str = "the view") -> int:
-    """How many samples lack a view, as it came: rows of NaN and of zeros."""
-    if is_streamed(x):
-        x = StreamedArray(x, where, True)
-    if isinstance(x, StreamedArray):
-        return sum(int((~filled(part)).sum()) for part in x.blocks())
-    x = _as_matrix(x, where)
-    return int((rows_of_nan(x) | ~filled(x)).sum())
+def count_missing(x: Matrix) -> int:
+    """How many samples lack a checked view: its rows of zeros."""
+    return int((~filled(x)).sum())
 
 
 def _without_missing(x: Matrix, missing: Flags) -> Matrix:
@@ -342,6 +338,8 @@ def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
 
 def filled(x: Matrix) -> Flags:
     """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
+    if isinstance(x, StreamedArray):
+        return np.concatenate([filled(part) for part in x.blocks()])
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
@@ -349,8 +347,7 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
-        blocks = x.blocks() if isinstance(x, StreamedArray) else [x]
-        zero &= ~np.concatenate([filled(block) for block in blocks])
+        zero &= ~filled(x)
         if not zero.any():
             return
     say_which_are_zero(zero)
@@ -427,7 +424,9 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
     size = min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
-        parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
+        parts: list[Any] = [
+            x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views
+        ]
         dense = [x.toarray() if scipy.sparse.issparse(x) else x for x in parts]
         found.update(row.tobytes() for row in np.hstack(dense) + 0.0)  # -0 becomes 0
         if len(found) >= most:

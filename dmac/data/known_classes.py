@@ -14,7 +14,7 @@ import scipy.sparse
 
 from dmac.data.checks import check_labels
 from dmac.data.named_views import called, is_frame
-from dmac.data.tables import columns_of_words, parsed, typed, without
+from dmac.data.tables import parsed, typed, without
 from dmac.data.vocabulary import bare, says_classes, says_known, says_labels
 
 if TYPE_CHECKING:
@@ -172,14 +172,16 @@ def _columns(item: NamedView, key: str | None) -> list[_Candidate]:
 def _no_view(item: NamedView, has_key: bool) -> str | None:
     """Why a table is not taken as a view; None where it may be one."""
     x: Any = item.values
-    words = len(columns_of_words(x)) if is_frame(x) else 0
+    shape: tuple[int, ...] = getattr(x, "shape", ())
+    few = len(shape) == 2 and shape[1] <= _FEW and not scipy.sparse.issparse(x)
+    known, words = few and says_known(item.name), 0
+    if (has_key or known) and is_frame(x):
+        numbers, of_words = parsed(x)
+        words = (of_words.sum(0) > np.isfinite(numbers).sum(0)).sum()
+        x = numbers
     if has_key and words > 1:
         return "it has the known classes, and further columns of words"
-    shape = getattr(x, "shape", ())
-    if not says_known(item.name) or len(shape) != 2 or shape[1] > _FEW or scipy.sparse.issparse(x):
-        return None
-    x = np.column_stack([typed(x.iloc[:, j]) for j in range(shape[1])]) if is_frame(x) else x[:]
-    if words or (x.dtype.kind in "biuf" and any(map(repeats, x.T))):
+    if known and (words or (x.dtype.kind in "biuf" and any(map(repeats, np.asarray(x).T)))):
         return "its name is that of what is known of samples, and it has words or codes"
     return None
 

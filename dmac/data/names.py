@@ -45,7 +45,7 @@ def index_of(views: Views) -> Any:
     None without a data frame.
     """
     frames = [x.values for x in as_named(views) if is_frame(x.values)]
-    index = frames[0].index if frames else None
+    index: Any = frames[0].index if frames else None
     for x in frames[1:]:
         index = index if x.index.isin(index).all() else index.union(x.index, sort=False)
     return index
@@ -95,23 +95,22 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    named = [a for a, x in enumerate(views) if x.samples is not None]
-    lists = [views[a].samples or [] for a in named]
-    if all(names == list(range(len(names))) for names in lists):
+    named = {a: x.samples for a, x in enumerate(views) if x.samples is not None}
+    if all(names == list(range(len(names))) for names in named.values()):
         return [replace(x, samples=None) for x in views]
-    every = lists[0]
-    if lists.count(every) == len(lists):
+    first, every = next(iter(named.items()))
+    if all(names == every for names in named.values()):
         if unnamed := _unnamed(views):
             warn(
-                f"{title(named[0], views[named[0]])} has names of samples, and {unnamed} has none: "
-                "rows are taken by position, as if all were in its order. To have them lined up by "
+                f"{title(first, views[first])} has names of samples, and {unnamed} has none: rows "
+                "are taken by position, as if all were in its order. To have them lined up by "
                 "name, name the samples in every view"
             )
         return [replace(x, samples=every) for x in views]
     places = {a: _places(views[a], a) for a in named}
-    if any(places[a].keys() != places[named[0]].keys() for a in named):
+    if any(own.keys() != places[first].keys() for own in places.values()):
         _check_union(views, places, incomplete)
-        every = list(dict.fromkeys(name for a in named for name in places[a]))
+        every = list(dict.fromkeys(name for own in places.values() for name in own))
     if unnamed := _unnamed(views):
         raise ValueError(
             f"{unnamed} has no names of samples, and the other views have them in different "

@@ -301,11 +301,11 @@ def _with_headers(items: list[NamedView], transposed: bool, told: list[str]) -> 
     for x in items:
         if is_frame(x.values):
             others = set().union(*(top - {""} for key, top in tops.items() if key != id(x)))
-            rows = not others.isdisjoint(as_text(x.values.iloc[1:, 0]))
-            rows = rows and others.isdisjoint(tops[id(x)])
-            x, lines = with_header(x, transposed and not rows)
+            left = others.intersection(as_text(x.values.iloc[1:, 0]))
+            turned = transposed and not (left and others.isdisjoint(tops[id(x)]))
+            x, lines = with_header(x, turned)
             told += lines
-            if transposed and rows:
+            if transposed and not turned:
                 told.append(f"{x.source} has the samples in rows, and is not turned")
         out.append(x)
     return out

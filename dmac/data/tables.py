@@ -260,7 +260,7 @@ def _has_header(view: NamedView, cells: Frame) -> bool:
     below = np.isfinite(parsed(rest.iloc[:_HEAD])[0]).any(0)
     counts = rest.iloc[:, -1].value_counts()  # does every word of a column repeat, but the first?
     alone = len(counts) > 1 and counts.min() > 1 and first[-1] not in counts
-    return named or (text & below).any() or any(map(is_known_header, first)) or alone
+    return bool(named or (text & below).any() or any(map(is_known_header, first)) or alone)
 
 
 def _counts(cells: Sequence[str]) -> bool:
@@ -372,12 +372,6 @@ def without(view: NamedView, j: int) -> NamedView:
     features = None if view.features is None else view.features[:j] + view.features[j + 1 :]
     cells = view.values
     return replace(view, values=cells.drop(columns=cells.columns[j]), features=features)
-
-
-def columns_of_words(cells: Frame) -> Array:
-    """The places of columns that have more words than numbers."""
-    x, words = parsed(cells)
-    return np.flatnonzero(words.sum(0) > np.isfinite(x).sum(0))
 
 
 def numbers(view: NamedView) -> NamedView:
