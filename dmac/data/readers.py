@@ -229,6 +229,7 @@ def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
     if ending_of(file) not in _SINGLE or file.name.startswith("."):
         return False
+    check_readable(file)
     first = ",".join(OUTPUT).encode() + b"\n"
     with open(file, "rb") as opened:
         return opened.read(len(first)) != first
@@ -262,8 +263,6 @@ def _files(paths: Iterable[PathLike]) -> tuple[list[Path], dict[str, str]]:
 def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     """The tables and arrays of a folder; beside these a text is a note, and a workbook a source."""
     there = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
-    for file in there:
-        check_readable(file)
     files = [file for file in there if is_data(file)]
     plain = [file for file in files if ending_of(file) not in (".txt", ".txt.gz", *BINARY)]
     files = plain or files

@@ -132,6 +132,25 @@ def test_a_folder_has_more_than_its_tables(tmp_path):
     assert "of a folder only .csv, .tsv," in found.left_out["more.xlsx"]
 
 
+def test_a_file_of_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    write_csv(tmp_path)
+    (tmp_path / "notes.md").write_text("")
+    (tenx, _) = write_cell_ranger(tmp_path)
+
+    def refuse(path, *args, of=open, **options):
+        if str(path).endswith(("view10.csv", "notes.md", "barcodes.tsv.gz")):
+            raise PermissionError(13, "Permission denied", str(path))
+        return of(path, *args, **options)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError, match="view10.csv may not be read: change its mode"):
+        Read([tmp_path])
+    with pytest.raises(ValueError, match="tenx .*barcodes.tsv.gz may not be read: change its mode"):
+        Read([tenx])
+    (tmp_path / "view10.csv").unlink()
+    assert Read([tmp_path]).names == ["view9"]  # what would not be read anyway does not matter
+
+
 def test_one_sample_by_two_names_is_doubted(tmp_path):
     for name, first in (("a", "s1"), ("b", "S1")):
         (tmp_path / f"{name}.csv").write_text(f"id,x\n{first},1\ns2,2\n")
