@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
-from dmac.data.named_views import number_of, title
+from dmac.data.named_views import number_of
 from dmac.data.readers import ENDINGS, OUTPUT, Wording, ending_of, is_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from dmac._types import Array
+    from dmac._types import Array, Matrix
     from dmac.data.named_views import NamedView
     from dmac.data.readers import Reading
 
@@ -328,7 +328,7 @@ def report(
     click.echo(f"{out}: {len(labels)} samples in {number_of(len(set(labels)), 'cluster')}")
 
 
-def _say(read: Reading) -> None:
+def _say(read: Reading, checked: list[Matrix]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
     from dmac.data.checks import count_missing
 
@@ -336,7 +336,7 @@ def _say(read: Reading) -> None:
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
     several = len({x.source for x in read.views}) > 1
     for a, x in enumerate(read.views):
-        lacking = count_missing(x.values, title(a, x))
+        lacking = count_missing(checked[a])
         told = f"{x.name}, from {x.source}" if several else x.name
         zeros = f"; {lacking} of {n} samples lack it" if lacking else ""
         columns = number_of(x.values.shape[1], "column")
@@ -408,8 +408,7 @@ def _read(
     )
     if model is not None:
         read.views[:] = _in_order(read.views, model._view_names)
-    check_views(read.views, streamed=True, incomplete=True)
-    _say(read)
+    _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
 
 
@@ -421,21 +420,26 @@ def _check_number(clusters: int, read: Reading) -> None:
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
-    target = Path(out or ".").expanduser()
-    ending = ending_of(target)
-    if out and target.suffix.lower() in _OTHERS:
-        raise ValueError(f"{out}: --out is text, and its name says that it is something else")
-    if ending in _CELLS and [ending_of(Path(path)) for path in data] != [ending]:
-        raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-    for own in (Path(path).expanduser().resolve() for path in data):
-        there = target.resolve() if own.is_file() else target.resolve().parent
-        if there == own and target.is_file() and (own.is_file() or is_data(target)):
-            raise ValueError(
-                f"{out} is a file of the data, which --out would replace: name another"
-            )
+    files = [Path(path).expanduser().resolve() for path in data]
+    if out and out != "-":
+        _check_target(out, Path(out).expanduser(), files)
     _check_folders(out, model)
-    if model and Path(model).expanduser().resolve() in [Path(x).resolve() for x in data]:
+    if model and Path(model).expanduser().resolve() in files:
         raise ValueError(f"{model} is the folder of the data: name another for the model")
+
+
+def _check_target(out: str, target: Path, data: list[Path]) -> None:
+    """Refuse to write over the data, or what the ending of the file does not say."""
+    ending = ending_of(target)
+    if target.suffix.lower() in _OTHERS:
+        raise ValueError(f"{out}: --out is text, and its name says that it is something else")
+    if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
+        raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
+    if not target.is_file():
+        return
+    place = target.resolve()
+    if place in data or (place.parent in data and is_data(target)):
+        raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
 
 
 def _check_folders(*places: str | None) -> None:

@@ -53,6 +53,7 @@ _MOST, _DOTS, _LISTED = 2000, 1000, 5000
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
+_VERSIONS = {"version": VERSION, "sklearn": sklearn.__version__, "torch": torch.__version__}
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -97,66 +98,67 @@ def page(
         If the views are not usable or not those of the fit, names are too many or few, or there is
         only one seed.
     """
-    if not isinstance(seeds, numbers.Integral) or seeds < 2:
-        raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
-    if not hasattr(type(model), "view_support_"):
-        raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
+    _check_settings(model, seeds)
     if view_names is not None:
         given = as_named(views)
         _check_count("view_names", view_names, len(given))
         views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
-    with warnings.catch_warnings(record=True) as of_views:
+    with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         tells = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = check_views(views, streamed=True, incomplete=True, tells=tells)
         named = lined_up(as_named(views), incomplete=True)
-    n, c = checked[0].shape[0], model.n_clusters
-    names = [x.name or f"view {a}" for a, x in enumerate(named, 1)]
-    columns = _columns(named, checked, feature_names)
-    samples = _as_text(named[0].samples if sample_names is None else sample_names)
-    samples = [str(i + 1) for i in range(n)] if samples is None else samples
-    if len(samples) != n:
-        raise ValueError(f"sample_names has {len(samples)} entries, and there are {n} samples")
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
-    drawn = [take_rows(x, rows) for x in checked]
-    first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+        columns = _columns(named, checked, feature_names)
+        samples = _samples(named, sample_names, checked[0].shape[0])
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
         else:
             model.fit(views)
-        # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
-        warnings.simplefilter("ignore", OfViews)
-        some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
-        fits = _fits(model, some, first, seeds, n <= _MOST)
-    messages = list(dict.fromkeys(str(warning.message) for warning in [*of_views, *said]))
+        compared = _compared(model, checked, named, seeds)
+    messages = list(dict.fromkeys(str(warning.message) for warning in said))
     for text in messages:
         warn(text)
-    lacking = np.zeros(len(names), int) if model.n_missing_ is None else model.n_missing_
-    clusters, features = _features(views, model.labels_, names, columns)
+    n, names = len(samples), [x.name or f"view {a}" for a, x in enumerate(named, 1)]
+    lacking = [0] * len(names) if model.n_missing_ is None else model.n_missing_.tolist()
     return _template().render(
         n=n,
-        c=c,
-        seed=first,
+        c=model.n_clusters,
+        seed=_first_seed(model),
         seeds=seeds,
-        version=VERSION,
-        sklearn=sklearn.__version__,
-        torch=torch.__version__,
         model=model,
         spectral=isinstance(model.recipe_, SpectralRecipe),
         warnings=messages,
-        views=list(zip(names, model.n_features_, lacking.tolist())),
-        clusters=clusters,
-        features=features,
-        colours={k: _colour(k) for k in clusters},
+        views=list(zip(names, model.n_features_, lacking)),
         samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
         csv=_csv(samples, model.labels_),
         known={} if classes is None else scores(as_views(classes, views), model.labels_),
         map=_map(model),
         dots=_DOTS,
-        **_compared(model, fits, drawn, first, seeds),
+        **_VERSIONS,
+        **_features(views, model.labels_, names, columns),
+        **compared,
     )
+
+
+def _check_settings(model: Any, seeds: Any) -> None:
+    if not isinstance(seeds, numbers.Integral) or seeds < 2:
+        raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
+    if not hasattr(type(model), "view_support_"):
+        raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
+
+
+def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> list[str]:
+    """Names of the samples: those given, of frames and files, or numbers from 1."""
+    names = _as_text(named[0].samples if given is None else given)
+    names = [str(i + 1) for i in range(n)] if names is None else names
+    if len(names) != n:
+        raise ValueError(f"sample_names has {len(names)} entries, and there are {n} samples")
+    return names
+
+
+def _first_seed(model: DMAC) -> int:
+    """The seed of the fit, 0 where it is no number."""
+    return model.random_state if isinstance(model.random_state, numbers.Integral) else 0
 
 
 def _columns(
@@ -188,17 +190,24 @@ def _as_text(given: Iterable[Any] | None) -> list[str] | None:
 
 
 def _compared(
-    model: DMAC, fits: list[DMAC], drawn: list[Matrix], first: int, seeds: int
+    model: DMAC, checked: list[Matrix], named: list[NamedView], seeds: int
 ) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
+    n, c, first = checked[0].shape[0], model.n_clusters, _first_seed(model)
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
+    drawn = [take_rows(x, rows) for x in checked]
+    some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
+    with warnings.catch_warnings():
+        # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
+        warnings.simplefilter("ignore", OfViews)
+        fits = _fits(model, some, first, seeds, n <= _MOST)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is said of halves and control is not of the data
         halves = [_on_halves(model, drawn, first, seeds)]
         without = gaussian_like(drawn, seed=first)
         controls = _fits(model, without, first, seeds)
         halves.append(_on_halves(model, without, first, seeds))
-        n, c = len(fits[-1].labels_), model.n_clusters
-        most = min(max(20, c + 5), n // 4)
+        most = min(max(20, c + 5), len(rows) // 4)
         pairs = (drawn, without) if most > max(2, c - 1) else ()
         suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
     labels = [[fit.labels_ for fit in models] for models in (fits, controls)]
@@ -206,7 +215,7 @@ def _compared(
         "aris": {"seeds": [*map(_mean_ari, labels)], "random halves": [*map(_mean_ari, halves)]},
         "supports": _supports(fits, controls),
         "more": _MORE,
-        "n_drawn": n,
+        "n_drawn": len(rows),
         "suggestion": suggestions[0] if suggestions else None,
         "gaps": suggestions and dict(zip(suggestions[0].candidates, suggestions[0].scores["gap"])),
         "spectrum": suggestions and _spectrum(suggestions),
@@ -291,22 +300,19 @@ def _colour(k: int) -> str:
 
 def _features(
     views: Views, labels: Integers, names: list[str], columns: list[list[str] | None]
-) -> tuple[dict[int, int], dict[int, list[tuple[str, str, float]]]]:
+) -> dict[str, Any]:
     """Sizes of the clusters by number, and the features of each that differ most from the rest."""
     sizes = dict(zip(*(x.tolist() for x in np.unique(labels, return_counts=True))))
-    if len(sizes) < 2:
-        return sizes, {k: [] for k in sizes}
-    _, differences = standardized_differences(views, labels)
+    told: dict[int, list[tuple[str, str, float]]] = {k: [] for k in sizes}
+    differences = standardized_differences(views, labels)[1] if len(sizes) > 1 else []
     places = [(a, j) for a, gap in enumerate(differences) for j in range(gap.shape[1])]
-    told = {}
-    for k, row in zip(sizes, np.nan_to_num(np.hstack(differences))):
-        first = [(places[i], row[i]) for i in np.argsort(-abs(row), kind="stable")[:_FIRST]]
-        told[k] = [
-            (names[a], f"column {j + 1}" if columns[a] is None else columns[a][j], gap)
-            for (a, j), gap in first
-            if gap
-        ]
-    return sizes, told
+    for k, row in zip(sizes, np.nan_to_num(np.hstack(differences)) if differences else ()):
+        for i in np.argsort(-abs(row), kind="stable")[:_FIRST]:
+            if row[i]:
+                a, j = places[i]
+                own = columns[a]
+                told[k].append((names[a], f"column {j + 1}" if own is None else own[j], row[i]))
+    return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
 
 def _supports(*both: list[DMAC]) -> list[float]:

@@ -224,9 +224,13 @@ MISSING = pd.array([1.0, None] + [2.0] * 38, dtype="Float64")
 BAD = {
     "views": [
         ("None", lambda: None, "not a NoneType"),
-        ("None in a list", lambda: [X, None], "view 2 is None: pass a 2-D array"),
+        ("None in a list", lambda: [X, None], "view 2 is a NoneType: pass a 2-D array"),
         ("a string", lambda: "mfeat", "not a str"),
-        ("names of files", lambda: ["a.csv", Path("b.csv")], "read a file first"),
+        (
+            "names of files",
+            lambda: ["a.csv", Path("b.csv")],
+            "view 1 is a str: pass a 2-D array (samples x features), read from a file by dmac.load",
+        ),
         ("a dictionary", lambda: {"a": X}, "not a dict: pass list(views.values())"),
         ("what dmac.load returns", lambda: dmac.load("mfeat"), "a MultiViewData: pass its views"),
         ("an empty list", list, "no views: the list is empty"),
@@ -259,15 +263,22 @@ BAD = {
         ),
         ("a data set of a file that was closed", closed, "view 1 is in an HDF5 file that was cl"),
         ("masked entries", lambda: np.ma.masked_equal(X, X[0, 0]), "or missing"),
-        ("complex", lambda: X + 1j, "view 1 is complex"),
-        ("complex, on disk", lambda: hdf5(X + 1j), "complex128 values on disk"),
-        ("strings", lambda: X.astype(str), "not numbers; encode them"),
+        ("complex", lambda: X + 1j, "view 1 holds complex128 values, not real numbers"),
+        (
+            "complex, sparse",
+            lambda: scipy.sparse.csr_matrix(X + 1j),
+            "view 1 holds complex128 values",
+        ),
+        ("strings, on disk", lambda: hdf5(X.astype("S3")), "view 1 holds |S3 values, not real"),
+        ("1 dimension, on disk", lambda: [X, hdf5(X[0])], "view 2 has 1 dimension(s)"),
+        ("complex, on disk", lambda: hdf5(X + 1j), "view 1 holds complex128 values"),
+        ("strings", lambda: X.astype(str), "values, not real numbers: pass codes of words"),
         ("one text among objects", lambda: with_entry("3.5", object), "'3.5' at row 3, column 1"),
         ("None", lambda: with_entry(None, object), "(nan) at row 3, column 1"),
         (
             "None for a row, to a network",
             lambda: [[None, *X[1:].tolist()], SECOND],
-            "there are 1 row of nothing but NaN, and only the recipe closed_form",
+            "the whole row is NaN, and only the recipe closed_form",
             {"recipe": "revised"},
         ),
         (
@@ -278,8 +289,8 @@ BAD = {
         ),
         ("a sparse matrix that is damaged", damaged, "view 1 is a sparse matrix that is damaged"),
         ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
-        ("records", lambda: X.view([("a", float), ("b", float)]), "not numbers"),
-        ("a table of records", lambda: [frame().to_records()], "view 1 holds records, not numbers"),
+        ("records", lambda: X.view([("a", float), ("b", float)]), "not real numbers"),
+        ("a table of records", lambda: [frame().to_records()], "pandas.DataFrame(x) of records"),
         (
             "an integer beyond float64",
             lambda: with_entry(10**400, object),
@@ -322,7 +333,11 @@ BAD = {
     ],
     "torch": [
         ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
-        ("complex", lambda: torch.tensor(X + 0j), "view 1 is complex"),
+        (
+            "complex",
+            lambda: torch.tensor(X + 0j),
+            "view 1 holds complex128 values, not real numbers",
+        ),
         ("sparse, 3 dimensions", lambda: [torch.tensor(X[None]).to_sparse()], "3 dimension(s)"),
     ],
     "sizes": [

@@ -181,7 +181,11 @@ SPOKEN_PYTHON = (
         ("fit named.npz --clusters 3 --out x.h5ad", 1, "a copy of DATA, which is no .h5ad file"),
         ("fit nan.npz --clusters 3 --out x.csv", 1, "whole view, make the whole row NaN"),
         ("fit nan.npy --clusters 3 --out x.csv", 1, "at row 3, column 0"),
-        ("info nan.npy", 1, "view 1 (nan) has NaN or infinite entries, the first (nan) at row 3"),
+        (
+            "info nan.npy",
+            1,
+            "view 1 (nan) has NaN or infinite (or missing) entries, the first (nan) at row 3",
+        ),
         ("fit named.npz --clusters 3 --out x.xlsx", 1, "x.xlsx: --out is text, and its name says"),
         (
             "fit tables --no-labels --clusters 3 --model tables",
@@ -329,7 +333,9 @@ def test_a_model_knows_its_columns_by_name(call):
     ):
         assert call("predict", "kept", "two")[0] == 0
     write_tables("two", VIEWS, "h")
-    with pytest.warns(UserWarning, match="view . .*has columns of other names .the first is h0, "):
+    with pytest.warns(
+        UserWarning, match="view . .*: the columns have other names .the first is h0, "
+    ):
         assert call("predict", "kept", "two", "--out", "more.csv")[0] == 0
     assert table("more.csv") == table("labels.csv")
 

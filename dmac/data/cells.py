@@ -11,7 +11,7 @@ import scipy.io
 import scipy.sparse
 
 from dmac.data.named_views import NamedView
-from dmac.data.safe_files import open_hdf5
+from dmac.data.safe_files import check_readable, open_hdf5
 from dmac.data.variables import by_type
 from dmac.data.vocabulary import says_embedding
 
@@ -128,6 +128,8 @@ def read_cell_ranger(folder: Path) -> list[NamedView]:
         (matrix,), (features,), (barcodes,) = (
             sorted(folder.glob(f"{name}.*"))[:1] for name in ("matrix", "features", "barcodes")
         )
+        for file in (matrix, features, barcodes):
+            check_readable(file)
         counts = scipy.sparse.csr_matrix(scipy.io.mmread(matrix)).T.tocsr()
         about = pd.read_csv(features, sep="\t", header=None, dtype=str)
         with (gzip.open if barcodes.suffix == ".gz" else open)(barcodes, "rt") as lines:

@@ -6,32 +6,34 @@ Chapter 14 of the book shows what they say.
 from __future__ import annotations
 
 import numbers
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 
 from dmac._warn import OfViews, warn
-from dmac.data.disk import ADVICE, ROWS_ARE_FOR, StreamedArray, is_streamed
+from dmac.data.disk import (
+    ROWS_ARE_FOR,
+    WIDTH,
+    StreamedArray,
+    block_rows,
+    check_finite,
+    check_kind,
+    is_streamed,
+)
 from dmac.data.named_views import NamedView, as_named, number_of, title
 from dmac.data.names import lined_up, of_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     import numpy.typing as npt
 
     from dmac._types import Array, Flags, Integers, Matrix, Views
 
-_NOTE = "(views are counted from 1, rows and columns from 0)"
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5
-# What to do about features that a fit had, and new samples have not.
-_WIDTH = (
-    "fit again without the features that were not measured, or fill each with its mean in the fit"
-)
 # Samples at a time that are compared.
 _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
@@ -64,131 +66,100 @@ def _refuse_containers(x: Any, where: str) -> None:
             )
 
 
-def _not_a_number(x: Array, where: str) -> ValueError | None:
-    """The error for an array that holds something else than real numbers, or None."""
-    if x.dtype.kind in "biuf":
-        return None
-    if x.dtype.kind == "c":
-        return ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
-    if x.dtype.kind == "O":
-        for position, value in np.ndenumerate(x):
-            if not isinstance(value, (numbers.Real, np.bool_)):
-                at = f"row {position[0]}, column {position[1]}"
-                told = f"{value!r:.60}"  # it may be a table
-                return ValueError(f"{where} holds {told} at {at}, not a real number {_NOTE}")
-        return None
-    return ValueError(f"{where} holds {x.dtype} values, not numbers; encode them as numbers first")
-
-
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
-    if x is None:
-        raise ValueError(
-            f"{where} is None: pass a 2-D array (samples x features), with rows of NaN for samples "
-            "that lack the view"
-        )
-    if isinstance(x, (str, os.PathLike)):
-        raise ValueError(f"{where} is the text {str(x)!r}: read a file first, as by dmac.load")
-    _refuse_containers(x, where)
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
     try:
-        return x if scipy.sparse.issparse(x) else np.asanyarray(x)
+        array = x if scipy.sparse.issparse(x) else np.asanyarray(x)
     except ValueError as error:
         raise ValueError(f"{where} has rows of different lengths ({error})") from error
+    if array.ndim == 0:
+        raise ValueError(
+            f"{where} is a {type(x).__name__}: pass a 2-D array (samples x features), read from a "
+            "file by dmac.load; for samples that lack the view its rows are NaN"
+        )
+    if array.ndim == 1 and isinstance(x, (list, tuple)):
+        raise ValueError(
+            f"{where} has 1 dimension(s), shape {array.shape}; a view has two: samples, features. "
+            "A nested list is a list of views: pass [x] for one view"
+        )
+    return array
 
 
 def _from_tensor(x: Any, where: str) -> Any:
-    if x.is_complex():
-        raise ValueError(f"{where} is complex; pass real numbers, e.g. its absolute value")
     if x.is_meta:
         raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
-    x = x.detach().cpu().double()
-    if "sparse" not in str(x.layout):
-        return x.numpy()
-    if x.ndim != 2:
-        return np.broadcast_to(0.0, tuple(x.shape))  # which is refused
+    x = x.detach().cpu()
+    x = x if x.is_complex() else x.double()
+    if "sparse" not in str(x.layout) or x.ndim != 2:
+        return x.to_dense().numpy()
     x = x.to_sparse_coo().coalesce()
     return scipy.sparse.coo_matrix((x.values().numpy(), x.indices().numpy()), tuple(x.shape))
-
-
-def _check_axes(x: Any, given: Any, where: str) -> None:
-    """Refuse what has no two axes, or nothing along one."""
-    if x.ndim == 0 and x.dtype == object:
-        kind = type(given).__name__
-        raise ValueError(f"{where} is a {kind}: pass a 2-D array (samples x features)")
-    if x.ndim == 1 and x.dtype.names:
-        raise ValueError(f"{where} holds records, not numbers: pass pandas.DataFrame(x)")
-    if x.ndim != 2:
-        nested = isinstance(given, (list, tuple)) and x.ndim == 1
-        raise ValueError(
-            f"{where} has {x.ndim} dimension(s), shape {x.shape}; a view has two: samples, features"
-            + (". A nested list is a list of views: pass [x] for one view" if nested else "")
-        )
-    if 0 in x.shape:
-        what = "samples" if x.shape[0] == 0 else "features"
-        raise ValueError(f"{where} has no {what}: its shape is {x.shape}")
 
 
 def _as_matrix(given: Any, where: str) -> Matrix:
     """One view as a float64 C-contiguous array or CSR matrix, not yet checked for NaN."""
     x = _as_array(given, where)
-    _check_axes(x, given, where)
-    sparse = scipy.sparse.issparse(x)
-    entries: Any = x
-    if sparse:
-        try:
-            entries = entries.tocoo().data
-        except ValueError as fault:
-            raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
-    elif x.dtype == object:
-        x = np.ma.filled(x, np.nan)
-        entries = x = np.where(_lacks_value(x), np.nan, x)
-    error = _not_a_number(entries, where)
-    if error:
-        raise error
+    if scipy.sparse.issparse(x):
+        check_kind(x, where)
+        return _as_csr(x, where)
+    check_kind(x, where, "biufO")
+    x = _of_objects(x, where) if x.dtype == object else x
     try:
         with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
-            if not sparse:
-                x = np.ma.filled(x.astype(np.float64, copy=False), np.nan)
-                return np.ascontiguousarray(x)
-            matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
+            x = x.astype(np.float64, copy=False)
     except OverflowError as error:
         raise ValueError(f"{where} holds an integer beyond the range of float64") from error
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the arrays may be the caller's
-        matrix.sum_duplicates()
+    return np.ascontiguousarray(np.ma.filled(x, np.nan))
+
+
+def _as_csr(x: Any, where: str) -> Matrix:
+    """A copy of a sparse matrix, whose indices do not lead out of it."""
+    try:
+        x.tocoo()
+    except ValueError as fault:
+        raise ValueError(f"{where} is a sparse matrix that is damaged: {fault}") from fault
+    matrix = scipy.sparse.csr_matrix(x).astype(np.float64)
+    matrix.sum_duplicates()
     return matrix
 
 
-@np.vectorize(otypes=[bool])
-def _lacks_value(x: Any) -> bool:
-    """Whether an object is None, or what pandas has in its place."""
-    return x is None or (type(x).__module__.startswith("pandas.") and str(x) in ("<NA>", "NaT"))
+def _of_objects(x: Array, where: str) -> Array:
+    """Real numbers among objects, with nan for what is missing; others are refused."""
+    import pandas as pd
+
+    x = np.array(np.ma.filled(x, np.nan))
+    for (i, j), value in np.ndenumerate(x):
+        if value is None or value is pd.NA or value is pd.NaT:
+            x[i, j] = np.nan
+        elif not isinstance(value, (numbers.Real, np.bool_)):
+            raise ValueError(
+                f"{where} holds {value!r:.60} at row {i}, column {j}, not a real number (views are "
+                "counted from 1, rows and columns from 0)"
+            )
+    return x
 
 
-def count_missing(x: Any, where: str = "the view") -> int:
-    """How many samples lack a view, as it came: rows of NaN and of zeros."""
-    if is_streamed(x):
-        x = StreamedArray(x, where, True)
-    if isinstance(x, StreamedArray):
-        return sum(int((~filled(part)).sum()) for part in x.blocks())
-    x = _as_matrix(x, where)
-    return int((rows_of_nan(x) | ~filled(x)).sum())
+def count_missing(x: Matrix) -> int:
+    """How many samples lack a checked view: its rows of zeros."""
+    return int((~filled(x)).sum())
 
 
 def _without_missing(x: Matrix, missing: Flags) -> Matrix:
     """A matrix whose missing rows are zeros, whatever stands there; a copy where there are some."""
     if not missing.any():
         return x
-    if scipy.sparse.issparse(x):
-        x = x.copy()
-        x.data[np.repeat(missing, np.diff(x.indptr))] = 0
-        x.eliminate_zeros()
-        return x
-    return np.where(missing[:, None], 0.0, x)
+    if isinstance(x, StreamedArray):
+        return x.with_missing(missing)
+    if not scipy.sparse.issparse(x):
+        return np.where(missing[:, None], 0.0, x)
+    x = x.copy()
+    x.data[np.repeat(missing, np.diff(x.indptr))] = 0
+    x.eliminate_zeros()
+    return x
 
 
 def rows_of_nan(x: Matrix) -> Flags:
@@ -214,15 +185,14 @@ def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
     """The mask of a user, (n, v), checked; all True without one."""
     if present is None:
         return np.ones(shape, bool)
-    if hasattr(present, "detach"):
-        present = present.detach().cpu()
     try:
-        found = np.asarray(present)
-    except ValueError as error:
-        raise ValueError(f"present has rows of different lengths: it must be {shape}") from error
-    if found.dtype == object and all(isinstance(x, (bool, np.bool_)) for x in found.ravel()):
-        found = found.astype(bool)  # as nullable columns come
-    if found.dtype != bool and not (found.dtype.kind in "iuf" and np.isin(found, (0, 1)).all()):
+        found = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"present holds something else than True and False, or has rows of different lengths: "
+            f"it must be {shape} ({error})"
+        ) from error
+    if not np.isin(found, (0, 1)).all():
         raise ValueError("present must hold True where a sample has a view, and False elsewhere")
     if found.shape != shape:
         raise ValueError(
@@ -230,37 +200,6 @@ def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
             f"view(s): it must be {shape}"
         )
     return found.astype(bool)
-
-
-def _empty_columns(x: Matrix) -> Flags:
-    """Which columns are NaN in every row: (n, d) -> (d,), bool."""
-    return np.zeros(0, bool) if scipy.sparse.issparse(x) else np.isnan(x).all(0)
-
-
-def _check_finite(x: Matrix, where: str, incomplete: bool = False) -> None:
-    """Refuse NaN and infinity, and say where the first is and what to do.
-
-    ``incomplete`` says that rows of NaN have been taken out before.
-    """
-    values = x.data if scipy.sparse.issparse(x) else x
-    if np.isfinite(values).all():
-        return
-    advice = ADVICE if incomplete else "replace them or drop the samples"
-    if not incomplete and (whole := int(rows_of_nan(x).sum())):
-        advice = f"there are {number_of(whole, 'row')} of nothing but NaN, and {ROWS_ARE_FOR}"
-    elif len(x_columns := np.flatnonzero(_empty_columns(x))):
-        advice = f"column {x_columns[0]} has no value at all: {_WIDTH}"
-    bad = np.argwhere(~np.isfinite(values))
-    value = values[tuple(bad[0])]
-    if scipy.sparse.issparse(x):
-        at = bad[0, 0]
-        row, column = np.searchsorted(x.indptr, at, side="right") - 1, x.indices[at]
-    else:
-        row, column = bad[0]
-    raise ValueError(
-        f"{where} has {len(bad)} NaN or infinite (or missing) entries, the first ({value}) at row "
-        f"{row}, column {column} {_NOTE}; {advice}"
-    )
 
 
 def check_views(
@@ -323,37 +262,32 @@ def check_views(
             f"got {number_of(len(named), 'view')}, but the model was fitted on {len(n_features)}"
         )
     named = lined_up(named, incomplete)
-    titles = [title(a, x) for a, x in enumerate(named)]
-    checked = [
-        StreamedArray(x.values, where, incomplete)
-        if streamed and is_streamed(x.values)
-        else x.values
-        if _stays(x.values, most)
-        else _as_matrix(_rows_or_nan(x.values), where)
-        for x, where in zip(named, titles)
-    ]
-    n = checked[0].shape[0]
-    _check_shapes(checked, titles, n_features)
-    samples = named[0].samples
-    there = _present(of_samples(present, samples, "present"), (n, len(checked)))
+    samples, titles = named[0].samples, [title(a, x) for a, x in enumerate(named)]
+    kept = [_kept(x.values, where, streamed, incomplete, most) for x, where in zip(named, titles)]
+    _check_shapes(kept, titles, n_features)
+    there = _present(of_samples(present, samples, "present"), (kept[0].shape[0], len(kept)))
     for a, x in enumerate(named):
-        if x.lacking is not None:
-            there[:, a] &= ~x.lacking
-    if tells:
-        _tell(checked, there if incomplete else np.zeros_like(there), titles)
-    if incomplete:
-        checked = _complete_with_zeros(checked, there, samples, titles if tells else [])
-    elif not there.all():
+        there[:, a] &= True if x.lacking is None else ~x.lacking
+    if not (incomplete or there.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
-    for x, where in zip(checked, titles):
+    if tells:
+        _tell(kept, there if incomplete else np.zeros_like(there), titles)
+    if incomplete:
+        kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
+    for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            _check_finite(x, where, incomplete)
+            check_finite(x, where, incomplete)
             if tells:
                 _warn_of_one_column(x, where)
-    return [
-        StreamedArray(x, where, incomplete) if _stays(x, most) else x
-        for x, where in zip(checked, titles)
-    ]
+            kept[a] = StreamedArray(x, where, incomplete) if _stays(x, most) else x
+    return kept
+
+
+def _kept(x: Any, where: str, streamed: bool, incomplete: bool, most: int | None) -> Matrix:
+    """One view as it is computed with: on disk, as an array of many samples, or as a matrix."""
+    if streamed and is_streamed(x):
+        return StreamedArray(x, where, incomplete)
+    return x if _stays(x, most) else _as_matrix(_rows_or_nan(x), where)
 
 
 def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
@@ -368,7 +302,7 @@ def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[i
         if n_features is not None and x.shape[1] != n_features[a]:
             raise ValueError(
                 f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
-                f"{n_features[a]} there: {_WIDTH}"
+                f"{n_features[a]} there: {WIDTH}"
             )
 
 
@@ -404,6 +338,8 @@ def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
 
 def filled(x: Matrix) -> Flags:
     """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
+    if isinstance(x, StreamedArray):
+        return np.concatenate([filled(part) for part in x.blocks()])
     return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
 
 
@@ -411,8 +347,7 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
-        blocks = x.blocks() if isinstance(x, StreamedArray) else [x]
-        zero &= ~np.concatenate([filled(block) for block in blocks])
+        zero &= ~filled(x)
         if not zero.any():
             return
     say_which_are_zero(zero)
@@ -486,28 +421,17 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     found: set[bytes] = set()
-    size = max(_ROWS, most)
+    size = min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
-        parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        for row in zip(*map(_row_bytes, parts)):
-            found.add(b"".join(row))
-            if len(found) >= most:
-                return most
+        parts: list[Any] = [
+            x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views
+        ]
+        dense = [x.toarray() if scipy.sparse.issparse(x) else x for x in parts]
+        found.update(row.tobytes() for row in np.hstack(dense) + 0.0)  # -0 becomes 0
+        if len(found) >= most:
+            return most
     return len(found)
-
-
-def _row_bytes(x: Any) -> Iterator[bytes]:
-    """What tells the rows of a view apart; a sparse one stays sparse."""
-    if not scipy.sparse.issparse(x):
-        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
-        return
-    x = scipy.sparse.csr_array(x, copy=True)
-    x.sum_duplicates()
-    x.eliminate_zeros()
-    for start, stop in zip(x.indptr, x.indptr[1:]):
-        columns, values = x.indices[start:stop], x.data[start:stop]
-        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
 def _complete_with_zeros(
@@ -526,20 +450,15 @@ def _complete_with_zeros(
     for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
         if empty and len(views) > 1:
             warn(f"{where} has no values: all samples lack it. Leave it out")
-    out, nothing = [], declared.any(1)  # of a sample without values nothing was declared
-    for a, x in enumerate(views):
-        if isinstance(x, StreamedArray):
-            out.append(x.with_missing(declared[:, a]) if declared[:, a].any() else x)
-            nothing &= declared[:, a]
-        else:
-            out.append(_without_missing(x, declared[:, a]))
-            nothing &= ~filled(out[-1])
-    if nothing.any():
-        first, more = np.flatnonzero(nothing)[0], int(nothing.sum()) - 1
-        others = f", and so do {more} others" if more else ""
-        who = f"sample {first} lacks all views (samples are counted from 0)"
+    out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
+    # Of an array on disk it is not known which other rows are zeros.
+    has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
+    nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))
+    if len(nothing):
+        others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
+        who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
         if names is not None:
-            who = f"sample {names[first]!s:.40} lacks all views"
+            who = f"sample {names[nothing[0]]!s:.40} lacks all views"
         raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
     return out
 

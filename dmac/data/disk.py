@@ -11,12 +11,13 @@ import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dmac._types import Flags, Floats, Integers
+    from dmac._types import Flags, Floats, Integers, Matrix
 
 #: What to do about some entries that are missing in a row.
 ADVICE = (
@@ -27,6 +28,10 @@ ADVICE = (
 ROWS_ARE_FOR = (
     "only the recipe closed_form of dmac.DMAC takes samples that lack a view; all else would count "
     "what stands there"
+)
+#: What to do about features that a fit had, and new samples have not.
+WIDTH = (
+    "fit again without the features that were not measured, or fill each with its mean in the fit"
 )
 # How a system is told so, where it can be.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
@@ -46,6 +51,50 @@ def is_streamed(x: object) -> bool:
     return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
 
 
+def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
+    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
+    if np.dtype(x.dtype).kind not in kinds:
+        raise ValueError(
+            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
+            "complex numbers, pandas.DataFrame(x) of records"
+        )
+    if len(x.shape) != 2:
+        raise ValueError(
+            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
+            "samples, features"
+        )
+    if 0 in x.shape:
+        what = "samples" if x.shape[0] == 0 else "features"
+        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
+
+
+def check_finite(x: Matrix, where: str, incomplete: bool, rows: Integers | None = None) -> None:
+    """Refuse NaN and infinity, and say where the first is and what to do.
+
+    ``incomplete`` says that rows of NaN have been taken out before; ``rows`` has the numbers of the
+    rows of a block.
+    """
+    bad = ~np.isfinite(x.data if scipy.sparse.issparse(x) else x)
+    if not bad.any():
+        return
+    advice = ADVICE if incomplete else "replace them or drop the samples"
+    if scipy.sparse.issparse(x):
+        entries, at = x.tocoo(), bad.argmax()
+        row, column, value = entries.row[at], entries.col[at], entries.data[at]
+    else:
+        row, column = np.argwhere(bad)[0]
+        value = x[row, column]
+        if not incomplete and np.isnan(x[row]).all():
+            advice = f"the whole row is NaN, and {ROWS_ARE_FOR}"
+        elif rows is None and np.isnan(x[:, column]).all():
+            advice = f"column {column} has no value at all: {WIDTH}"
+    raise ValueError(
+        f"{where} has NaN or infinite (or missing) entries, the first ({value}) at row "
+        f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
+        f"and columns from 0); {advice}"
+    )
+
+
 class StreamedArray:
     """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
@@ -57,19 +106,10 @@ class StreamedArray:
     def __init__(self, source: Any, where: str = "view", incomplete: bool = False) -> None:
         if not getattr(getattr(source, "id", None), "valid", True):
             raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
+        check_kind(source, where)
         self.source, self.where, self.shape = source, where, tuple(source.shape)
         self.incomplete = incomplete
         self.missing: Flags | None = None
-        if len(self.shape) != 2:
-            raise ValueError(
-                f"{where} has {len(self.shape)} dimension(s), shape {self.shape}; "
-                "a view has two: samples, features"
-            )
-        if 0 in self.shape:
-            what = "samples" if self.shape[0] == 0 else "features"
-            raise ValueError(f"{where} has no {what}: its shape is {self.shape}")
-        if np.dtype(source.dtype).kind not in "biuf":
-            raise ValueError(f"{where} holds {source.dtype} values on disk, not real numbers")
 
     def with_missing(self, missing: Flags) -> StreamedArray:
         """The same array, of which the rows of a mask (n,) are read as zeros, whatever is there."""
@@ -104,17 +144,7 @@ class StreamedArray:
             if self.missing is not None:
                 missing |= self.missing[rows][among]
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-        if not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0]
-            number = np.arange(rows.start, rows.stop)[among][row]
-            advice = ADVICE if self.incomplete else "replace them or drop the samples"
-            if not self.incomplete and np.isnan(x[row]).all():
-                advice = f"the whole row is NaN, and {ROWS_ARE_FOR}"
-            raise ValueError(
-                f"{self.where} has NaN or infinite entries, the first ({x[row, column]}) at row "
-                f"{number}, column {column} (views are counted from 1, rows and columns "
-                f"from 0); {advice}"
-            )
+        check_finite(x, self.where, self.incomplete, np.arange(rows.start, rows.stop)[among])
         return x
 
     def blocks(self) -> Iterator[Floats]:

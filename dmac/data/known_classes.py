@@ -1,4 +1,4 @@
-"""Known classes beside views: one rule takes them, so that they score and never become a view.
+"""Known classes among what files hold: they only score a clustering, and are never a view.
 
 A candidate is a lone column or vector whose name is one of classes, or the only such column of a
 table. :mod:`dmac.data.vocabulary` has the names.
@@ -14,7 +14,7 @@ import scipy.sparse
 
 from dmac.data.checks import check_labels
 from dmac.data.named_views import called, is_frame
-from dmac.data.tables import columns_of_words, missing, typed, without
+from dmac.data.tables import parsed, typed, without
 from dmac.data.vocabulary import bare, says_classes, says_known, says_labels
 
 if TYPE_CHECKING:
@@ -30,38 +30,49 @@ _ROWS = 10_000
 _FEW = 20
 
 
-def few_values(column: Array) -> bool:
+class _Candidate(NamedTuple):
+    """Classes that may be the known ones, where they are from, and whether that says "labels"."""
+
+    classes: NamedView
+    item: NamedView
+    column: int | None
+    first: bool
+    codes: Any = None
+
+
+def repeats(column: Array) -> bool:
     """Whether values (n,) repeat as classes do: whole numbers or words, or at most 20 fractions."""
     column = column[:_ROWS]
     distinct = len(np.unique(column))
-    if not 2 <= distinct <= len(column) / 2:
-        return False
-    return distinct <= _FEW or column.dtype.kind not in "fc" or bool((column % 1 == 0).all())
+    whole = column.dtype.kind not in "fc" or bool((column % 1 == 0).all())
+    return 2 <= distinct <= len(column) / 2 and (whole or distinct <= _FEW)
 
 
 def vector(view: NamedView) -> NamedView | None:
     """A lone column or row as a vector (n,), as are rows with a single 1; None for all else."""
-    x, samples = view.values, view.samples
-    if is_frame(x):
-        if 1 not in x.shape:
-            return None
-        if x.shape[1] > 1:
-            x, samples = x.T, view.features
-        return replace(view, values=typed(x.iloc[:, 0]), samples=samples, features=None)
+    x: Any = view.values
     shape: tuple[int, ...] = getattr(x, "shape", ())
-    if len(shape) not in (1, 2) or 0 in shape:
+    if is_frame(x):
+        if 1 not in shape:
+            return None
+        if shape[1] > 1:
+            view, x = replace(view, samples=view.features), x.T
+        return replace(view, values=typed(x.iloc[:, 0]), features=None)
+    if len(shape) not in (1, 2) or 0 in shape or x.dtype.kind not in "biufSU":
         return None
     lone = len(shape) == 1 or 1 in shape
-    if not lone and (scipy.sparse.issparse(x) or 2 * shape[-1] > shape[0]):
+    if not lone and 2 * shape[1] > shape[0]:
         return None
     x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-    if x.dtype.kind not in "biufSU":
+    codes = x.ravel() if lone else _of_one_hot(x)
+    return None if codes is None else replace(view, values=codes, features=None)
+
+
+def _of_one_hot(x: Array) -> Array | None:
+    """Where the 1 of each row is, in a matrix of zeros with one each: (n, d) -> (n,)."""
+    if x.dtype.kind in "SU" or not (((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all()):
         return None
-    if not lone:
-        if x.dtype.kind in "SU" or not (((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all()):
-            return None
-        x = x.argmax(1)
-    return replace(view, values=x.ravel(), features=None)
+    return x.argmax(1)
 
 
 def known_classes(
@@ -93,38 +104,32 @@ def known_classes(
         If nothing has the name ``key``, or what has it holds no classes; or several things say
         "labels" and differ.
     """
-    keyed = [x for x in items if key in (x.name, x.source)]
-    keyed = keyed or [x for x in items if key == bare(x.name)]
-    candidates: list[_Candidate] = []
+    keyed, alone = _keyed(items, key), len(items) == 1
+    found: list[_Candidate] = []
     left_out: dict[str, str] = {}
     for item in items:
         if item in keyed or item not in named:
-            own, reason = _look_at(item, key, item in keyed, len(items) == 1)
-            candidates += own
+            own, reason = _look_at(item, key, item in keyed, alone)
+            found += own
             if reason:
                 left_out[called(item)] = reason
-    usable = _usable(candidates, key, left_out)
-    if isinstance(key, str) and not usable:
+    if isinstance(key, str) and not found:
         listed = ", ".join(dict.fromkeys(map(called, items)))
         raise ValueError(f"{key} is no variable, file or column. There are {listed}")
+    usable = _usable(found, key, left_out)
     chosen = _one_of(usable, key)
     rest = [x for x in items if called(x) not in left_out]
     if chosen is None:
         return None, rest, left_out
-    for one in usable:
-        if np.array_equal(one.codes, chosen.codes):
-            left_out.pop(one.classes.name, None)  # it says the same
+    same = [one.classes.name for one in usable if np.array_equal(one.codes, chosen.codes)]
+    left_out = {name: reason for name, reason in left_out.items() if name not in same}
     return chosen.classes, [_without(x, chosen) for x in rest], left_out
 
 
-class _Candidate(NamedTuple):
-    """Classes that may be the known ones, where they are from, and whether that says "labels"."""
-
-    classes: NamedView
-    item: NamedView
-    column: int | None
-    first: bool
-    codes: Any = None
+def _keyed(items: Sequence[NamedView], key: Any) -> list[NamedView]:
+    """The items of this name, or else those whose name is this within a group or structure."""
+    own = [x for x in items if key in (x.name, x.source)]
+    return own or [x for x in items if key == bare(x.name)]
 
 
 def _without(item: NamedView, chosen: _Candidate) -> NamedView:
@@ -140,10 +145,9 @@ def _look_at(
     """The candidates in an item, and why it is not taken as a view."""
     lone = vector(item) if is_key or (says_known(item.name) and not alone) else None
     if lone is not None:
-        lone = replace(lone, name=called(item))
-        own = [_Candidate(lone, item, None, says_labels(item.name))] if is_key or not key else []
-        return own, "its name is that of known classes"
-    columns = _columns(item, key)
+        own = _Candidate(replace(lone, name=called(item)), item, None, says_labels(item.name))
+        return [own] if is_key or key is None else [], "its name is that of known classes"
+    columns = _columns(item, key) if key is not False and is_frame(item.values) else []
     if is_key and not columns:
         listed = ", ".join(map(str, item.features or [])) or "no names"
         raise ValueError(
@@ -153,57 +157,55 @@ def _look_at(
     return columns, None if alone else _no_view(item, bool(key and columns))
 
 
-def _columns(item: NamedView, key: str | Literal[False] | None) -> list[_Candidate]:
+def _columns(item: NamedView, key: str | None) -> list[_Candidate]:
     """The column of this name or, without one, the only column that may be classes."""
     columns = []
-    for j, header in enumerate(item.features or [] if is_frame(item.values) else []):
-        if header == key or (not key and len(header) > 2 and says_classes(header)):
-            values = typed(item.values.iloc[:, j])
-            name = f"{called(item)}, column {header}"
+    for j, header in enumerate(item.features or []):
+        if header == key or (key is None and len(header) > 2 and says_classes(header)):
+            name, values = f"{called(item)}, column {header}", typed(item.values.iloc[:, j])
             classes = replace(item, values=values, name=name, features=None)
-            if key or few_values(values):
+            if key or repeats(values):
                 columns.append(_Candidate(classes, item, j, says_labels(header)))
     return columns if key or len(columns) == 1 else []
 
 
 def _no_view(item: NamedView, has_key: bool) -> str | None:
     """Why a table is not taken as a view; None where it may be one."""
-    x, frame = item.values, is_frame(item.values)
-    if has_key and len(columns_of_words(x)) > 1:
+    x: Any = item.values
+    shape: tuple[int, ...] = getattr(x, "shape", ())
+    few = len(shape) == 2 and shape[1] <= _FEW and not scipy.sparse.issparse(x)
+    known, words = few and says_known(item.name), 0
+    if (has_key or known) and is_frame(x):
+        numbers, of_words = parsed(x)
+        words = (of_words.sum(0) > np.isfinite(numbers).sum(0)).sum()
+        x = numbers
+    if has_key and words > 1:
         return "it has the known classes, and further columns of words"
-    if not says_known(item.name) or len(getattr(x, "shape", ())) != 2 or x.shape[1] > _FEW:
-        return None
-    if frame and len(columns_of_words(x)):
-        return "its name is that of what is known of samples, and it has words"
-    if scipy.sparse.issparse(x) or (not frame and x.dtype.kind not in "biuf"):
-        return None
-    columns = [typed(x.iloc[:, j]) if frame else np.asarray(x[:, j]) for j in range(x.shape[1])]
-    if any(map(few_values, columns)):
-        return "its name is that of what is known of samples, and a column has few distinct values"
+    if known and (words or (x.dtype.kind in "biuf" and any(map(repeats, np.asarray(x).T)))):
+        return "its name is that of what is known of samples, and it has words or codes"
     return None
 
 
 def _usable(
-    candidates: list[_Candidate], key: str | Literal[False] | None, left_out: dict[str, str]
+    found: list[_Candidate], key: str | Literal[False] | None, left_out: dict[str, str]
 ) -> list[_Candidate]:
     """The candidates that hold classes; without a key others are left out, with the reason."""
     usable = []
-    for one in candidates if key is not False else []:
-        if key is None and not one.first and not few_values(one.classes.values):
-            continue
-        try:
-            usable.append(one._replace(codes=check_labels(_complete(one.classes))))
-        except ValueError as error:
-            if key is not None:
-                raise ValueError(f"{one.classes.name}: {error}") from error
-            left_out[one.classes.name] = str(error)
+    for one in found:
+        if key or one.first or repeats(one.classes.values):
+            try:
+                usable.append(one._replace(codes=check_labels(_complete(one.classes))))
+            except ValueError as error:
+                if key:
+                    raise ValueError(f"{one.classes.name}: {error}") from error
+                left_out[one.classes.name] = str(error)
     return usable
 
 
 def _one_of(usable: list[_Candidate], key: str | Literal[False] | None) -> _Candidate | None:
     """The one whose name says "labels", or else any; None where others differ."""
     best = [one for one in usable if one.first] or usable
-    if all(np.array_equal(one.codes, best[0].codes) for one in best):
+    if not best or all(np.array_equal(one.codes, best[0].codes) for one in best):
         return best[0] if best else None
     if key is None and not best[0].first:
         return None
@@ -213,9 +215,8 @@ def _one_of(usable: list[_Candidate], key: str | Literal[False] | None) -> _Cand
 
 def _complete(classes: NamedView) -> Array:
     """The classes, of which none may be missing: a ``ValueError`` says the first sample without."""
-    values = classes.values
-    rows = np.flatnonzero(missing(values) if values.dtype.kind == "U" else values != values)
-    if len(rows):
+    x, words = parsed(classes.values)
+    if len(rows := np.flatnonzero(np.isnan(x) & ~words)):
         who = classes.samples[rows[0]] if classes.samples else f"row {rows[0] + 1}"
         raise ValueError(f"{len(rows)} samples have no class, the first is {who}")
-    return values
+    return classes.values

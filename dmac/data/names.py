@@ -45,12 +45,9 @@ def index_of(views: Views) -> Any:
     None without a data frame.
     """
     frames = [x.values for x in as_named(views) if is_frame(x.values)]
-    if not frames:
-        return None
-    index = frames[0].index
+    index: Any = frames[0].index if frames else None
     for x in frames[1:]:
-        new = ~x.index.isin(index)
-        index = index.append(x.index[new]) if new.any() else index
+        index = index if x.index.isin(index).all() else index.union(x.index, sort=False)
     return index
 
 
@@ -66,10 +63,10 @@ def in_order(x: Any, index: Any) -> Any:
     """
     if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
         return x
-    names, places = index.tolist(), {name: i for i, name in enumerate(x.index)}
-    if len(places) < len(x.index) or len(names) != len(places) or names == [*places]:
+    if not (x.index.is_unique and index.is_unique) or len(x.index) != len(index):
         return x
-    return x.iloc[[places[name] for name in names]] if set(names) == places.keys() else x
+    places = x.index.get_indexer(index)
+    return x if (places < 0).any() else x.iloc[places]
 
 
 def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[NamedView]:
@@ -98,22 +95,26 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    named = [a for a, x in enumerate(views) if x.samples is not None]
-    lists = [views[a].samples or [] for a in named]
-    if all(names == list(range(len(names))) for names in lists):
+    named = {a: x.samples for a, x in enumerate(views) if x.samples is not None}
+    if all(names == list(range(len(names))) for names in named.values()):
         return [replace(x, samples=None) for x in views]
-    every = lists[0]
-    if lists.count(every) == len(lists):
-        _warn_of_unnamed(views, named)
+    first, every = next(iter(named.items()))
+    if all(names == every for names in named.values()):
+        if unnamed := _unnamed(views):
+            warn(
+                f"{title(first, views[first])} has names of samples, and {unnamed} has none: rows "
+                "are taken by position, as if all were in its order. To have them lined up by "
+                "name, name the samples in every view"
+            )
         return [replace(x, samples=every) for x in views]
     places = {a: _places(views[a], a) for a in named}
-    if any(places[a].keys() != places[named[0]].keys() for a in named):
+    if any(own.keys() != places[first].keys() for own in places.values()):
         _check_union(views, places, incomplete)
-        every = list(dict.fromkeys(name for a in named for name in places[a]))
-    if unnamed := [title(a, x) for a, x in enumerate(views) if x.samples is None]:
+        every = list(dict.fromkeys(name for own in places.values() for name in own))
+    if unnamed := _unnamed(views):
         raise ValueError(
-            f"{' and '.join(unnamed)} has no names of samples, and the other views have them in "
-            "different orders: it cannot be told which row is which sample. Name them in every view"
+            f"{unnamed} has no names of samples, and the other views have them in different "
+            "orders: it cannot be told which row is which sample. Name them in every view"
         )
     return [_placed(x, every, places[a]) for a, x in enumerate(views)]
 
@@ -137,15 +138,9 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     return replace(view, values=x, samples=every, lacking=lacking)
 
 
-def _warn_of_unnamed(views: Sequence[NamedView], named: list[int]) -> None:
-    """Say it where some views have names of samples, and others are taken by position."""
-    others = [title(a, x) for a, x in enumerate(views) if a not in named]
-    if others and len(views) > 1:
-        warn(
-            f"{title(named[0], views[named[0]])} has names of samples, and {' and '.join(others)} "
-            "has none: rows are taken by position, as if all were in its order. To have them lined "
-            "up by name, name the samples in every view"
-        )
+def _unnamed(views: Sequence[NamedView]) -> str:
+    """The views without names of samples, in words."""
+    return " and ".join(title(a, x) for a, x in enumerate(views) if x.samples is None)
 
 
 def _places(view: NamedView, a: int) -> dict[Any, int]:
@@ -330,26 +325,26 @@ def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence
     unnamed = []
     for a, (x, names) in enumerate(zip(views, np.split(fitted, np.cumsum(n_features)[:-1]))):
         new, old = _comparable(x.features), list(names)
-        text = isinstance(old[0], str)
-        if text and (new is None or not isinstance(new[0], str)):
+        if isinstance(old[0], str) and (new is None or not isinstance(new[0], str)):
             unnamed.append(title(a, x))
-        if new is None or new == old or type(new[0]) is not type(old[0]):
-            continue
-        if not text and sorted(new) != sorted(old):
-            continue
-        if x.source and len(new) == len(old) and set(new).isdisjoint(old):
-            warn(
-                f"{title(a, x)} has columns of other names (the first is {new[0]:.40}, and was "
-                f"{old[0]:.40} in the fit): they are taken in the order of the fit"
-            )
-            continue
-        where = f"{title(a, x)}: " if len(views) > 1 else ""
-        raise ValueError(f"{where}{_MISMATCH}\n{_mismatch(set(new), set(old))}")
+        elif new is not None and new != old and type(new[0]) is type(old[0]):
+            _refuse_others(x, new, old, f"{title(a, x)}: " if len(views) > 1 else "")
     if unnamed:
         warn(
             f"the model was fitted with feature names, and {' and '.join(unnamed)} has none: "
             "columns are taken in the order of the fit"
         )
+
+
+def _refuse_others(view: NamedView, new: list[Any], old: list[Any], where: str) -> None:
+    """Refuse columns of other names, or in another order; of a table with all others warn."""
+    if view.source and len(new) == len(old) and set(new).isdisjoint(old):
+        warn(
+            f"{where}the columns have other names (the first is {new[0]:.40}, and was {old[0]:.40} "
+            "in the fit): they are taken in the order of the fit"
+        )
+    elif isinstance(old[0], str) or sorted(new) == sorted(old):
+        raise ValueError(f"{where}{_MISMATCH}\n{_mismatch(set(new), set(old))}")
 
 
 def _mismatch(new: set[Any], old: set[Any]) -> str:

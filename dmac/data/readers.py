@@ -14,17 +14,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import scipy.sparse
 
 from dmac._warn import warn
 from dmac.data.cells import embedding, read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
-from dmac.data.known_classes import few_values, known_classes, vector
+from dmac.data.known_classes import known_classes, vector
 from dmac.data.named_views import called, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
-from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
+from dmac.data.tables import (
+    BINARY,
+    TEXT,
+    as_text,
+    name_samples,
+    numbers,
+    read_table,
+    with_header,
+)
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
 from dmac.data.vocabulary import bare, says_samples
 
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
-    from dmac._types import Array, Integers, Matrix, PathLike
+    from dmac._types import Integers, PathLike
     from dmac.data.named_views import NamedView
 
 #: Endings that are read, and what they hold.
@@ -167,26 +174,22 @@ def read_views(
     """
     files, left_out = _files(paths)
     told: list[str] = []
-    items = [x for file in files for x in _items(file, _source(file, files), transposed, told)]
-    items = _with_samples(items)
-    if transposed:
-        items = _never_turned(items, files, told)
+    items = [x for file in files for x in _items(file, _source(file, files), transposed)]
+    items = _with_samples(_with_headers(items, bool(transposed), told))
     _warn_of_twice([*(file.resolve() for file in files), *(views_key or ())])
     named = [x for key in views_key or () for x in _by_key(items, key, wording)]
     known, rest, out = _known(items, labels_key, named, wording)
-    left = {(x.source, x.name): x for x in rest}  # without the column of the classes, perhaps
-    views = [left.get((x.source, x.name), x) for x in named]
     left_out |= out
-    views = views or _views(rest, left_out, wording)
+    kept = {(x.source, x.name): x for x in rest}  # without the column of the classes, perhaps
+    views = [kept.get((x.source, x.name), x) for x in named] or _views(rest, left_out, wording)
     if not views:
         names = ", ".join(file.name for file in files)
         raise ValueError(f"{names}: there are no views beside {', '.join(left_out) or 'classes'}")
-    views = [numbers(x) if is_frame(x.values) else x for x in views]
-    views = [_csr(x) for x in _turned(views, known, transposed, wording)]
-    _check_sizes(views, transposed, wording)
+    views = _turned(views, known, transposed, wording)
+    if transposed is None:
+        _check_rows(views, wording)
     _tell_of_places(views, told)
     views = lined_up(views, incomplete=True)
-    _warn_of_codes(views, wording)
     labels = None if known is None else _labels(known, views, labels_key, left_out, wording)
     return Reading(views, labels, known.name if labels is not None else None, left_out, told)
 
@@ -226,6 +229,7 @@ def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
     if ending_of(file) not in _SINGLE or file.name.startswith("."):
         return False
+    check_readable(file)
     first = ",".join(OUTPUT).encode() + b"\n"
     with open(file, "rb") as opened:
         return opened.read(len(first)) != first
@@ -257,75 +261,68 @@ def _files(paths: Iterable[PathLike]) -> tuple[list[Path], dict[str, str]]:
 
 
 def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
+    """The tables and arrays of a folder; beside these a text is a note, and a workbook a source."""
     there = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
     files = [file for file in there if is_data(file)]
     plain = [file for file in files if ending_of(file) not in (".txt", ".txt.gz", *BINARY)]
-    files = plain or files  # beside tables a text is a note, and a workbook where they came from
-    for file in sorted(there):
-        if ending_of(file) in (*_SINGLE, *_ARRAYS, *WAYS) and file not in files:
-            reason = (
-                f"of a folder only {', '.join(_SINGLE)} are read, .txt and .xlsx without others"
-            )
-            written = ending_of(file) in TEXT and not is_data(file)
-            left_out[file.name] = "fit or predict has written it" if written else reason
+    files = plain or files
     if not files:
         raise ValueError(f"the folder {folder} has no file that ends in {', '.join(_SINGLE)}")
+    reason = f"of a folder only {', '.join(_SINGLE)} are read, .txt and .xlsx without others"
+    for file in sorted(set(there) - set(files)):
+        if ending_of(file) in (*_SINGLE, *_ARRAYS, *WAYS):
+            written = ending_of(file) in TEXT and not is_data(file)
+            left_out[file.name] = "fit or predict has written it" if written else reason
     return sorted(files, key=lambda file: natural(file.name))
 
 
-def _items(file: Path, source: str, transposed: bool | None, told: list[str]) -> list[NamedView]:
-    """What a file holds; tables with their header, a row for each sample."""
+def _items(file: Path, source: str, transposed: bool | None) -> list[NamedView]:
+    """What a file holds; tables as they are written."""
     ending = ending_of(file)
+    if transposed and (ending in _CELLS or file.is_dir()):
+        raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
     if file.is_dir():
         items = read_cell_ranger(file)
     elif ending in _ARRAYS:
         items = _ARRAYS[ending](file)
-    elif ending == ".npy":
-        items = read_npy(file, stem(file))
     else:
-        items = []
-        for table in read_table(file, stem(file)):
-            table, lines = with_header(replace(table, source=source), bool(transposed))
-            items.append(table)
-            told += lines
-    if transposed and (ending in _CELLS or file.is_dir()):
-        raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
+        items = (read_npy if ending == ".npy" else read_table)(file, stem(file))
     return [replace(x, source=source) for x in items]
 
 
-def _never_turned(items: list[NamedView], files: list[Path], told: list[str]) -> list[NamedView]:
-    """Tables with the others' samples in rows, as clinical ones have them, are not turned."""
+def _with_headers(items: list[NamedView], transposed: bool, told: list[str]) -> list[NamedView]:
+    """Tables with a row for each sample, and their header.
+
+    One whose first column has what stands above the columns of others is not turned with them.
+    """
+    tops = {id(x): set(as_text(x.values.iloc[0])) for x in items if is_frame(x.values)}
     out = []
-    for item in items:
-        others = {s for x in items if x is not item for s in x.samples or ()}
-        if is_frame(item.values) and others.isdisjoint(item.samples or ()):
-            (file,) = (x for x in files if _source(x, files) == item.source)
-            (plain,) = (x for x in _items(file, item.source, False, []) if x.name == item.name)
-            (plain,) = name_samples([plain])
-            if not others.isdisjoint(plain.samples or ()):
-                told.append(f"{item.source} has the samples in rows, and is not turned")
-                item = plain
-        out.append(item)
+    for x in items:
+        if is_frame(x.values):
+            others = set().union(*(top - {""} for key, top in tops.items() if key != id(x)))
+            left = others.intersection(as_text(x.values.iloc[1:, 0]))
+            turned = transposed and not (left and others.isdisjoint(tops[id(x)]))
+            x, lines = with_header(x, turned)
+            told += lines
+            if transposed and not turned:
+                told.append(f"{x.source} has the samples in rows, and is not turned")
+        out.append(x)
     return out
 
 
 def _with_samples(items: list[NamedView]) -> list[NamedView]:
     """Names for samples: a column of tables, or a vector beside the arrays of a file."""
     tables = iter(name_samples([x for x in items if is_frame(x.values)]))
-    named, out = {}, []
+    items = [next(tables) if is_frame(x.values) else x for x in items]
+    names, out = {}, []
     for x in items:
-        x = next(tables) if is_frame(x.values) else x
         lone = vector(x) if x.samples is None and says_samples(bare(x.name), 0) else None
         if lone is not None and 1 < len(lone.values) == len(set(lone.values)):
-            named[x.source] = lone.values.astype(str).tolist()
+            names[x.source] = lone.values.astype(str).tolist()
         else:
             out.append(x)
-    return [
-        replace(x, samples=named[x.source])
-        if x.source in named and len(named[x.source]) in _shape(x)
-        else x
-        for x in out
-    ]
+    fitting = [x.source in names and len(names[x.source]) in _shape(x) for x in out]
+    return [replace(x, samples=names[x.source]) if fits else x for x, fits in zip(out, fitting)]
 
 
 def _shape(item: NamedView) -> tuple[int, ...]:
@@ -356,34 +353,38 @@ def _views(items: list[NamedView], left_out: dict[str, str], wording: Wording) -
     views: list[NamedView] = []
     for source in dict.fromkeys(x.source for x in items):
         inside = [x for x in items if x.source == source]
-        ending = ending_of(Path(source))
-        tables = [x for x in inside if _is_matrix(x.values) and 0 not in x.values.shape]
-        if ending in (".mat", ".npz"):
-            tables = _family(tables, wording)
-        elif ending == ".h5ad":
-            tables = _measured(tables, left_out)
+        tables = _tables(inside, ending_of(Path(source)), left_out, wording)
         if not tables:
             sizes = [f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside]
             listed = ", ".join(sizes) or "nothing"
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
-        rows = {n for x in tables for n in (_shape(x) if ending == ".mat" else _shape(x)[:1])}
-        _leave_out([x for x in inside if x not in tables], rows, left_out)
         views += tables
     return views
 
 
+def _tables(
+    items: list[NamedView], ending: str, left_out: dict[str, str], wording: Wording
+) -> list[NamedView]:
+    """What of the things in one file is a view."""
+    tables = [x for x in items if _is_matrix(x.values) and 0 not in x.values.shape]
+    if ending in (".mat", ".npz"):
+        tables = _family(tables, wording)
+    elif ending == ".h5ad":
+        tables = _measured(tables, left_out)
+    sizes = {n for x in tables for n in (_shape(x) if ending == ".mat" else _shape(x)[:1])}
+    for x in items:
+        if x not in tables and (x.values is None or sizes.intersection(_shape(x))):
+            left_out.setdefault(x.name, _no_view(x))
+    return tables
+
+
 def _measured(tables: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     """Tables of cells that are neither embeddings nor places."""
-    apart = {x.name: embedding(x) for x in tables if x.name != "X"}
-    left_out |= {name: reason for name, reason in apart.items() if reason}
-    return [x for x in tables if not apart.get(x.name)]
-
-
-def _leave_out(items: list[NamedView], rows: set[int], left_out: dict[str, str]) -> None:
-    """Say of what has an entry for each sample, and is not left out yet, why it is no view."""
-    for x in items:
-        if x.name not in left_out and (x.values is None or rows.intersection(_shape(x))):
-            left_out[x.name] = _no_view(x)
+    for x in tables:
+        reason = None if x.name == "X" else embedding(x)
+        if reason:
+            left_out[x.name] = reason
+    return [x for x in tables if x.name not in left_out]
 
 
 def _no_view(item: NamedView) -> str:
@@ -416,18 +417,23 @@ def _family(tables: list[NamedView], wording: Wording) -> list[NamedView]:
 def _turned(
     views: list[NamedView], known: NamedView | None, transposed: bool | None, wording: Wording
 ) -> list[NamedView]:
-    """Arrays with the samples in rows; of a .mat file its sizes say where they are."""
+    """Matrices with the samples in rows; of a .mat file its sizes say where they are."""
     turn = {}
     for source in dict.fromkeys(x.source for x in views):
-        ending, turn[source] = ending_of(Path(source)), bool(transposed)
-        if ending in _TABLES:
-            turn[source] = False
-        elif ending == ".mat" and transposed is None:
+        turn[source] = bool(transposed)
+        if transposed is None and ending_of(Path(source)) == ".mat":
             shapes = [x.values.shape for x in views if x.source == source]
             n = None if known is None else len(known.values)
             turn[source] = _is_transposed(source, shapes, n, wording)
-    views = [_csr(x) for x in views]
-    return [replace(x, values=x.values[:].T) if turn[x.source] else x for x in views]
+    out = []
+    for x in views:
+        if is_frame(x.values):
+            x = numbers(x)
+        elif turn[x.source]:
+            x = replace(x, values=x.values[:].T)
+        sparse = scipy.sparse.issparse(x.values)
+        out.append(replace(x, values=scipy.sparse.csr_matrix(x.values)) if sparse else x)
+    return out
 
 
 def _is_transposed(
@@ -455,35 +461,19 @@ def _is_transposed(
     )
 
 
-def _csr(view: NamedView) -> NamedView:
-    sparse = scipy.sparse.issparse(view.values)
-    return replace(view, values=scipy.sparse.csr_matrix(view.values)) if sparse else view
-
-
-def _check_sizes(views: list[NamedView], transposed: bool | None, wording: Wording) -> None:
-    """Refuse tables whose columns look like the samples: all have as many, or the same."""
-    shapes = [x.values.shape for x in views if x.samples is None]
-    rows, columns = ({shape[axis] for shape in shapes} for axis in (0, 1))
-    if not transposed and len(rows) > 1 and len(columns) == 1:
-        sizes = ", ".join(f"{n} x {d}" for n, d in shapes)
-        raise ValueError(
-            f"views of {sizes}, from {views[0].source} on: row i must be the same sample in every "
-            f"view; if the columns are the samples, say {wording.transposed}"
-        )
-    if transposed is None:
-        _check_columns([x for x in views if x.samples is not None and x.features], wording)
-
-
-def _check_columns(named: list[NamedView], wording: Wording) -> None:
+def _check_rows(views: list[NamedView], wording: Wording) -> None:
     """Refuse tables of the same columns and other rows: the columns may be the samples."""
-    samples = {frozenset(x.samples or ()) for x in named}
-    features = {tuple(x.features or ()) for x in named}
-    if len(samples) > 1 and len(features) == 1 and len(named[0].features or ()) > 1:
-        raise ValueError(
-            f"{named[0].source} and the other files have the same columns "
-            f"({features.pop()[0]}, ...) and other rows: if the columns are the samples, say "
-            f"{wording.transposed}; otherwise {wording.not_transposed}"
-        )
+    unnamed = [x for x in views if x.samples is None]
+    for some in (unnamed, [x for x in views if x.samples and x.features]):
+        rows = {frozenset(x.samples or [x.values.shape[0]]) for x in some}
+        columns = {tuple(x.features or [x.values.shape[1]]) for x in some}
+        if len(rows) > 1 and len(columns) == 1 and some[0].values.shape[1] > 1:
+            sizes = (f"{x.source} ({x.values.shape[0]} x {x.values.shape[1]})" for x in some)
+            raise ValueError(
+                f"{', '.join(sizes)} have the same columns and other rows, and row i must be the "
+                "same sample in every view: if the columns are the samples, say "
+                f"{wording.transposed}; otherwise {wording.not_transposed}"
+            )
 
 
 def _tell_of_places(views: list[NamedView], told: list[str]) -> None:
@@ -494,58 +484,26 @@ def _tell_of_places(views: list[NamedView], told: list[str]) -> None:
         told.append(f"{names} do not name their samples: row i is taken for the same one in each")
 
 
-def _warn_of_codes(views: list[NamedView], wording: Wording) -> None:
-    """Say it where a column beside several views may be known classes by its values.
-
-    It is the only column of a view, or the first or the last of every view.
-    """
-    if len(views) < 2 or any(0 in x.values.shape for x in views):
-        return
-    ends = [[_values(x.values, j) for j in (0, x.values.shape[1] - 1)] for x in views]
-    for x, (only, _) in zip(views, ends):
-        if x.values.shape[1] == 1 and few_values(only):
-            warn(
-                f"the view {x.name} is one column of few distinct values, as known classes are, "
-                "and counts like any other: if it has them, name the other views "
-                f"({wording.views_key})"
-            )
-    for which, columns in zip(("first", "last"), zip(*ends)):
-        same = all(np.array_equal(column, columns[0]) for column in columns)
-        if same and few_values(columns[0]):
-            warn(
-                f"the {which} column of every view is the same and has few distinct values, as "
-                "known classes are, and counts as a feature: if it has them, take it out"
-            )
-
-
-def _values(x: Matrix, j: int) -> Array:
-    """The first rows of a column."""
-    part = x[:10_000, [j]]
-    return (part.toarray() if scipy.sparse.issparse(part) else np.asarray(part)).ravel()
-
-
 def _labels(
     known: NamedView, views: list[NamedView], key: Any, left_out: dict[str, str], wording: Wording
 ) -> Integers | None:
     """The classes of the samples in their order: by name where both have names."""
     samples, values, n = views[0].samples, known.values, views[0].values.shape[0]
-    reason = ""
-    if samples is not None and known.samples is not None:
-        places = {name: i for i, name in enumerate(known.samples)}
-        lost = [name for name in samples if name not in places]
-        if lost:
-            reason = f"it has no class for {len(lost)} of {n} samples, the first is {lost[0]}"
-        elif samples != known.samples and len(places) < len(known.samples):
-            reason = "it names a sample twice, and has another order than the views"
-        elif samples != known.samples:
-            values = values[[places[name] for name in samples]]
-    elif len(values) != n:
+    if samples is None or known.samples is None or samples == known.samples:
         reason = f"it has {len(values)} entries, and there are {n} samples"
+        if len(values) == n:
+            return check_labels(values)
         if {x.values.shape[1] for x in views} == {len(values)}:
             turned = f"{wording.transposed} or {wording.not_transposed}"
             raise ValueError(f"{known.name}: {reason}, but as many features: say {turned}")
-    if not reason:
-        return check_labels(values)
+    else:
+        places = {name: i for i, name in enumerate(known.samples)}
+        lost = [name for name in samples if name not in places]
+        if not lost and len(places) == len(values):
+            return check_labels(values[[places[name] for name in samples]])
+        reason = "it names a sample twice, and has another order than the views"
+        if lost:
+            reason = f"it has no class for {len(lost)} of {n} samples, the first is {lost[0]}"
     if key:
         raise ValueError(f"{known.name}: {reason}")
     left_out[known.name] = reason

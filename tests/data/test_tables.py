@@ -63,7 +63,6 @@ def test_ids_of_most_samples_are_ids(tmp_path):
     assert len(read.views[0].samples) == N and read.views[1].lacking.sum() == 3
 
 
-@pytest.mark.filterwarnings("ignore:the first column of every view is the same")
 def test_a_feature_that_tables_share_is_no_id(tmp_path):
     """Of fractions, with repeated values, or with others in every table."""
     for shared in (VIEWS[0][:, 0], np.arange(N) % 7, None):
