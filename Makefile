@@ -154,20 +154,21 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
+TIMED := simplex parts fits growth samples
+BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
+
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
-	rm -f notebooks/results/fits.json notebooks/results/growth.json notebooks/results/samples.json
-	@set -e; for part in simplex parts fits growth samples; do \
-	    OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench $$part \
-	        --save notebooks/results/$$part.json; done
-	OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench epochs \
-	    --save notebooks/results/runtime.json
+	rm -f $(TIMED:%=notebooks/results/%.json) notebooks/results/runtime.json
+	@set -e; for part in $(TIMED); do $(BENCH) $$part --save notebooks/results/$$part.json; done
+	$(BENCH) epochs --save notebooks/results/runtime.json
 
 # No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It
 # takes as many threads as it likes, unless the user has set their number.
 OUT ?= _build/gpu
 gpu:
-	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) $(PYTHON) scripts/gpu.py --out "$(OUT)"
+	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) env PYTHONPATH=notebooks \
+	    $(PYTHON) -m experiments.bench device --save "$(OUT)/gpu.json"
 
 serve:
 	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }

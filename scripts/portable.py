@@ -191,8 +191,9 @@ def packed(source, results=RESULTS, groups=None, folder=_UNPACKED):
     for name in re.findall(rf'"{_FOLDER}/([^"]+\.(?:csv|json|jsonl))"', source):
         if (results / name).exists():
             files[f"results/{name}"] = results / name
+    patterns = re.findall(r'"(\*/[^"]+\.jsonl)"', source)
     for file in sorted(results.glob("runs/*/*.jsonl")):
-        named = f'"{file.stem}"' in source or f'/{file.stem}.jsonl"' in source
+        named = f'"{file.stem}"' in source or any(map(file.match, patterns))
         by_name = f'"{_FOLDER}/runs"' in source and named
         if by_name or file.stem in (groups or ()):
             files[f"results/{file.relative_to(results)}"] = file

@@ -59,10 +59,6 @@ def is_possible(spec):
     return spec.method not in LIBRARIES or is_runnable(spec.method, spec.settings)
 
 
-def say(what, runs, hours):
-    print(f"{what:18s} {len(runs):5d} runs missing, about {hours:5.2f} core hours", flush=True)
-
-
 def show(record):
     """One line about a record."""
     settings = record["settings"]
@@ -78,6 +74,47 @@ def show(record):
     return f"{record['dataset']} seed {record['seed']}, {what}: {result}"
 
 
+def chosen(parser, given):
+    """The runs that were asked for, by stage."""
+    stages = plan.full(given.datasets)
+    methods = {spec.method for specs in stages.values() for spec in specs}
+    for what, asked, known in (
+        ("stage", given.stages, stages),
+        ("method", given.methods, sorted(methods)),
+    ):
+        if unknown := set(asked or ()) - set(known):
+            parser.error(f"no {what} {sorted(unknown)}; there are {', '.join(known)}")
+    methods = set(given.methods or methods)
+    return {
+        stage: [spec for spec in specs if spec.method in methods]
+        for stage, specs in stages.items()
+        if stage in (given.stages or stages)
+    }
+
+
+def plan_missing(stages, store):
+    """Say what is missing, stage by stage, and return what can be made: stages, and how many runs.
+
+    A run that several stages ask for counts in the first.
+    """
+    seconds, planned, total, possible = seconds_of(store.records()), set(), 0.0, {}
+    said = "{:18s} {:5d} runs missing, about {:5.2f} core hours"
+    for stage, specs in stages.items():
+        missing = experiments.missing(specs, store)
+        possible[stage] = [spec for spec in missing if is_possible(spec)]
+        if absent := len(missing) - len(possible[stage]):
+            print(f"{stage:18s} {absent:5d} runs need a library that is not here")
+        keys = {store.key(spec.identity()): spec for spec in possible[stage]}
+        new = {key: alike(s.dataset, s.method, s.settings) for key, s in keys.items()}
+        new = {key: kind for key, kind in new.items() if key not in planned}
+        hours = sum(seconds.get(kind, UNKNOWN) for kind in new.values()) / 3600
+        print(said.format(stage, len(new), hours), flush=True)
+        planned |= set(new)
+        total += hours
+    print(said.format("total", len(planned), total), flush=True)
+    return possible, len(planned)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
@@ -88,46 +125,15 @@ def main():
     parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
     parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
     given = parser.parse_args()
-    stages = plan.full(given.datasets)
-    if unknown := set(given.stages or ()) - set(stages):
-        parser.error(f"no stage {sorted(unknown)}; there are {', '.join(stages)}")
-    known = {spec.method for specs in stages.values() for spec in specs}
-    if unknown := set(given.methods or ()) - known:
-        parser.error(f"no method {sorted(unknown)}; there are {', '.join(sorted(known))}")
     store = experiments.open_store(given.results).refresh()
-    seconds, total, planned = seconds_of(store.records()), 0.0, set()
-    for stage, specs in stages.items():
-        if given.stages and stage not in given.stages:
-            continue
-        if given.methods:
-            specs = [spec for spec in specs if spec.method in given.methods]
-        lacking, unmade = {}, experiments.missing(specs, store)
-        stages[stage] = possible = [spec for spec in unmade if is_possible(spec)]
-        if len(possible) < len(unmade):
-            absent = len(unmade) - len(possible)
-            print(f"{stage:18s} {absent:5d} runs need a library that is not here")
-        for spec in possible:
-            lacking[store.key(spec.identity())] = spec
-        lacking = {key: spec for key, spec in lacking.items() if key not in planned}
-        planned |= set(lacking)
-        kinds = [alike(s.dataset, s.method, s.settings) for s in lacking.values()]
-        hours = sum(seconds.get(kind, UNKNOWN) for kind in kinds) / 3600
-        total += hours
-        say(stage, lacking, hours)
-    say("total", planned, total)
+    stages, number = plan_missing(chosen(parser, given), store)
     if given.dry_run:
         return
-    with tqdm(total=len(planned), unit="run", smoothing=0, dynamic_ncols=True) as bar:
+    with tqdm(total=number, unit="run", smoothing=0, dynamic_ncols=True) as bar:
         for stage, specs in stages.items():
-            if given.stages and stage not in given.stages:
-                continue
             bar.set_description(stage)
-            for record in experiments.complete(
-                specs,
-                store,
-                n_jobs=1 if stage.endswith("seconds") else given.jobs,
-                pretrained=given.cache,
-            ):
+            jobs = 1 if stage.endswith("seconds") else given.jobs
+            for record in experiments.complete(specs, store, n_jobs=jobs, pretrained=given.cache):
                 bar.update()
                 bar.write(f"{stage}: {show(record)}")
 

@@ -101,7 +101,7 @@ def test_wrong_parameters_are_refused(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
-def run_cells(notebook, monkeypatch):
+def run_cells(notebook, monkeypatch, **parameters):
     """The code of a notebook in this process, and the names that it glues into its text."""
     glued = set()
     monkeypatch.chdir(FOLDER)
@@ -113,6 +113,10 @@ def run_cells(notebook, monkeypatch):
         if cell["cell_type"] == "code":
             code = compile("".join(cell["source"]), f"{notebook.stem}, cell {cell['id']}", "exec")
             exec(code, namespace)
+            if "parameters" in cell["metadata"].get("tags", []):
+                namespace |= parameters
+    plt.close("all")
+    plt.rcdefaults()  # the pages have a style of their own
     return namespace, glued
 
 
@@ -121,8 +125,14 @@ def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
     """Its assertions hold the tables and statistics; the numbers of its text are its own."""
     monkeypatch.setattr(experiments, "complete", None)
     namespace, glued = run_cells(notebook, monkeypatch)
-    plt.close("all")
-    plt.rcdefaults()  # the pages have a style of their own
     assert namespace["page"].is_whole
     text = notebook.read_text(encoding="utf-8")
     assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_page_without_stored_runs_says_so(notebook, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "complete", None)
+    namespace, _ = run_cells(notebook, monkeypatch, results=str(tmp_path))
+    assert namespace["page"].status().loc["all", "stored"] == 0
+    assert not namespace["page"].is_whole

@@ -98,6 +98,33 @@ def test_a_page_that_lacks_a_cell_is_refused(page):
         portable.portable(path, notebook, MACROS, "book")
 
 
+def test_runs_that_a_page_names_or_finds_by_a_pattern_are_packed(tmp_path, monkeypatch):
+    for name in (
+        "PIE/threads",
+        "PIE/threads, revised",
+        "BBC/threads",
+        "PIE/comparison",
+        "PIE/grid",
+    ):
+        file = tmp_path / "runs" / f"{name}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"tied": 0.123456789, "seconds": 1}\n')
+    runs = '"../notebooks/results/runs"'
+    by_pattern = f'Path({runs}).glob("*/threads*.jsonl"), frame.tied'
+    by_name = f'Path({runs}, name, f"{{group}}.jsonl") for group in ("comparison",)'
+    whole = '"../notebooks/results/runs/PIE/grid.jsonl"'
+    monkeypatch.chdir(tmp_path)
+    packed = portable.packed("\n".join([by_pattern, by_name, whole]), tmp_path)
+    exec(packed, {})
+    files = {str(p.relative_to("stored/results/runs")) for p in Path("stored").rglob("*.jsonl")}
+    assert files == {
+        *("PIE/threads.jsonl", "PIE/threads, revised.jsonl", "BBC/threads.jsonl"),
+        *("PIE/comparison.jsonl", "PIE/grid.jsonl"),
+    }
+    assert Path("stored/results/runs/BBC/threads.jsonl").read_text() == '{"tied": 0.1234568}\n'
+    assert portable.packed("x = 1", tmp_path) is None
+
+
 def test_the_install_page_names_the_wheel():
     page = (ROOT / "book" / "install.md").read_text(encoding="utf-8")
     assert set(re.findall(r"dmac-[0-9][^ \"<]*\.whl", page)) == {

@@ -1,25 +1,38 @@
-"""What the chapter on cost times: epochs, their parts, whole fits, growth, LMVSC's programmes.
+"""What things cost: epochs, their parts, whole fits, growth, LMVSC's programmes; and a device.
 
-    python -m experiments.bench PART --save FILE
+    python -m experiments.bench PART [--device DEVICE] [--budget SECONDS] --save FILE
 
-where PART is epochs, parts, fits, growth, samples, simplex or lacking; ``make bench`` does all but
-the last. What is timed has a process of its own (:mod:`experiments.harness`), one after the other,
-so the machine should do nothing else.
+``make bench`` measures all parts of `PARTS` but "lacking" and "device", on a machine that does
+nothing else: what is timed has a process of its own (:mod:`experiments.harness`), one after the
+other. ``make gpu`` measures "device" within nine minutes: the tests of a GPU, epochs, whole fits
+and scores; it needs no installation and no network, neither pandas nor matplotlib, and without a
+GPU it does the same on small sizes. Every epoch there ends with numbers that are read from the
+device, so nothing is left in its queue.
+
+The file is written after every measurement. A command that was stopped, or whose budget was spent,
+goes on where it was; what was measured on another device, or there by other code, is made again.
 """
 
 import argparse
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
+import signal
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
+from xml.etree import ElementTree
 
 import numpy as np
 import torch
@@ -38,15 +51,17 @@ from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
 from dmac.network import Network
 from dmac.peers._simplex import solve_rows
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, get_recipe
 from dmac.scaling import assign
 from dmac.training import anchor_source, train
 from dmac.views import load
-from experiments import incomplete, provenance
+from experiments import incomplete, libraries, provenance, studies
 from experiments.harness import Child, write_json
 from experiments.large_views import KINDS
+from experiments.run import BASELINES, Spec, make_run
 from experiments.store import round_floats
 
+ROOT = Path(__file__).parents[2]
 #: Shapes of data sets that are not at hand: samples, widths of the views, clusters.
 SHAPES = {
     "NUS": (2400, (64, 144, 73, 128, 225, 500), 10),
@@ -57,7 +72,7 @@ SHAPES = {
 }
 #: Of "growth": the fixed number of anchors, the clusters, and the widths of the views.
 ANCHORS, CLUSTERS, DIMS = 512, 10, (64, 64, 64)
-#: The systems whose epochs can be timed; the last four are about sparse views.
+#: The systems whose epochs are timed; the last four are about sparse views.
 SYSTEMS = (
     *("dense", "released", "fresh k-means", "revised"),
     *("pretraining", "pretraining, dense first layer"),
@@ -66,6 +81,87 @@ SYSTEMS = (
 #: Whose epochs are timed, and for how many samples of "growth".
 EPOCHS_OF = ("mfeat", "PIE", "BBC", "100Leaves", *SHAPES)
 EPOCHS_TO = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+
+
+class Job(NamedTuple):
+    """A measurement: where it goes in the file, what names it there, and what makes it.
+
+    Without a name it is the only one there. ``run(limit=seconds)`` returns what was found.
+    """
+
+    where: str
+    about: dict
+    run: Callable
+
+
+class Results:
+    """A file of measurements, which is written whole after each.
+
+    Parameters
+    ----------
+    path : path
+    **about
+        What the file says of all of them; one that says something else begins anew.
+    """
+
+    def __init__(self, path, **about):
+        self.path, about = Path(path), json.loads(json.dumps(round_floats(about)))
+        stored = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.content = about | (stored if _within(about, stored) else {})
+
+    def has(self, job):
+        """Whether a measurement is there."""
+        if not job.about:
+            return job.where in self.content
+        return any(_within(job.about, one) for one in self.content.get(job.where, ()))
+
+    def keep(self, job, found):
+        """Put a measurement into the file, with the machine and its load."""
+        found = round_floats(found)
+        if job.about:
+            found = job.about | found | {"load": round(os.getloadavg()[0], 2)}
+            self.content.setdefault(job.where, []).append(found)
+        else:
+            self.content[job.where] = found
+        self.content["machine"] = provenance.machine()
+        write_json(self.path, self.content)
+        print(f"{job.where}: {json.dumps(found)}", flush=True)
+
+
+def _within(some, record):
+    return all(record.get(key) == value for key, value in some.items())
+
+
+def measure(results, jobs, end=math.inf, ends=None):
+    """Make the measurements that a file lacks, and return how many failed.
+
+    ``end`` is a moment of the monotonic clock, ``ends`` are others for some of `Job.where`: what is
+    not done by then is left to the next time. What does not fit the memory is a result.
+    """
+    failed = 0
+    for job in jobs:
+        if results.has(job):
+            continue
+        left = (ends or {}).get(job.where, end) - time.monotonic()
+        try:
+            if left <= 0:
+                raise TimeoutError("the time was up before")
+            results.keep(job, job.run(limit=left if left < math.inf else None))
+        except MemoryError as error:
+            results.keep(job, {"error": f"MemoryError: {error}"})
+        except TimeoutError as error:
+            print(f"{job.where}: {job.about} not measured: {error}", flush=True)
+        except RuntimeError as error:
+            failed += 1
+            print(f"{job.where}: {job.about} failed: {error}", flush=True)
+    return failed
+
+
+def alone(function, *arguments, limit=None, threads=2, memory_gb=None, environment=None, **options):
+    """What a function returns in a process of its own."""
+    about = dict(threads=threads, memory_gb=memory_gb, environment=environment)
+    with Child(**about, imports=[__name__]) as child:
+        return child.call(function, *arguments, limit=limit, **options)
 
 
 def synthetic_views(n_samples, dims, n_clusters, seed=0, centres=None):
@@ -124,29 +220,19 @@ def matrix_rate(size=2048, repeats=7):
     return 2 * size**3 / min(seconds)
 
 
-def _keep(path, stored, where, record):
-    """Add a record to what a file holds, with the load and the machine, write and print it."""
-    stored[where].append(record | {"load": round(os.getloadavg()[0], 2)})
-    stored["machine"] = provenance.machine()
-    write_json(path, stored)
-    print(json.dumps(stored[where][-1]), flush=True)
-
-
-def _stored(path, empty):
-    """What a file holds, to go on with."""
-    path = Path(path)
-    return json.loads(path.read_text()) if path.exists() else empty
-
-
 # --- epochs
 
 
-def _problem(name, n_samples):
+def _problem(name, n_samples, drawn=False):
+    """Views and the number of clusters: of a data set, or random ones, also of its shape."""
     if name == "growth":
         return synthetic_views(n_samples, DIMS, CLUSTERS), CLUSTERS
     if name in SHAPES:
         n, dims, c = SHAPES[name]
         return synthetic_views(n, dims, c), c
+    if drawn and name in DATASETS:
+        known = DATASETS[name]
+        return synthetic_views(known.n_samples, known.dims, known.n_clusters), known.n_clusters
     data = load(name)
     return data.views, data.n_clusters
 
@@ -179,18 +265,6 @@ def _dense_epochs(network, views, m, recipe, generator, epochs):
         yield time.perf_counter() - start
 
 
-def _pretrain_epochs(network, views, recipe, epochs):
-    records = pretrain(
-        network.encoders,
-        network.decoders,
-        views,
-        epochs=epochs,
-        lr=recipe.pretrain_lr,
-        normalize=recipe.normalize_embedding,
-    )
-    return [record.seconds for record in records]
-
-
 def _first_layer_epochs(network, views, epochs):
     """The encoders' first layers alone: products forward, and the gradients of the weights."""
     for _ in range(epochs):
@@ -201,51 +275,100 @@ def _first_layer_epochs(network, views, epochs):
         yield time.perf_counter() - start
 
 
-def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
+def _prepared(views, recipe, c, device, dense=False):
+    """The views as a recipe prepares them, on a device."""
+    width = round(recipe.components * c) or None
+    given, prepared = check_views(views), []
+    while given:  # each in turn, as a fit does: float64 takes twice the memory
+        x = ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(given.pop(0))
+        x = x if isinstance(x, np.ndarray) or not dense else x.toarray()
+        prepared.append(view_tensor(x, torch.float32, device))
+    return prepared
+
+
+def _epochs_of(system, network, views, c, m, recipe, generator):
+    """The seconds of one epoch of a system after the other."""
+    if system == "dense":
+        return _dense_epochs(network, views, m, recipe, generator, recipe.epochs)
+    if system.startswith("first layer"):
+        return _first_layer_epochs(network, views, recipe.epochs)
+    if system.startswith("pretraining"):
+        records = pretrain(
+            network.encoders,
+            network.decoders,
+            views,
+            epochs=recipe.epochs,
+            lr=recipe.pretrain_lr,
+            normalize=recipe.normalize_embedding,
+        )
+    else:
+        source = anchor_source(network, views, m, recipe, generator)
+        records = train(network, views, c, source, recipe)
+    return (record.seconds for record in records)
+
+
+def epoch_seconds(
+    system,
+    name,
+    *,
+    epochs,
+    n_samples=None,
+    n_anchors=None,
+    device="cpu",
+    warm=1,
+    most=math.inf,
+    drawn=False,
+):
     """Run some epochs of a system on a data set or shape, in this process.
 
     Parameters
     ----------
     system : str
-        One of `SYSTEMS`.
+        One of `SYSTEMS`, or "published".
     name : str
         A data set, one of `SHAPES`, or "growth": three views of 64 features, ``n_samples`` of them.
     epochs : int
     n_samples, n_anchors : int, optional
+    device : str
+    warm : int
+        The first epochs do not count: k-means is seeded, and a GPU compiles.
+    most : float
+        Seconds after which no further epoch begins.
+    drawn : bool
+        Take random, dense views of the shape of a data set.
 
     Returns
     -------
     dict
-        ``n``, ``m``, ``v``, ``seconds`` (a list), and ``operations`` for RELEASED.
+        ``n``, ``m``, ``v``, ``seconds`` (a list), the ``median`` of those that count, ``peak_gb``
+        of the device or of the whole process, and ``operations`` for RELEASED.
     """
-    views, c = _problem(name, n_samples)
-    recipe = REVISED if system == "revised" else RELEASED
+    provenance.reset_peak_gb(device)
+    views, c = _problem(name, n_samples, drawn)
+    recipe = {"revised": REVISED, "published": PUBLISHED}.get(system, RELEASED)
     if system == "fresh k-means":
         recipe = dataclasses.replace(recipe, anchor_start="kmeans")
     recipe = dataclasses.replace(recipe, epochs=epochs)
+    dense = system in ("pretraining, dense first layer", "first layer, dense")
+    views = _prepared(views, recipe, c, device, dense)
     generator = torch.Generator().manual_seed(0)
-    width = round(recipe.components * c) or None
-    given, views = check_views(views), []
-    while given:  # each in turn, as a fit does: float64 takes twice the memory
-        x = ViewPipeline(recipe.root, width, recipe.whitening_ridge).fit_transform(given.pop(0))
-        if system.endswith("dense first layer") or system == "first layer, dense":
-            x = x if isinstance(x, np.ndarray) else x.toarray()
-        views.append(view_tensor(x, torch.float32, "cpu"))
-    del x
     dims, n = [x.shape[1] for x in views], views[0].shape[0]
     m = n_anchors or n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
-    network = Network(dims, c, recipe, generator=generator).to_device("cpu", torch.float32)
+    network = Network(dims, c, recipe, generator=generator).to_device(device, torch.float32)
     network.store_for(views)
-    if system == "dense":
-        seconds = list(_dense_epochs(network, views, m, recipe, generator, epochs))
-    elif system.startswith("pretraining"):
-        seconds = _pretrain_epochs(network, views, recipe, epochs)
-    elif system.startswith("first layer"):
-        seconds = list(_first_layer_epochs(network, views, epochs))
-    else:
-        source = anchor_source(network, views, m, recipe, generator)
-        seconds = [r.seconds for r in train(network, views, c, source, recipe)]
-    result = {"n": n, "m": m, "v": len(views), "seconds": [round(s, 5) for s in seconds]}
+    seconds = []
+    for epoch in _epochs_of(system, network, views, c, m, recipe, generator):
+        seconds.append(epoch)
+        if len(seconds) > warm and sum(seconds) > most:
+            break
+    result = {
+        "n": n,
+        "m": m,
+        "v": len(views),
+        "seconds": [round(s, 5) for s in seconds],
+        "median": round(statistics.median(seconds[warm:] or seconds), 5),
+        "peak_gb": provenance.peak_gb(device),
+    }
     if system == "released":
         stored = [len(x.values) / n if isinstance(x, SparseView) else x.shape[1] for x in views]
         result["operations"] = operations(n, stored, m, recipe)
@@ -253,24 +376,13 @@ def epoch_seconds(system, name, *, epochs, n_samples=None, n_anchors=None):
 
 
 def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
-    """`epoch_seconds` in a process of its own, with its peak memory.
-
-    Returns
-    -------
-    dict
-        As `epoch_seconds`, with ``median`` (of all epochs but the first), ``peak_gb`` of the whole
-        process and ``threads``; or with ``error`` if it takes more than ``memory_gb``.
-    """
+    """`epoch_seconds` in a process of its own; an ``error`` if it takes more than ``memory_gb``."""
     result = {"system": system, "name": name, "threads": threads}
-    with Child(threads=threads, memory_gb=memory_gb, imports=[__name__]) as child:
-        try:
-            result |= child.call(epoch_seconds, system, name, **options)
-            # The first epoch warms caches and seeds k-means; with others after it, it is left out.
-            seconds = result["seconds"][1:] or result["seconds"]
-            result["median"] = round(statistics.median(seconds), 5)
-        except MemoryError:
-            result["error"] = f"more than {memory_gb:g} GB"
-    return result | {"peak_gb": round(child.peak_gb, 3)}
+    limits = dict(threads=threads, memory_gb=memory_gb)
+    try:
+        return result | alone(epoch_seconds, system, name, **limits, **options)
+    except MemoryError:
+        return result | {"error": f"more than {memory_gb:g} GB"}
 
 
 def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
@@ -291,23 +403,19 @@ def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
                 yield "released", "growth", dict(epochs=number, n_samples=n, n_anchors=m)
 
 
-def measure_all_epochs(path, threads=2):
-    """Time the epochs of `epoch_jobs`, and store each record as soon as it is there.
-
-    The file is written anew: ``runs``, a list of what `measure_epochs` returns, ``matrix_rate``,
-    ``threads`` and ``machine``.
-    """
-    with Child(threads=threads) as child:
-        stored = {"matrix_rate": child.call(matrix_rate), "threads": threads, "runs": []}
+def _epochs(results, child):
+    yield Job("matrix_rate", {}, functools.partial(alone, matrix_rate))
     for system, name, options in epoch_jobs():
-        _keep(path, stored, "runs", measure_epochs(system, name, threads=threads, **options))
-    return stored
+        about = {"system": system, "name": name}
+        if name == "growth":
+            about |= {"n": options["n_samples"], "m": options["n_anchors"]}
+        yield Job("runs", about, functools.partial(measure_epochs, system, name, **options))
 
 
 # --- the parts of an epoch
 
 #: The parts of an epoch, none within another, and what computes each.
-PARTS = {
+OF_AN_EPOCH = {
     "encoders": (Network, "embed"),
     "k-means": (WarmAnchors, "__call__"),
     "anchors compared": (sampling, "assign"),
@@ -326,7 +434,7 @@ JOBS = (
 def timed(seconds):
     """Within it every part adds its seconds to a dict."""
     with contextlib.ExitStack() as stack:
-        for part, (where, name) in PARTS.items():
+        for part, (where, name) in OF_AN_EPOCH.items():
             function = getattr(where, name)
 
             def clocked(*args, _part=part, _function=function, **more):
@@ -353,31 +461,31 @@ def epoch_parts(name, epochs, n_samples=None):
     total, epochs_seen = {}, []
     step = training._epoch
 
-    def one(*args, **more):
+    def clocked_epoch(*args, **more):
         before = dict(total)
         record = step(*args, **more)
-        parts = {part: total.get(part, 0.0) - before.get(part, 0.0) for part in PARTS}
+        parts = {part: total.get(part, 0.0) - before.get(part, 0.0) for part in OF_AN_EPOCH}
         epochs_seen.append(parts | {"the rest": record.seconds - sum(parts.values())})
         return record
 
     m = ANCHORS if name == "growth" else None
-    with timed(total), mock.patch.object(training, "_epoch", one):
-        found = epoch_seconds("released", name, epochs=epochs, n_samples=n_samples, n_anchors=m)
+    with timed(total), mock.patch.object(training, "_epoch", clocked_epoch):
+        timing = epoch_seconds("released", name, epochs=epochs, n_samples=n_samples, n_anchors=m)
     rate = matrix_rate()
     kept = slice(max(1, epochs // 10), None)
     return {
         "name": name,
-        "n": found["n"],
-        "m": found["m"],
+        "n": timing["n"],
+        "m": timing["m"],
         "parts": {
             part: statistics.median(parts[part] for parts in epochs_seen[kept])
-            for part in [*PARTS, "the rest"]
+            for part in [*OF_AN_EPOCH, "the rest"]
         },
-        "seconds": statistics.median(found["seconds"][kept]),
-        "seconds_early": statistics.median(found["seconds"][1:6]),
-        "seconds_of_all": sum(found["seconds"]),
+        "seconds": statistics.median(timing["seconds"][kept]),
+        "seconds_early": statistics.median(timing["seconds"][1:6]),
+        "seconds_of_all": sum(timing["seconds"]),
         "epochs": epochs,
-        "floor": found["operations"] / rate,
+        "floor": timing["operations"] / rate,
         "matrix_rate": rate,
     }
 
@@ -397,19 +505,13 @@ def block_seconds(n_samples=300_000, powers=range(15, 22), repeats=4):
     return best
 
 
-def _parts_alone(name, n_samples, epochs, threads, environment=None):
-    """`epoch_parts` in a process of its own."""
-    with Child(threads=threads, environment=environment, imports=[__name__]) as child:
-        return round_floats(child.call(epoch_parts, name, epochs, n_samples))
-
-
 def _spin():
     """Take a core for ever."""
     while True:
         pass
 
 
-def busy_seconds(n_samples=100_000, epochs=6, threads=2):
+def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
     """Seconds of an epoch of "growth" alone and beside a process that takes a core.
 
     Returns
@@ -420,39 +522,31 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2):
         of CLOSED_FORM.
     """
     ways = {
-        "": (threads, {}),
-        ", passive": (threads, {"OMP_WAIT_POLICY": "PASSIVE"}),
-        ", one thread": (1, {}),
+        "": dict(threads=threads),
+        ", passive": dict(threads=threads, environment={"OMP_WAIT_POLICY": "PASSIVE"}),
+        ", one thread": dict(threads=1),
     }
 
     def seconds(when):
-        found = {
-            when + way: _parts_alone("growth", n_samples, epochs, *given)["seconds"]
-            for way, given in ways.items()
+        took = {
+            when + way: alone(epoch_parts, "growth", epochs, n_samples, **about)["seconds"]
+            for way, about in ways.items()
         }
-        fit = time_alone("CLOSED_FORM", n_samples, True, threads)
-        return found | {f"{when}, closed form": fit["seconds"]}
+        fit = alone(fit_growing, "CLOSED_FORM", n_samples, True, threads=threads)
+        return took | {f"{when}, closed form": fit["seconds"]}
 
-    found = seconds("alone")
+    took = seconds("alone")
     with Child() as other:
         other.send(_spin)
-        return found | seconds("busy")
+        return took | seconds("busy")
 
 
-def measure_parts(path, threads=2):
-    """Time every job, the blocks, and an epoch beside another process.
-
-    The file is written anew: ``epochs``, a list of what `epoch_parts` returns, ``blocks``,
-    ``beside`` of `busy_seconds`, ``threads`` and ``machine``.
-    """
-    stored = {"epochs": [], "threads": threads}
-    with Child(threads=threads) as child:
-        stored["blocks"] = round_floats(child.call(block_seconds))
-    for job in JOBS:
-        _keep(path, stored, "epochs", _parts_alone(*job, threads))
-    stored["beside"] = busy_seconds(threads=threads)
-    write_json(path, stored)
-    return stored
+def _parts(results, child):
+    yield Job("blocks", {}, functools.partial(alone, block_seconds))
+    for name, n_samples, epochs in JOBS:
+        run = functools.partial(alone, epoch_parts, name, epochs, n_samples)
+        yield Job("epochs", {"name": name}, run)
+    yield Job("beside", {}, busy_seconds)
 
 
 # --- whole fits
@@ -468,12 +562,9 @@ def fitted_systems():
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    from experiments import libraries, studies
-    from experiments.run import METHODS
-
+    ours = ("CLOSED_FORM", "REVISED", "PUBLISHED")
     return {
-        **{name: (name, settings) for name, (_, settings) in METHODS.items()},
-        **{name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED", "PUBLISHED")},
+        **{name: studies.COMPARISON[name] for name in (*BASELINES, *ours)},
         **studies.SHALLOW_PEERS,
         # Its default when fits were timed.
         "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],
@@ -511,81 +602,53 @@ def fit_seconds(system, dataset, threads):
 
 
 def _outcome(system, dataset, threads, **options):
-    from experiments.run import Spec, make_run
-
     method, settings = fitted_systems()[system]
     # The settings of a timed run of DMAC let a fit choose its threads as a user's does.
     own = settings | {"threads": threads} if method == "DMAC" else settings
     return make_run(Spec(dataset, method, own, 0, ""), threads=threads, **options)
 
 
-def time_fits(dataset, systems, threads, limit):
-    """Yield the record of one system after the other, in one process unless one is stopped."""
-    with Child(imports=[__name__, "experiments.run"]) as child:
-        for system in systems:
-            record = {"system": system, "dataset": dataset, "threads": threads}
-            try:
-                child.call(warm_up, system, threads, limit=limit)
-                yield record | child.call(fit_seconds, system, dataset, threads, limit=limit)
-            except TimeoutError as error:
-                yield record | {"error": str(error)}
-
-
-def installed(names):
-    """The systems among some that can be run here: those of libraries need their library."""
-    from experiments import libraries
-
-    needed = {name: one.library for name, one in libraries.ESTIMATORS.items()}
-    return [
-        name
-        for name in names
-        if name not in needed or libraries.installed_version(needed[name]) is not None
-    ]
+def is_installed(system):
+    """Whether a system can be run here: those of libraries need their library."""
+    estimator = libraries.ESTIMATORS.get(system)
+    return estimator is None or libraries.installed_version(estimator.library) is not None
 
 
 def stopped_on(system, dataset, fits):
     """A data set with at most as many samples and views on which a system was stopped, or None."""
     here = DATASETS.get(dataset)
-    for one in fits:
-        other = DATASETS.get(one["dataset"])
-        stopped = one["system"] == system and one.get("error", "").startswith("more than")
+    for fit in fits:
+        other = DATASETS.get(fit["dataset"])
+        stopped = fit["system"] == system and fit.get("error", "").startswith("more than")
         if stopped and here and other and other.n_samples <= here.n_samples:
             if len(other.dims) <= len(here.dims):
-                return one["dataset"]
+                return fit["dataset"]
     return None
 
 
-def measure_fits(path, datasets=None, systems=None, threads=(1, 2), limit=LIMIT):
-    """Time the fits that a file lacks, and store each record as soon as it is there.
+def measure_fit(child, system, dataset, threads, most=LIMIT, limit=None):
+    """`fit_seconds` in a process that others share; an ``error`` if it was stopped."""
+    try:
+        child.call(warm_up, system, threads, limit=most)
+        return child.call(fit_seconds, system, dataset, threads, limit=most)
+    except TimeoutError as error:
+        return {"error": str(error)}
 
-    A system that was stopped with one thread is not begun with two, and see `stopped_on`. The file
-    holds ``fits``, a list of records, and ``machine``.
-    """
-    from experiments.studies import SIXTEEN
 
-    datasets = datasets or SIXTEEN
+def _fits(results, child, datasets=studies.SIXTEEN, systems=None):
+    """What was stopped with one thread is not begun with two, and see `stopped_on`."""
+    systems = [system for system in systems or fitted_systems() if is_installed(system)]
     # Small ones first, since what was stopped there is not begun on larger ones.
     datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
-    stored, systems = _stored(path, {"fits": []}), installed(systems or fitted_systems())
-    for dataset in datasets:
-        for number in threads:
-            have = {
-                one["system"]
-                for one in stored["fits"]
-                if one["dataset"] == dataset and (one["threads"] == number or "error" in one)
-            }
-            begun = []
-            for name in (name for name in systems if name not in have):
-                other = stopped_on(name, dataset, stored["fits"])
-                if other is None:
-                    begun.append(name)
-                    continue
-                record = {"system": name, "dataset": dataset, "threads": number}
-                error = f"more than {limit:g} s on {other}, not begun here"
-                _keep(path, stored, "fits", record | {"error": error})
-            for record in time_fits(dataset, begun, number, limit):
-                _keep(path, stored, "fits", record)
-    return stored
+    for dataset, threads, system in itertools.product(datasets, (1, 2), systems):
+        about, fits = {"system": system, "dataset": dataset}, results.content.get("fits", [])
+        if any(_within(about, fit) and "error" in fit for fit in fits):
+            continue
+        run = functools.partial(measure_fit, child, system, dataset, threads)
+        job = Job("fits", about | {"threads": threads}, run)
+        if other := stopped_on(system, dataset, fits):
+            results.keep(job, {"error": f"more than {LIMIT:g} s on {other}, not begun here"})
+        yield job
 
 
 # --- growth of whole fits
@@ -601,12 +664,15 @@ SIZES = {
 
 def recipe_with(name, n_samples, fixed):
     """A recipe, with `ANCHORS` anchors if their number is fixed, else with its own rule."""
-    recipe = {"CLOSED_FORM": CLOSED_FORM, "REVISED": REVISED}[name]
-    most = int(recipe.anchor_share * n_samples)
-    return dataclasses.replace(recipe, n_anchors=min(ANCHORS, most)) if fixed else recipe
+    recipe = get_recipe(name)
+    if not fixed:
+        return recipe
+    return dataclasses.replace(recipe, n_anchors=min(ANCHORS, int(recipe.anchor_share * n_samples)))
 
 
-def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
+def fit_growing(
+    name, n_samples, fixed, folder=None, rank=0, processes=1, *, shape="growth", device="cpu"
+):
     """Fit in this process, or as one of several that find each other and the views in a folder.
 
     One process with a folder fits views that stay there, and writes the labels beside them.
@@ -614,67 +680,51 @@ def fit_growing(name, n_samples, fixed, folder=None, rank=0, processes=1):
     Returns
     -------
     dict
-        ``n``, ``m``, ``seconds`` of the fit, ``processor_seconds`` of all its threads,
-        ``views_gb`` of views in memory and ``peak_gb`` of this process.
+        ``n``, ``m``, ``threads``, ``seconds`` of the fit, ``processor_seconds`` of all threads,
+        ``views_gb`` of views in memory and ``peak_gb`` of the device or of this process.
     """
-    recipe = recipe_with(name, n_samples, fixed)
-    model = dmac.DMAC(CLUSTERS, recipe, random_state=0, device="cpu")
-    views_gb, of_process = 0.0, time.process_time()
+    provenance.reset_peak_gb(device)
+    views_gb, c = 0.0, CLUSTERS
     if folder is None:
-        views = synthetic_views(n_samples, DIMS, CLUSTERS)
-        views_gb, of_process = sum(x.nbytes for x in views) / 1e9, time.process_time()
-        start = time.perf_counter()
-        model.fit(views)
-        seconds = time.perf_counter() - start
-    elif processes == 1:
-        views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
-        into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
-        start = time.perf_counter()
-        model._fit(views, into=into)
-        seconds = time.perf_counter() - start
-    else:
+        views, c = _problem(shape, n_samples)
+        views_gb = sum(x.nbytes for x in views) / 1e9
+    model = dmac.DMAC(c, recipe_with(name, n_samples, fixed), random_state=0, device=device)
+    if processes > 1:
         import torch.distributed as dist
 
         from dmac.distributed import fit_sharded, open_view
 
         place = f"file://{folder}/group"
         dist.init_process_group("gloo", init_method=place, rank=rank, world_size=processes)
-        try:
-            views = [open_view(path) for path in sorted(Path(folder).glob("*.npy"))]
-            start = time.perf_counter()
-            fit_sharded(model, views)
-            seconds = time.perf_counter() - start
-        finally:
-            dist.destroy_process_group()
+        views = [open_view(path) for path in sorted(Path(folder).glob("?.npy"))]
+        fit = functools.partial(fit_sharded, model)
+    elif folder is not None:
+        views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
+        into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
+        fit = functools.partial(model._fit, into=into)
+    else:
+        fit = model.fit
+    _, seconds = _timed(lambda: fit(views))
     return {
-        "n": n_samples,
+        "n": n_samples or views[0].shape[0],
         "m": model.n_anchors_,
-        "seconds": round(seconds, 3),
-        "processor_seconds": round(time.process_time() - of_process, 3),
+        "threads": torch.get_num_threads(),
+        **{key: round(value, 3) for key, value in seconds.items()},
         "views_gb": round(views_gb, 6),
-        "peak_gb": round(provenance.peak_memory() / 1e3, 3),
+        "peak_gb": provenance.peak_gb(device),
     }
 
 
-def time_alone(name, n_samples, fixed, threads=2):
-    """`fit_growing` in a process of its own."""
-    with Child(threads=threads, imports=[__name__]) as child:
-        found = child.call(fit_growing, name, n_samples, fixed)
-    return {"recipe": name, "fixed": fixed, "threads": threads} | found
-
-
-def time_sharded(name, n_samples, processes=2):
+def time_sharded(name, n_samples, processes=2, limit=None):
     """A fit on a fixed number of anchors by several processes of one thread, on this machine."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        for a, view in enumerate(synthetic_views(n_samples, DIMS, CLUSTERS)):
-            np.save(Path(folder) / f"{a}.npy", view)
+        write_views(folder, n_samples)
         children = [stack.enter_context(Child(threads=1)) for _ in range(processes)]
         for rank, child in enumerate(children):
             child.send(fit_growing, name, n_samples, True, folder, rank, processes)
-        found = [child.result() for child in children]
-    slowest = max(found, key=lambda one: one["seconds"])
-    peaks = [one["peak_gb"] for one in found]
-    return {"recipe": name, "processes": processes} | slowest | {"peak_gb": peaks}
+        fits = [child.result(limit) for child in children]
+    slowest = max(fits, key=lambda fit: fit["seconds"])
+    return {"processes": processes} | slowest | {"peak_gb": [fit["peak_gb"] for fit in fits]}
 
 
 def write_views(folder, n_samples, rows=100_000):
@@ -691,13 +741,12 @@ def write_views(folder, n_samples, rows=100_000):
             file[start : start + some] = x
 
 
-def time_on_disk(name, n_samples, threads=2):
+def time_on_disk(name, n_samples, threads=2, limit=None):
     """`fit_growing` of views that are written to disk before, and stay there."""
     with tempfile.TemporaryDirectory() as folder:
         write_views(folder, n_samples)
-        with Child(threads=threads, imports=[__name__]) as child:
-            found = child.call(fit_growing, name, n_samples, True, folder)
-    return {"recipe": name, "threads": threads} | found
+        about = dict(threads=threads, limit=limit)
+        return alone(fit_growing, name, n_samples, True, folder, **about)
 
 
 def fit_profile(n_samples=1_000_000):
@@ -718,29 +767,20 @@ def fit_profile(n_samples=1_000_000):
     return {"n": n_samples, "parts": parts}
 
 
-def measure_growth(path, most=10_000_000, sharded=(300_000,), on_disk=(10_000_000,)):
-    """Time the fits of `SIZES`, up to ``most`` samples, and others that a file lacks.
-
-    The file holds ``fits``, ``sharded``, those ``on_disk``, the ``profile`` of a million samples
-    and ``machine``.
-    """
-    stored = _stored(path, {"fits": [], "sharded": [], "on_disk": []})
-    have = {(one["recipe"], one["fixed"], one["n"]) for one in stored["fits"]}
+def _growth(results, child, sharded=(300_000,), on_disk=(10_000_000,), profiled=1_000_000):
     for (name, fixed), numbers in SIZES.items():
         for n in numbers:
-            if n <= most and (name, fixed, n) not in have:
-                _keep(path, stored, "fits", time_alone(name, n, fixed))
-    for n in sharded:
-        if n not in [one["n"] for one in stored["sharded"]]:
-            _keep(path, stored, "sharded", time_sharded("CLOSED_FORM", n))
-    for n in on_disk:
-        if n <= most and n not in [one["n"] for one in stored["on_disk"]]:
-            _keep(path, stored, "on_disk", time_on_disk("CLOSED_FORM", n))
-    if most >= 1_000_000 and "profile" not in stored:
-        with Child(threads=2, imports=[__name__]) as child:
-            stored["profile"] = child.call(fit_profile)
-        write_json(path, stored)
-    return stored
+            about = {"recipe": name, "fixed": fixed, "n": n}
+            run = functools.partial(alone, fit_growing, name, n, fixed)
+            yield Job("fits", about, run)
+    for where, run, numbers in (
+        ("sharded", time_sharded, sharded),
+        ("on_disk", time_on_disk, on_disk),
+    ):
+        for n in numbers:
+            about = {"recipe": "CLOSED_FORM", "n": n}
+            yield Job(where, about, functools.partial(run, "CLOSED_FORM", n))
+    yield Job("profile", {}, functools.partial(alone, fit_profile, profiled))
 
 
 # --- a part of the samples, beside all
@@ -774,17 +814,12 @@ def part_accuracy(name, fitted, seed):
     }
 
 
-def measure_samples(path, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2), fitted=FITTED):
-    """ACC with a part fitted, and with all, where a file lacks it: ``fits`` and ``machine``."""
-    stored = _stored(path, {"fits": []})
-    have = {(one["name"], one["fitted"], one["seed"]) for one in stored["fits"]}
+def _samples(results, child, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2)):
     for name in names:
-        numbers = fitted if name in KINDS else (DATASETS[name].n_samples // 4, None)
-        jobs = [(name, number, seed) for number in numbers for seed in seeds]
-        with Child(threads=1, imports=[__name__]) as child:
-            for job in [job for job in jobs if job not in have]:
-                _keep(path, stored, "fits", child.call(part_accuracy, *job))
-    return stored
+        numbers = FITTED if name in KINDS else (DATASETS[name].n_samples // 4, None)
+        for fitted, seed in itertools.product(numbers, seeds):
+            about = {"name": name, "fitted": fitted, "seed": seed}
+            yield Job("fits", about, functools.partial(alone, part_accuracy, **about, threads=1))
 
 
 # --- samples that lack views
@@ -806,15 +841,12 @@ def fit_lacking(recipe, rate, n=MANY):
     return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
 
 
-def measure_lacking(path, n=MANY):
-    """`fit_lacking` with nothing missing and a half, each in a process of one thread."""
-    about = {"n": n, "dims": LACKING_DIMS, "clusters": CLUSTERS, "threads": 1, "fits": []}
+def _lacking(results, child, n=MANY):
     for recipe, rate in LACKING:
         environment = {"DMAC_NUM_THREADS": "1"}
-        with Child(threads=1, environment=environment, imports=[__name__]) as child:
-            record = child.call(fit_lacking, recipe, rate, n)
-        _keep(path, about, "fits", {"recipe": recipe, "rate": rate} | record)
-    return about
+        about = dict(threads=1, environment=environment)
+        run = functools.partial(alone, fit_lacking, recipe, rate, n, **about)
+        yield Job("fits", {"recipe": recipe, "rate": rate}, run)
 
 
 # --- LMVSC's quadratic programmes, all at once and one sample at a time
@@ -881,9 +913,9 @@ def relative_gaps(hessian, linear, z):
 def _timed(function):
     """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
     wall, processor = time.perf_counter(), time.process_time()
-    found = function()
+    result = function()
     seconds = {"seconds": time.perf_counter() - wall}
-    return found, seconds | {"processor_seconds": time.process_time() - processor}
+    return result, seconds | {"processor_seconds": time.process_time() - processor}
 
 
 def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
@@ -897,7 +929,7 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
     """
     x = np.asarray(x, dtype=float)
     anchors, hessian, linear = programmes(x, n_anchors, alpha)
-    found, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
+    solved, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
     # Half the Hessian as a product of this matrix with itself.
     factor = np.vstack([anchors.T, np.sqrt(alpha) * np.eye(n_anchors)])
     solvers = {
@@ -913,49 +945,196 @@ def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
         z /= z.sum(1, keepdims=True)
         gap = float(relative_gaps(hessian, linear[:n_samples], z).max())
         one_by_one[name] = {kind: x / n_samples for kind, x in took.items()} | {"gap": gap}
-    gap = float(found.gap.max())
+    gap = float(solved.gap.max())
     return {"d": x.shape[1]} | seconds | {"gap": gap, "one_by_one": one_by_one}
 
 
-def measure_simplex(path, shape="ALOI", n_anchors=100, n_samples=500, threads=2):
-    """`measure_view` on every view of data of a shape, with the machine and its load.
+def measure_programmes(a, shape="ALOI", n_anchors=100, n_samples=125):
+    """`measure_view` on a view of random data of a shape, by its number from 0."""
+    return measure_view(synthetic_views(*SHAPES[shape])[a], n_anchors, n_samples)
 
-    Of all views together ``n_samples`` programmes are solved one by one.
+
+def _simplex(results, child):
+    for a, d in enumerate(SHAPES["ALOI"][1]):
+        yield Job("views", {"d": d}, functools.partial(alone, measure_programmes, a))
+
+
+# --- a device: its tests, epochs, fits and scores
+
+#: Seconds for each, in the order in which they run: on a GPU, and on a processor in its place.
+BUDGETS = {"tests": (100, 75), "epochs": (180, 35), "fits": (150, 30), "scores": (90, 35)}
+#: What is timed by the epoch, by its name in the file.
+ON_A_DEVICE = {
+    "PUBLISHED": "published",
+    "RELEASED": "released",
+    "RELEASED, pre-training": "pretraining",
+    "REVISED": "revised",
+}
+
+
+def run_tests(files=(ROOT / "tests" / "test_gpu.py",), limit=None):
+    """Run test files with pytest alone: no plug-in, no conftest, no installation.
+
+    Returns
+    -------
+    dict
+        How many ``passed`` and were ``skipped``, and the ``reasons`` of the latter.
+
+    Raises
+    ------
+    RuntimeError
+        If a test fails, or pytest cannot run the files: that is no evidence.
     """
-    n, dims, c = SHAPES[shape]
-    before = os.getloadavg()[0]
-    with threadpool_limits(threads):
-        views = [
-            measure_view(x, n_anchors, n_samples // len(dims)) for x in synthetic_views(n, dims, c)
-        ]
-    found = {
-        "shape": shape,
-        "n": n,
-        "m": n_anchors,
-        "n_samples": n_samples,
-        "threads": threads,
-        "views": views,
-        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
-    } | provenance.machine()
-    write_json(path, round_floats(found))
+    options = ["-v", "--noconftest", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default"]
+    paths = os.pathsep.join(filter(None, [str(ROOT), *sys.path]))
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": paths}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", *map(str, files), *options]
+        try:
+            done = subprocess.run(
+                [*command, f"--junitxml={report}"], timeout=limit, env=environment, cwd=ROOT
+            )
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"more than {limit:.0f} s") from None
+        cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
+    outcomes = {case.get("name"): next(iter(case), None) for case in cases}
+    skipped = {name: one.get("message") for name, one in outcomes.items() if one is not None}
+    if done.returncode:
+        raise RuntimeError(f"pytest ended with code {done.returncode}: {skipped}")
+    counts = {"passed": len(cases) - len(skipped), "failed": 0, "skipped": len(skipped)}
+    return counts | {"reasons": [f"{name}: {why}"[:500] for name, why in skipped.items()]}
+
+
+def epoch_on(system, on, *, device, **options):
+    """The median epoch of one of `ON_A_DEVICE`, on random views of a shape or of so many samples.
+
+    Returns
+    -------
+    dict
+        ``n``, ``m``, ``epoch_s`` and ``peak_gb`` of the device, or the process on a processor.
+    """
+    many = dict(name="growth", n_samples=on, n_anchors=ANCHORS)
+    shape = many if isinstance(on, int) else {"name": on}
+    warm = 3 if device.startswith("cuda") else 1
+    options |= {"epochs": options["epochs"] + warm, "warm": warm}
+    timed = epoch_seconds(ON_A_DEVICE[system], **shape, device=device, drawn=True, **options)
+    peak = timed["peak_gb"]
+    return {"n": timed["n"], "m": timed["m"], "epoch_s": timed["median"], "peak_gb": peak}
+
+
+def fit_on(system, on, *, device):
+    """A whole fit on random views, as `epoch_on`, with ``fit_s``; `ANCHORS` of many samples."""
+    many = isinstance(on, int)
+    n, shape = (on, "growth") if many else (None, on)
+    fit = fit_growing(system, n, many, shape=shape, device=device)
+    return {"n": fit["n"], "m": fit["m"], "fit_s": fit["seconds"], "peak_gb": fit["peak_gb"]}
+
+
+def score_means(recipe, dataset, *, device, seeds=3, every=1):
+    """Scores and seconds of whole fits on a data set, or every so many samples of it.
+
+    Means over seeds, and ``first_fit_s`` of the first alone.
+    """
+    data = load(dataset)
+    views, labels = [x[::every] for x in data.views], data.labels[::every]
+    fits = []
+    for seed in range(seeds):
+        start = time.perf_counter()
+        model = dmac.DMAC(data.n_clusters, get_recipe(recipe), random_state=seed, device=device)
+        predicted = model.fit_predict(views)
+        fits.append(dmac.scores(labels, predicted) | {"fit_s": time.perf_counter() - start})
+    means = {name: float(np.mean([fit[name] for fit in fits])) for name in fits[0]}
+    about = {"n": len(labels), "seeds": seeds, "every": every, "first_fit_s": fits[0]["fit_s"]}
+    return means | about
+
+
+def datasets_at_hand():
+    """Those of the sixteen data sets that are in DMAC_DATA, small ones first, after mfeat."""
+    folder = os.environ.get("DMAC_DATA")
+    files = {path.name for path in Path(folder).rglob("*") if path.is_file()} if folder else set()
+    there = [DATASETS[name] for name in studies.SIXTEEN if DATASETS[name].filename in files]
+    return ["mfeat", *(one.name for one in sorted(there, key=lambda one: one.n_samples))]
+
+
+def device_plan(small):
+    """What is measured on a device, the most wanted first: function, where, system, on, options."""
+    if small:
+        shapes, few = ["PIE", 1000], dict(epochs=3, most=3)
+        fits = [("CLOSED_FORM", 1000), ("REVISED", 1000)]
+        data, options = ["mfeat"], dict(every=4)
+    else:
+        # Powers of ten first, and the widest shape late: its views take long to prepare.
+        shapes = [name for name in EPOCHS_OF if name not in ("CCV", "ALOI, 1 of 4 views")]
+        shapes += [1000, 10_000, 100_000, 1_000_000, "CCV", 3000, 30_000, 300_000]
+        few = dict(epochs=12, most=6)
+        fits = [("CLOSED_FORM", 100_000), ("CLOSED_FORM", 1_000_000)]
+        fits += [("RELEASED", "ALOI"), ("REVISED", 1_000_000)]
+        data, options = datasets_at_hand(), {}
+    yield from ((epoch_on, "epochs", system, on, few) for on in shapes for system in ON_A_DEVICE)
+    yield from ((fit_on, "fits", system, on, {}) for system, on in fits)
+    for system in ("CLOSED_FORM", "REVISED"):
+        yield from ((score_means, "scores", system, name, options) for name in data)
+
+
+def _device(results, child):
+    device, small = results.content["device"], results.content["profile"] != "full"
+    yield Job("tests", {"on": "tests/test_gpu.py"}, run_tests)
+    for function, where, system, on, options in device_plan(small):
+        run = functools.partial(child.call, function, system, on, device=device, **options)
+        yield Job(where, {"system": system, "on": on}, run)
+
+
+# --- all of it
+
+#: What can be measured: its jobs, and what its file says of all of them.
+PARTS = {
+    "epochs": (_epochs, {"threads": 2}),
+    "parts": (_parts, {"threads": 2}),
+    "fits": (_fits, {}),
+    "growth": (_growth, {}),
+    "samples": (_samples, {}),
+    "simplex": (_simplex, {"shape": "ALOI", "n": 10800, "m": 100, "n_samples": 500, "threads": 2}),
+    "lacking": (
+        _lacking,
+        {"n": MANY, "dims": LACKING_DIMS, "clusters": CLUSTERS, "threads": 1},
+    ),
+    "device": (_device, {}),
+}
+
+
+def deadlines(seconds, small):
+    """By when each of `BUDGETS` has to end: its own time of all ``seconds``, and what was left."""
+    shares = {where: share[small] for where, share in BUDGETS.items()}
+    scale = (seconds or sum(shares.values())) / sum(shares.values())
+    ends = itertools.accumulate(shares.values(), initial=time.monotonic())
+    start = next(ends)
+    return {where: start + scale * (end - start) for where, end in zip(shares, ends)}
 
 
 def main(arguments=None):
     """Entry point of ``python -m experiments.bench``."""
-    measure = {
-        "epochs": measure_all_epochs,
-        "parts": measure_parts,
-        "fits": measure_fits,
-        "growth": measure_growth,
-        "samples": measure_samples,
-        "simplex": measure_simplex,
-        "lacking": measure_lacking,
-    }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=measure)
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--save", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--budget", type=float, help="seconds for everything")
+    parser.add_argument("--device", default="auto", help="of the part device; auto takes a GPU")
     given = parser.parse_args(arguments)
-    measure[given.part](given.save)
+    if given.budget is not None and given.budget <= 0:
+        parser.error(f"--budget is {given.budget:g}, it must be above 0")
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    (jobs, about), ends = PARTS[given.part], {}
+    if given.part == "device":
+        best = "cuda" if torch.cuda.is_available() else "cpu"
+        device = best if given.device == "auto" else given.device
+        small = not device.startswith("cuda")
+        print("small sizes on the processor" if small else f"the GPU {device}", flush=True)
+        about = {"profile": "quick" if small else "full"} | provenance.about(device)
+        ends = deadlines(given.budget, small)
+    end = time.monotonic() + (given.budget or math.inf)
+    results = Results(given.save, **about)
+    with Child(imports=[__name__]) as child:
+        sys.exit(bool(measure(results, jobs(results, child), end, ends)))
 
 
 if __name__ == "__main__":

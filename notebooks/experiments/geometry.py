@@ -3,13 +3,11 @@
 Reads arrays of runs (:meth:`experiments.page.Page.arrays`) and frames of runs.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from dmac.diagnostics import effective_rank, mean_cosine
 from experiments.compare import NOTHING
-from experiments.figures import MARKERS, plot_nothing
 from experiments.tables import format_number, format_spread
 
 
@@ -108,89 +106,3 @@ def format_empty_shares(runs):
             "seeds": len(part),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def plot_similarities(arrays, datasets):
-    """Figure 3: cosines between the anchors sorted by class, raw above and centred below.
-
-    Parameters
-    ----------
-    arrays : dict
-        Of :meth:`experiments.page.Page.arrays`, by data set and variant.
-    datasets : list of str
-        One or several; each takes two rows.
-    """
-    variants = list(dict.fromkeys(variant for _, variant in arrays))
-    names = [d for d in datasets if any((d, v) in arrays for v in variants)]
-    if not names:
-        return plot_nothing()
-    rows = 2 * len(names)
-    figure, axes = plt.subplots(
-        rows,
-        len(variants),
-        figsize=(2 * len(variants) + 0.6, 1.95 * rows),
-        squeeze=False,
-        layout="constrained",
-    )
-    for i, name in enumerate(names):
-        for j, variant in enumerate(variants):
-            upper, lower = axes[2 * i : 2 * i + 2, j]
-            for axis in (upper, lower):
-                axis.grid(False)
-                axis.set(xticks=[], yticks=[])
-                axis.spines[:].set_visible(False)
-            if (name, variant) not in arrays:
-                continue
-            run = arrays[name, variant]
-            raw, centred, _ = similarity(run["anchors"], run["anchor_classes"])
-            options = dict(interpolation="nearest", rasterized=True)
-            first = upper.imshow(raw, vmin=0, vmax=1, cmap="viridis", **options)
-            second = lower.imshow(centred, vmin=-1, vmax=1, cmap="cividis", **options)
-            upper.set_title(variant if i == 0 else "")
-            if j == 0:
-                upper.set_ylabel(f"{name}\ncosines")
-                lower.set_ylabel(f"{name}\ncentred")
-        figure.colorbar(first, ax=axes[2 * i], shrink=0.8, aspect=14)
-        figure.colorbar(second, ax=axes[2 * i + 1], shrink=0.8, aspect=14)
-    return figure
-
-
-def plot_planes(arrays, datasets):
-    """Figure 4: embeddings in the plane. Up to seven classes by colour and marker; of more, each
-    sample is drawn as the number of its class.
-    """
-    variants = list(dict.fromkeys(variant for _, variant in arrays))
-    names = [d for d in datasets if any((d, v) in arrays for v in variants)]
-    if not names:
-        return plot_nothing()
-    figure, axes = plt.subplots(
-        len(names),
-        len(variants),
-        figsize=(6.4, 2.25 * len(names)),
-        squeeze=False,
-        layout="constrained",
-    )
-    for i, name in enumerate(names):
-        for j, variant in enumerate(variants):
-            axis = axes[i, j]
-            axis.grid(False)
-            axis.set(xticks=[], yticks=[])
-            axis.spines[:].set_visible(True)
-            axis.spines[:].set_color("0.8")
-            if (name, variant) in arrays:
-                run = arrays[name, variant]
-                _plot_points(axis, run["plane"], run["classes"])
-            axis.set_title(variant if i == 0 else "")
-            if j == 0:
-                axis.set_ylabel(name)
-    return figure
-
-
-def _plot_points(axis, plane, classes):
-    values = np.unique(classes)
-    few = len(values) <= 7
-    for number, value in enumerate(values):
-        marker = MARKERS[number] if few else f"${number}$"
-        style = dict(s=7 if few else 9, marker=marker, color=f"C{number}")
-        # each would be a drawing of its own
-        axis.scatter(*plane[classes == value].T, lw=0, rasterized=True, **style)

@@ -1,31 +1,22 @@
-"""Functions in a process of their own: with its threads, environment and limits, and JSON back.
+"""Functions in a process of their own, with its threads, environment and limits.
 
-    child = Child(threads=2, memory_gb=20)
-    found = child.call(function, "mfeat", epochs=5, limit=60)
+    with Child(threads=2, memory_gb=20) as child:
+        answer = child.call(function, "mfeat", epochs=5, limit=60)
 
-The process imports the function by its module and name, so arguments and results are what JSON has.
-What it prints goes to its log.
+The process imports the function by its module and name. What it prints is printed.
 """
 
 import importlib
 import json
+import multiprocessing
 import os
-import queue
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 import traceback
 from pathlib import Path
-
-from experiments import provenance
-
-_channel = None  # of a child, to its parent
+from unittest import mock
 
 
 class Child:
-    """A process that calls one function after the other; it starts when it is needed.
+    """A process that calls functions in turn; it starts when it is needed.
 
     One that failed, ended or was too slow is stopped, and the next call has a new one.
 
@@ -39,60 +30,25 @@ class Child:
         Beside what is set here.
     imports : sequence of str
         Modules that are imported when the process starts.
-    log : path, optional
-        For what the process prints.
-
-    Attributes
-    ----------
-    said : dict
-        The last facts that the function told with `say`.
-    peak_gb : float or None
-        Peak memory of the process when the last call ended.
     """
 
-    def __init__(self, *, threads=None, memory_gb=None, environment=None, imports=(), log=None):
-        self.threads, self.memory_gb, self.imports, self.log = threads, memory_gb, imports, log
-        self.environment = environment or {}
-        self.said, self.peak_gb, self._process = {}, None, None
-
-    @property
-    def running(self):
-        """Whether there is a process."""
-        return self._process is not None
-
-    def start(self):
-        """Begin the process, if there is none."""
-        if self._process is not None:
-            return
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        if self.threads:
-            environment["OMP_NUM_THREADS"] = str(self.threads)
-        given = json.dumps([self.threads, self.memory_gb, *self.imports])
-        code = f"from experiments.harness import _serve; _serve(*{json.loads(given)})"
-        # A log is read at the end, so it needs a file, and a file needs no one who reads it.
-        self._printed = open(self.log, "w+b") if self.log else tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            env=environment | self.environment,
-            text=True,
-            encoding="utf-8",
-        )
-        self._answers = queue.SimpleQueue()
-        reader = (self._process.stdout, self._answers)
-        threading.Thread(target=_read, args=reader, daemon=True).start()
+    def __init__(self, *, threads=None, memory_gb=None, environment=None, imports=()):
+        self._given = threads, memory_gb, tuple(imports)
+        self._environment = {"OMP_NUM_THREADS": str(threads)} if threads else {}
+        self._environment |= environment or {}
+        self._process = None
 
     def send(self, function, *arguments, **options):
         """Let the process call a function, without waiting for `result`."""
-        self.start()
-        self.said, name = {}, [function.__module__, function.__qualname__]
-        try:
-            self._process.stdin.write(json.dumps([name, arguments, options]) + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            pass  # it has ended, as `result` will say
+        if self._process is None:
+            context = multiprocessing.get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            about = (theirs, *self._given)
+            self._process = context.Process(target=_serve, args=about, daemon=True)
+            with mock.patch.dict(os.environ, self._environment):
+                self._process.start()
+            theirs.close()
+        self._connection.send((function, arguments, options))
 
     def result(self, limit=None):
         """What the function returned.
@@ -104,32 +60,24 @@ class Child:
         MemoryError
             If its memory did not suffice.
         RuntimeError
-            If it failed otherwise, with its error, or the end of the log of a process that ended.
+            If it failed otherwise, with its error, or if its process ended.
         """
-        end = None if limit is None else time.monotonic() + limit
-        kind = "said"
-        while kind == "said":
-            try:
-                left = None if end is None else max(0, end - time.monotonic())
-                kind, found, peak = self._answers.get(timeout=left)
-            except queue.Empty:
-                self.stop()
-                raise TimeoutError(f"more than {limit:g} s") from None
-            if kind == "said":
-                self.said = found
-        if kind == "ended":
-            code = self._process.wait()
-            self._printed.seek(0)
-            printed = self._printed.read()[-6000:].decode("utf-8", "replace").strip()
+        if not self._connection.poll(limit):
             self.stop()
-            raise RuntimeError(f"its process ended with code {code}\n{printed}".strip())
-        self.peak_gb = peak
+            raise TimeoutError(f"more than {limit:g} s")
+        try:
+            kind, answer = self._connection.recv()
+        except (EOFError, ConnectionResetError):
+            self._process.join()
+            code = self._process.exitcode
+            self.stop()
+            raise RuntimeError(f"its process ended with code {code}") from None
         if kind == "failed":
             self.stop()  # an error may have left it, or its device, unusable
-            raise RuntimeError(found)
+            raise RuntimeError(answer)
         if kind == "memory":
-            raise MemoryError(found)
-        return found
+            raise MemoryError(answer)
+        return answer
 
     def call(self, function, *arguments, limit=None, **options):
         """`send` and `result`."""
@@ -139,14 +87,10 @@ class Child:
     def stop(self):
         """End the process, if there is one."""
         if self._process is not None:
-            process, self._process = self._process, None
-            process.kill()
-            process.wait()
-            self._printed.close()
-            try:
-                process.stdin.close()
-            except OSError:
-                pass  # it did not read what it was sent
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = None
 
     def __enter__(self):
         return self
@@ -155,35 +99,9 @@ class Child:
         self.stop()
 
 
-def _read(stream, answers):
-    """What a process answers, until it ends."""
-    with stream:
-        for line in stream:
-            try:
-                answers.put(json.loads(line))
-            except ValueError:
-                break  # it was killed while it wrote
-    answers.put(["ended", None, None])
-
-
-def _answer(kind, found):
-    line = json.dumps([kind, found, provenance.peak_memory() / 1e3], default=float)
-    _channel.write(line + "\n")
-    _channel.flush()
-
-
-def say(**facts):
-    """Tell the parent what is known so far; without a parent nothing happens."""
-    if _channel is not None:
-        _answer("said", facts)
-
-
-def _serve(threads, memory_gb, *modules):
+def _serve(connection, threads, memory_gb, imports):
     """The child: call what it is told to, until nobody is there."""
-    global _channel
-    _channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    for module in modules:
+    for module in imports:
         importlib.import_module(module)
     if threads:
         import torch
@@ -193,17 +111,19 @@ def _serve(threads, memory_gb, *modules):
         import resource  # Unix alone has it
 
         resource.setrlimit(resource.RLIMIT_AS, (int(memory_gb * 1e9),) * 2)
-    for line in sys.stdin:
-        (module, name), arguments, options = json.loads(line)
+    while True:
         try:
-            found = getattr(importlib.import_module(module), name)(*arguments, **options)
-            kind = "found"
+            function, arguments, options = connection.recv()
+        except EOFError:
+            return
+        try:
+            kind, answer = "result", function(*arguments, **options)
         except Exception as error:  # whatever it is, the parent has to know
             traceback.print_exc()
             full = isinstance(error, MemoryError)
             full = full or (isinstance(error, RuntimeError) and "memory" in str(error))
-            kind, found = "memory" if full else "failed", f"{type(error).__name__}: {error}"
-        _answer(kind, found)
+            kind, answer = "memory" if full else "failed", f"{type(error).__name__}: {error}"
+        connection.send((kind, answer))
 
 
 def write_json(path, content):

@@ -33,16 +33,14 @@ from experiments.measure import compare_threads, curves_of, measure, measure_hel
 from experiments.store import fill as fill
 from experiments.store import round_floats
 
-#: The shallow pipelines of chapter 1: name in a table, function, settings.
+#: The shallow pipelines of chapter 1: name in a table, function of views, number of clusters and
+#: seed, which returns labels, and settings.
 BASELINES = {
     "k-means, concatenated": (baselines.raw_kmeans, {}),
     "k-means, whitened": (baselines.whitened_kmeans, {}),
     "closed form, whitened": (baselines.closed_form, {"n_neighbors": 5}),
     "closed form, whitened, k = 10": (baselines.closed_form, {"n_neighbors": 10}),
 }
-#: Every method that is a function of views, number of clusters and seed, and returns labels, and of
-#: which the comparison page asks for all runs: its name in a table, the function, its settings.
-METHODS = dict(BASELINES)
 #: What settings of a system of `dmac.peers` do not hold: a run has a seed and a device of its own,
 #: and the budget decides whether there is a result, and not which.
 _NO_SETTINGS = ("n_clusters", "random_state", "device", "memory_budget")
@@ -56,7 +54,7 @@ def _fit_peer(system, views, n_clusters, seed, device="cpu", **settings):
 
 
 #: The other systems, those of ``dmac.peers.ALL``: name in a table, function of views, number
-#: of clusters, seed and settings, which returns the fitted system. They are not among `METHODS`:
+#: of clusters, seed and settings, which returns the fitted system. They are not among `BASELINES`:
 #: they take hours, so a page shows their stored runs and makes none.
 PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.ALL.items()}
 #: Those of them whose labels are the arg-max of soft assignments, beside which a record has the
@@ -82,7 +80,7 @@ class Spec:
     """A run to be made; its settings hold every parameter of the method."""
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
-    method: str  # "DMAC", `SUGGESTED`, a key of METHODS, PEERS, LIBRARIES or incomplete.BASELINES
+    method: str  # "DMAC", `SUGGESTED`, a key of BASELINES, PEERS, LIBRARIES or incomplete.BASELINES
     settings: dict  # of `settings_of`, `peer_settings`, `libraries.library_settings`
     seed: int
     file: str  # group of records in the store
@@ -331,7 +329,7 @@ def _suggested(data, spec, device):
 
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
-    functions = {name: function for name, (function, _) in METHODS.items()}
+    functions = {name: function for name, (function, _) in BASELINES.items()}
     functions |= PEERS | LIBRARIES | incomplete.BASELINES
     settings = {name: value for name, value in spec.settings.items() if name != "lacking"}
     settings |= {"device": device} if spec.method in PEERS else {}

@@ -16,7 +16,7 @@ from experiments.compare import (
     list_datasets,
     mean_and_sd,
 )
-from experiments.figures import MARKERS, STYLES, add_legend, make_panels, plot_nothing
+from experiments.figures import MARKERS, STYLES
 from experiments.tables import format_number
 
 
@@ -121,19 +121,6 @@ def draw_weights(axis, grid, metric="acc"):
     axis.set(xscale="log", xlabel="weight of the structure loss", ylabel="ACC, %")
 
 
-def plot_grids(grid):
-    """Figure 5 as lines on one scale: at the oracle epoch and at the last; see `draw_weights`."""
-    if grid.empty:
-        return plot_nothing()
-    panels = {"oracle epoch": "oracle_acc", "last epoch": "acc"}
-    figure, axes = make_panels(list(panels), height=2.6, sharey=True)
-    for axis, (title, metric) in zip(axes, panels.items()):
-        draw_weights(axis, grid, metric)
-        axis.set_title(title)
-    add_legend(figure, axes)
-    return figure
-
-
 def draw_values(axis, runs, what, values, metric="acc"):
     """A score over one number of the recipe, mean and standard deviation: a line per data set.
 
@@ -155,14 +142,3 @@ def draw_values(axis, runs, what, values, metric="acc"):
         axis.errorbar(place, means, yerr=sds, label=name, **style)
     axis.set_xticks(range(len(values)), [format_number(v) for v in values])
     axis.set(xlabel=what, ylabel="ACC, %")
-
-
-def plot_lines(runs, groups, metric="acc"):
-    """A score over one number of the recipe at a time: a panel for each, see `draw_values`."""
-    if runs.empty:
-        return plot_nothing()
-    figure, axes = make_panels(list(groups))
-    for (what, values), axis in zip(groups.items(), axes):
-        draw_values(axis, runs, what, values, metric)
-    add_legend(figure, axes)
-    return figure

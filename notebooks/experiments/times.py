@@ -1,7 +1,7 @@
 """What it costs: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
 
 All of it reads stored numbers: the runs of the store, and the .json files of
-:mod:`experiments.bench` and :mod:`experiments.gpu`, which say what the names in them are.
+:mod:`experiments.bench`, which says what the names in them are.
 """
 
 import json
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from dmac.data.datasets import title_of
-from experiments import gpu, paper
-from experiments.bench import SYSTEMS
+from experiments import paper
+from experiments.bench import ON_A_DEVICE, SYSTEMS
 from experiments.compare import NOTHING, growth_exponent
 from experiments.figures import MARKERS, STYLES
 
@@ -126,28 +126,18 @@ def fits_frame(stored, threads):
 
 def recipes_table(stored, names, sizes):
     """Seconds of some systems on every data set, "one thread / two" in a cell."""
-    cells = {}
-    for threads in (1, 2):
-        frame = fits_frame(stored, threads)
-        for row in frame[frame.variant.isin(names)].itertuples():
-            cells.setdefault((row.dataset, row.variant), {})[threads] = row.fit_seconds
-    table = {
-        title_of(dataset): {"n": n}
-        | {
-            name: " / ".join(
-                _seconds(cells.get((title_of(dataset), name), {}).get(threads))
-                for threads in (1, 2)
-            )
-            for name in names
-        }
-        for dataset, n in sorted(sizes.items(), key=lambda item: item[1])
-    }
-    return pd.DataFrame.from_dict(table, orient="index")
+    frames = [fits_frame(stored, threads) for threads in (1, 2)]
+    seconds = [f.pivot(index="dataset", columns="variant", values="fit_seconds") for f in frames]
+    table = pd.DataFrame({"n": sizes}).sort_values("n", kind="stable").rename(title_of)
+    for name in names:
+        pairs = zip(*(frame[name].reindex(table.index) for frame in seconds))
+        table[name] = [" / ".join(map(_seconds, pair)) for pair in pairs]
+    return table
 
 
 def _seconds(value):
-    if value is None:
-        return "–"
+    if pd.isna(value):
+        return NOTHING
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
@@ -384,7 +374,7 @@ def plot_parts(stored):
 
 
 def _digits(value):
-    return NOTHING if value is None else f"{value:.3g}"
+    return NOTHING if pd.isna(value) else f"{value:.3g}"
 
 
 def read_gpu(path):
@@ -408,31 +398,18 @@ def gpu_table(found, stored):
 
     One row per shape; where there is no number, – stands, or the reason if it is the memory.
     """
-    on_gpu, peak = {}, {}
-    for one in found["epochs"]:
-        key = one["system"], _called(one["on"])
-        on_gpu[key] = _digits(one.get("epoch_s"))
-        if "memory" in one.get("missing", ""):
-            on_gpu[key] = "memory"
-        elif "peak_gb" in one:
-            peak[key[1]] = max(one["peak_gb"], peak.get(key[1], 0))
-    processor, sizes = {}, []
+    systems, rows = {name: system for system, name in ON_A_DEVICE.items()}, {}
     for one in stored:
-        grown = one["name"] == "growth"
-        if (grown and one["m"] != 512) or one["name"].endswith("views"):
+        if one["name"].endswith("views") or (one["name"] == "growth" and one["m"] != 512):
             continue
-        shape = _called(one["n"] if grown else one["name"])
-        processor[one["system"], shape] = _digits(one.get("median"))
-        sizes.append(shape)
-    rows = {}
-    for shape in dict.fromkeys([*sizes, *(shape for _, shape in on_gpu)]):
-        row = {}
-        for system, (_, name) in gpu.SYSTEMS.items():
-            row[f"{system}, GPU"] = on_gpu.get((system, shape), NOTHING)
-            if name is not None:
-                row[f"{system}, processor"] = processor.get((name, shape), NOTHING)
-        rows[shape] = row | {"GPU, GB": _digits(peak.get(shape))}
-    return pd.DataFrame.from_dict(rows, orient="index")
+        column = f"{systems.get(one['system'])}, processor"
+        rows.setdefault(_shape(one), {})[column] = _digits(one.get("median"))
+    for one in found["epochs"]:
+        row = rows.setdefault(_called(one["on"]), {})
+        row[f"{one['system']}, GPU"] = "memory" if "error" in one else _digits(one["epoch_s"])
+        row["GPU, GB"] = np.fmax(one.get("peak_gb", np.nan), row.get("GPU, GB", np.nan))
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.assign(**{"GPU, GB": table["GPU, GB"].map(_digits)}).fillna(NOTHING)
 
 
 def gpu_scores(found, stored):
@@ -442,7 +419,7 @@ def gpu_scores(found, stored):
     """
     rows = {}
     for one in found["scores"]:
-        if "missing" in one:
+        if "error" in one:
             continue
         name = "HandWritten" if one["on"] == "mfeat" else one["on"]
         here = stored.query("dataset == @name and variant == @one['system']").acc

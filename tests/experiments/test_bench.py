@@ -1,7 +1,11 @@
-"""What is timed, stopped, refused and stored."""
+"""What is timed, stopped, refused and stored; what `make gpu` measures, and in which time."""
 
+import dataclasses
 import json
-from pathlib import Path
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +18,63 @@ from dmac.anchors import anchor_learning_loss
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from experiments import bench, run, times
+from experiments import bench, provenance, times
+from experiments.bench import ROOT, Job, Results
 
-RESULTS = Path(__file__).parents[2] / "notebooks" / "results"
+RESULTS = ROOT / "notebooks" / "results"
+
+
+def made(part, path, **options):
+    """What a file has when a part was measured."""
+    results = Results(path)
+    with bench.Child() as child:
+        assert bench.measure(results, part(results, child, **options)) == 0
+    return json.loads(path.read_text())
+
+
+# --- the file, the time, and what fails
+
+
+def test_a_measurement_is_made_once_and_kept_beside_others(tmp_path):
+    calls, path = [], tmp_path / "file.json"
+    jobs = [
+        Job("runs", {"name": "a"}, lambda limit: calls.append(limit) or {"seconds": 1.23456789}),
+        Job("runs", {"name": "b"}, lambda limit: toy_jobs.seconds()),
+        Job("rate", {}, lambda limit: 5.0),
+    ]
+    for number, kept in ((1, 1), (3, 2), (3, 2)):
+        assert bench.measure(Results(path, threads=2), jobs[:number]) == 0
+        stored = json.loads(path.read_text())
+        assert [one["name"] for one in stored["runs"]] == ["a", "b"][:kept]
+    assert calls == [None] and stored["runs"][0]["seconds"] == 1.23457
+    assert (stored["rate"], stored["threads"]) == (5.0, 2) and stored["machine"]["cores"] > 0
+    # Of another device, or made there by other code.
+    assert Results(path, threads=2).has(jobs[0]) and not Results(path, threads=1).has(jobs[0])
+
+
+def test_what_fails_or_has_no_time_is_left_to_the_next_time(tmp_path, capsys):
+    def fail(error):
+        def run(limit):
+            raise error
+
+        return run
+
+    errors = RuntimeError("it broke"), MemoryError("no"), TimeoutError("more than 9 s")
+    jobs = [Job("runs", {"name": type(error).__name__}, fail(error)) for error in errors]
+    results = Results(tmp_path / "file.json")
+    assert bench.measure(results, jobs) == 1
+    (kept,) = results.content["runs"]
+    assert (kept["name"], kept["error"]) == ("MemoryError", "MemoryError: no")
+    assert {"it broke", "more than 9 s"} <= {
+        x.split(": ")[-1] for x in capsys.readouterr().out.split("\n")
+    }
+    late = Job("late", {}, fail(AssertionError()))
+    assert bench.measure(results, [late], end=0) == 0
+    assert bench.measure(results, [late], ends={"late": 0}) == 0
+    assert "the time was up" in capsys.readouterr().out
+
+
+# --- epochs
 
 
 def test_operations_are_those_that_a_counter_sees():
@@ -36,25 +94,37 @@ def test_operations_are_those_that_a_counter_sees():
 
 def test_an_epoch_is_timed_within_its_memory():
     options = dict(epochs=3, n_samples=500, n_anchors=20)
-    found = bench.measure_epochs("released", "growth", threads=1, **options)
-    assert (found["n"], found["m"], found["v"], found["threads"]) == (500, 20, 3, 1)
-    assert found["median"] == pytest.approx(np.median(found["seconds"][1:]), abs=1e-4)
-    assert 0.1 < found["peak_gb"] < 5
-    found = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
-    assert found["error"] == "more than 4 GB" and "median" not in found
+    timed = bench.measure_epochs("released", "growth", threads=1, **options)
+    assert (timed["n"], timed["m"], timed["v"], timed["threads"]) == (500, 20, 3, 1)
+    assert timed["median"] == pytest.approx(np.median(timed["seconds"][1:]), abs=1e-4)
+    assert 0.1 < timed["peak_gb"] < 5
+    timed = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
+    assert timed["error"] == "more than 4 GB" and "median" not in timed
 
 
 @pytest.mark.parametrize("system", bench.SYSTEMS)
 def test_every_system_runs_in_this_process(system):
-    found = bench.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
-    assert len(found["seconds"]) == 2 and min(found["seconds"]) > 0
-    assert ("operations" in found) == (system == "released")
+    timed = bench.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
+    assert len(timed["seconds"]) == 2 and min(timed["seconds"]) > 0
+    assert ("operations" in timed) == (system == "released")
+
+
+def test_no_epoch_begins_after_its_time():
+    options = dict(n_samples=80, n_anchors=15, warm=2, most=0)
+    assert len(bench.epoch_seconds("released", "growth", epochs=9, **options)["seconds"]) == 3
+
+
+def test_views_are_drawn_in_the_shape_of_the_data():
+    known = bench.DATASETS["PIE"]
+    views, c = bench._problem("PIE", None, drawn=True)
+    assert [x.shape for x in views] == [(known.n_samples, d) for d in known.dims]
+    assert c == known.n_clusters
 
 
 def test_the_book_shows_every_system_on_every_shape_and_ever_more_samples():
     jobs = list(bench.epoch_jobs())
     systems = [[s for s, name, _ in jobs if name == shape] for shape in bench.EPOCHS_OF]
-    assert all(found[:4] == list(bench.SYSTEMS[:4]) for found in systems)
+    assert all(names[:4] == list(bench.SYSTEMS[:4]) for names in systems)
     stored = json.loads((RESULTS / "runtime.json").read_text())["runs"]
     assert [(one["system"], one["name"]) for one in stored] == [job[:2] for job in jobs]
     grown = [(o["n_samples"], o["n_anchors"]) for _, name, o in jobs if name == "growth"]
@@ -64,13 +134,13 @@ def test_the_book_shows_every_system_on_every_shape_and_ever_more_samples():
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)
-    with pytest.raises(RuntimeError, match="KeyError"):
+    with pytest.raises(RuntimeError, match="no recipe"):
         bench.time_sharded("no recipe", 100)
 
     def refuse(spec, **_):
         raise ValueError("too large")
 
-    monkeypatch.setattr(run, "make_run", refuse)  # a system's own error is its record
+    monkeypatch.setattr(bench, "make_run", refuse)  # a system's own error is its record
     assert bench.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
 
 
@@ -78,12 +148,12 @@ def test_what_fails_otherwise_is_an_error(monkeypatch):
 
 
 def test_the_parts_make_up_the_epoch():
-    found = bench.epoch_parts("mfeat", 6)
-    assert set(found["parts"]) == {*bench.PARTS, "the rest"}
-    assert min(found["parts"].values()) > 0 and found["seconds"] > 0
-    work = bench.operations(2000, bench.load("mfeat").dims, found["m"])
-    assert found["floor"] == pytest.approx(work / found["matrix_rate"])
-    for where, name in bench.PARTS.values():
+    timed = bench.epoch_parts("mfeat", 6)
+    assert set(timed["parts"]) == {*bench.OF_AN_EPOCH, "the rest"}
+    assert min(timed["parts"].values()) > 0 and timed["seconds"] > 0
+    work = bench.operations(2000, bench.load("mfeat").dims, timed["m"])
+    assert timed["floor"] == pytest.approx(work / timed["matrix_rate"])
+    for where, name in bench.OF_AN_EPOCH.values():
         assert getattr(where, name).__name__ == name  # nothing stays wrapped
 
 
@@ -97,7 +167,7 @@ def test_every_size_of_blocks_is_timed():
 FEW = ["k-means, whitened", "CLOSED_FORM"]
 
 
-def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on(monkeypatch):
+def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on():
     """The first waits for ever, the second returns at once: no clock decides."""
 
     class Child(bench.Child):
@@ -105,13 +175,12 @@ def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on(monkeypatch)
             if function is bench.warm_up:
                 return None
             if function is bench.fit_seconds and given[0] == FEW[0]:
-                return super().call(toy_jobs.wait_silently, *given, limit=0.1)
-            return super().call(toy_jobs.seconds)
+                return super().call(toy_jobs.wait, *given, limit=0.1)
+            return super().call(toy_jobs.double, 4)
 
-    monkeypatch.setattr(bench, "Child", Child)
-    first, second = bench.time_fits("mfeat", FEW, 1, limit=3)
-    assert first == {"system": FEW[0], "dataset": "mfeat", "threads": 1, "error": "more than 0.1 s"}
-    assert second["system"] == FEW[1] and second["15"] == 0.123456789
+    with Child() as child:
+        first, second = (bench.measure_fit(child, name, "mfeat", 1) for name in FEW)
+    assert first == {"error": "more than 0.1 s"} and second["doubled"] == 8
 
 
 def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
@@ -123,13 +192,14 @@ def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_pa
     assert of("GMC", "MNIST-4", [stopped | {"dataset": "HandWritten"}]) is None  # six views
     assert of("GMC", "MNIST-4", [stopped | {"error": "ValueError: no"}]) is None
 
-    monkeypatch.setattr(bench, "time_fits", lambda *given: iter(()))
+    monkeypatch.setattr(bench, "measure_fit", pytest.fail)  # nor with two threads
     path = tmp_path / "fits.json"
     path.write_text(json.dumps({"fits": [stopped]}))
-    found = bench.measure_fits(path, ["MNIST-4"], ["GMC"], limit=9)["fits"]
-    assert found[1]["error"] == "more than 9 s on HW2sources, not begun here"
-    table = times.systems_table({"fits": found}, {"MNIST-4": 4000, "HW2sources": 2000})
-    assert table.loc["GMC"].tolist() == ["> 9", "> 9"]
+    fits = made(bench._fits, path, datasets=["MNIST-4"], systems=["GMC"])
+    assert [fit["threads"] for fit in fits["fits"]] == [1, 1]
+    assert fits["fits"][1]["error"] == "more than 40 s on HW2sources, not begun here"
+    table = times.systems_table(fits, {"MNIST-4": 4000, "HW2sources": 2000})
+    assert table.loc["GMC"].tolist() == ["> 9", "> 40"]
 
 
 # --- growth
@@ -142,20 +212,17 @@ def test_the_fixed_number_of_anchors_is_the_same_for_every_size():
     assert bench.recipe_with("REVISED", 3_000, False) is REVISED
 
 
-def test_fits_alone_and_by_two_processes_are_stored_once(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500, 1000)})
-    path = tmp_path / "growth.json"
-    for _ in range(2):
-        bench.measure_growth(path, most=500, sharded=[500], on_disk=[500])
-        stored = json.loads(path.read_text())
-        (alone,), (both,), (disk,) = (stored[key] for key in ("fits", "sharded", "on_disk"))
-        monkeypatch.setattr(bench, "Child", None)  # none is needed again
-    assert (alone["n"], alone["m"], alone["threads"]) == (500, 250, 2)
+def test_fits_alone_from_disk_and_by_two_processes_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500,)})
+    options = dict(sharded=[500], on_disk=[500], profiled=600)
+    stored = made(bench._growth, tmp_path / "growth.json", **options)
+    (alone,), (both,), (disk,) = (stored[key] for key in ("fits", "sharded", "on_disk"))
+    assert (alone["n"], alone["m"], alone["fixed"], alone["threads"]) == (500, 250, True, 2)
     assert (both["n"], both["m"], both["processes"]) == (500, 250, 2)
     assert len(both["peak_gb"]) == 2 and min(both["peak_gb"]) > 0.1
     assert (disk["n"], disk["m"], disk["views_gb"]) == (500, 250, 0)
     assert alone["views_gb"] > 0 and min(alone["processor_seconds"], disk["seconds"]) > 0
-    assert alone["seconds"] > 0 and both["seconds"] > 0
+    assert alone["seconds"] > 0 and both["seconds"] > 0 and stored["profile"]["n"] == 600
 
 
 def test_the_parts_of_a_fit_add_up():
@@ -176,21 +243,140 @@ def test_a_part_stands_beside_all(tmp_path, monkeypatch):
     assert table.columns.tolist() == ["all", "0.33 n", "0.25 n"]
     lost = 100 * (records[0]["acc"] - records[1]["acc"])
     np.testing.assert_allclose(table.loc["gaussian", "0.33 n"], lost)
-    path = tmp_path / "samples.json"
-    for _ in range(2):
-        bench.measure_samples(path, ["HandWritten"], seeds=[0], fitted=[])
-        stored = json.loads(path.read_text())["fits"]
-        monkeypatch.setattr(bench, "part_accuracy", None)
-    assert [one["fitted"] for one in stored] == [500, None] and stored[0]["acc"] > 0.9
+    stored = made(bench._samples, tmp_path / "samples.json", names=["HandWritten"], seeds=[0])
+    fits = stored["fits"]
+    assert [one["fitted"] for one in fits] == [500, None] and fits[0]["acc"] > 0.9
 
 
 def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
-    path = tmp_path / "lacking.json"
-    bench.measure_lacking(path, n=400)
-    fits = json.loads(path.read_text())["fits"]
+    fits = made(bench._lacking, tmp_path / "lacking.json", n=400)["fits"]
     assert [(fit["recipe"], fit["rate"], fit["filled"]) for fit in fits] == [
         ("closed_form", 0, False),
         ("unfilled", 0.5, False),
         ("closed_form", 0.5, True),
     ]
     assert all(fit["seconds"] > 0 and fit["peak_gb"] >= fit["before_gb"] > 0 for fit in fits)
+
+
+# --- a device
+
+# What `make gpu` has to do without: all that is installed here and not on its list.
+BLOCKED = {
+    *("pandas", "matplotlib", "umap", "IPython", "pooch", "tqdm", "click", "zarr", "hypothesis"),
+    *("papermill", "nbformat", "yaml", "distributed", "anndata", "mudata", "numpydoc"),
+}
+
+
+def test_epochs_and_fits_are_timed_on_a_device():
+    for system in bench.ON_A_DEVICE:
+        timed = bench.epoch_on(system, 600, device="cpu", epochs=1, most=9)
+        assert (timed["n"], timed["m"]) == (600, 512) and timed["epoch_s"] > 0
+        assert 0.05 < timed["peak_gb"] < 20
+    fit = bench.fit_on("CLOSED_FORM", 1200, device="cpu")
+    assert (fit["n"], fit["m"]) == (1200, 512) and fit["fit_s"] > 0
+
+
+def test_scores_are_means_over_seeds(monkeypatch):
+    few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
+    monkeypatch.setattr(bench, "get_recipe", lambda name: few)
+    means = bench.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
+    assert means["n"] == 100 and means["seeds"] == 2
+    data = bench.load("mfeat")
+    views, labels = [x[::20] for x in data.views], data.labels[::20]
+    models = (bench.dmac.DMAC(10, few, seed, "cpu") for seed in range(2))
+    accs = [bench.dmac.scores(labels, model.fit_predict(views))["acc"] for model in models]
+    assert means["acc"] == pytest.approx(np.mean(accs))
+
+
+def test_the_file_names_the_card_its_driver_and_the_memory_of_its_tensors(monkeypatch, tmp_path):
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 580.1\necho 580.1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    card = SimpleNamespace(total_memory=80 * 10**9)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "A card")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
+    about = provenance.about("cuda")
+    assert (about["card"], about["card_memory_gb"], about["driver"]) == ("A card", 80, "580.1")
+    assert provenance.peak_gb("cuda") == 2.346
+    program.write_text("#!/bin/sh\nexit 9\n")
+    assert provenance.about("cuda")["driver"] is None
+    assert provenance.about("cpu")["card"] is None
+
+
+def test_the_full_plan_is_what_the_page_shows_within_nine_minutes(monkeypatch, tmp_path):
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    assert bench.datasets_at_hand() == ["mfeat"]  # without the network
+    stored = json.loads((RESULTS / "gpu.json").read_text())
+    plan = list(bench.device_plan(small=False))
+    for part in ("epochs", "fits"):
+        planned = {(system, on) for _, where, system, on, _ in plan if where == part}
+        assert {(one["system"], one["on"]) for one in stored[part]} <= planned
+    full, quick = (sum(share[small] for share in bench.BUDGETS.values()) for small in (0, 1))
+    assert full == 520 and quick < 180
+    monkeypatch.setattr(bench.time, "monotonic", lambda: 1000.0)
+    ends = bench.deadlines(52, small=False)
+    assert ends == pytest.approx({"tests": 1010, "epochs": 1028, "fits": 1043, "scores": 1052})
+
+
+def test_tests_are_counted_and_their_failures_told(tmp_path):
+    file = tmp_path / "test_made_up.py"
+    text = (
+        "import warnings, pytest\n"
+        "def test_well():\n    warnings.warn('as a driver does')\n"
+        "@pytest.mark.parametrize('x', ['a b'])\n"
+        "def test_later(x):\n    pytest.skip('no such thing here')\n"
+    )
+    file.write_text(text)
+    counts = bench.run_tests([file])
+    assert (counts["passed"], counts["failed"], counts["skipped"]) == (1, 0, 1)
+    assert counts["reasons"] == ["test_later[a b]: no such thing here"]
+    file.write_text(text + "def test_not():\n    assert 1 == 2, 'one is not two'\n")
+    with pytest.raises(RuntimeError, match="(?s)code 1.*one is not two"):
+        bench.run_tests([file])
+    with pytest.raises(RuntimeError, match="code 4"):
+        bench.run_tests([tmp_path / "lost.py"])
+
+
+BARE = f"""
+import importlib.machinery, sys
+class Missing:  # some look for others without importing them
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {BLOCKED}:
+            return importlib.machinery.ModuleSpec(name, Missing)
+    def create_module(spec):
+        raise ModuleNotFoundError(spec.name)
+    exec_module = create_module
+sys.meta_path.insert(0, Missing)
+"""
+
+
+def test_the_command_runs_in_a_bare_environment_and_goes_on_where_it_was(tmp_path):
+    # In the process of the measurements too, which starts anew.
+    (tmp_path / "sitecustomize.py").write_text(BARE)
+    paths = os.pathsep.join([str(tmp_path), str(ROOT / "notebooks")])
+    environment = os.environ | {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}
+    environment.pop("DMAC_DATA", None)
+    out = tmp_path / "out" / "gpu.json"
+    command = [sys.executable, "-m", "experiments.bench", "device", "--save", out]
+    for budget in ("0.001", "400"):
+        done = subprocess.run(
+            [*command, "--budget", budget],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        if budget == "0.001":  # the tests are those of tests/test_gpu.py, and are there
+            assert not out.exists() and "the time was up" in done.stdout
+            results = Results(out, profile="quick", **provenance.about("cpu"))
+            results.keep(Job("tests", {"on": "tests/test_gpu.py"}, None), {"passed": 1})
+    stored = json.loads(out.read_text())
+    assert stored["card"] is None and stored["profile"] == "quick" and stored["tests"][0]["passed"]
+    plan = [(where, system, on) for _, where, system, on, _ in bench.device_plan(small=True)]
+    kept = [
+        (w, one["system"], one["on"]) for w in ("epochs", "fits", "scores") for one in stored[w]
+    ]
+    assert kept == plan

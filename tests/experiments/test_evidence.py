@@ -1,4 +1,4 @@
-"""Tables of chapters 11 to 13: paired changes, intervals, walks, choices, and missing runs."""
+"""What chapters 11 to 13 and the README say: missing runs, gains, choices, settings."""
 
 from pathlib import Path
 
@@ -12,83 +12,39 @@ from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES, WALK
 
 ROOT = Path(__file__).parents[2]
 ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
-TWO = {"PIE": 90, "BBC": 60}
 
 
-def frame(name, accuracy, lacking=(), nmi=None, names=None, datasets=None, seeds=None):
-    """Runs of a study with ACC of ``accuracy(variant, dataset, seed)`` and NMI 10 below."""
+def frame(name, *lacking):
+    """Runs of a study, all with 70 %, but for some (dataset, seed) of its first variant."""
     study = ALL[name]
-    variants = {key: run for key, run in study.variants.items() if names is None or key in names}
-    datasets, seeds = datasets or study.datasets, seeds or study.all_seeds
-    by_name = {}
-    for key, (method, settings) in variants.items():
-        for dataset in datasets:
-            for seed in seeds:
-                if (key, dataset, seed) in lacking:
-                    continue
-                acc = accuracy(key, dataset, seed)
-                scores = {"acc": acc / 100, "nmi": (acc - 10 if nmi is None else nmi) / 100}
-                what = dict(dataset=dataset, method=method, settings=settings, seed=seed)
-                by_name[records.run_name(**what)] = what | {"scores": scores}
-    return records.runs(by_name, variants, datasets, seeds)
+    first, by_name = next(iter(study.variants)), {}
+    for key, (method, settings) in study.variants.items():
+        for dataset in study.datasets:
+            for seed in study.all_seeds:
+                if key != first or (dataset, seed) not in lacking:
+                    what = dict(dataset=dataset, method=method, settings=settings, seed=seed)
+                    run = what | {"scores": {"acc": 0.7, "nmi": 0.7}}
+                    by_name[records.run_name(**what)] = run
+    return records.runs(by_name, study.variants, study.datasets, study.all_seeds)
 
 
-def two(name, accuracy, lacking=()):
-    """The same on two data sets, above 90 and 60, with three seeds and equal NMI."""
-
-    def found(key, dataset, seed):
-        return TWO[dataset] + accuracy[key](dataset, seed)
-
-    return frame(name, found, lacking, 50, accuracy, tuple(TWO), (1, 2, 3))
-
-
-@pytest.fixture
-def revised():
-    """REVISED at 90 and 60, and a point more with each seed."""
-    return two("revised", {"revised": lambda dataset, seed: seed})
-
-
-WALKED = {name: lambda dataset, seed, i=i: i for i, name in enumerate(list(WALK)[:-1])}
-CONSISTENCY = {"consistency": lambda dataset, seed: 2 * seed + (dataset == "PIE")}
-
-
-def test_changes_are_paired_by_set_and_seed(revised):
-    row = evidence.by_variant(two("ideas", CONSISTENCY), revised).loc["consistency"]
-    expected = (3.0, 2.0, 2.5, 4.303 / 3**0.5)  # the last of 1.5, 2.5, 3.5
-    columns = ["PIE", "BBC", "mean ACC", "± (acc)"]
-    assert list(row[columns]) == pytest.approx(expected, rel=1e-3)
-    assert row["mean NMI"] == row["± (nmi)"] == 0
-
-
-def test_interval_over_data_sets_is_students(revised):
-    table = evidence.over_datasets(two("ideas", CONSISTENCY), revised, developed=("PIE",))
-    row = table.loc["consistency", ["mean", "±", "chosen on", "looked at"]]
-    assert list(row) == pytest.approx((2.5, 12.706 * 0.5, 3.0, 2.0), rel=1e-3)  # of 3 and 2 points
-    by_nmi = evidence.over_datasets(two("ideas", CONSISTENCY), revised, "nmi")
-    assert by_nmi.loc["consistency", "mean"] == 0
-
-
-def test_studies_with_missing_runs_are_refused(revised):
+def test_studies_with_missing_runs_are_refused():
     """What the tables say of whole studies is asserted by chapters 11 to 13, on the stored runs."""
     names = {study for studies_of in evidence.METHODS.values() for study in studies_of}
     names |= {"baselines", "shallow, new sets", "further sets, shallow", "never touched, shallow"}
-    whole = {name: frame(name, lambda *which: 70) for name in names}
-
-    def lacking(name, dataset, seed=1):
-        (variant,) = ALL[name].variants
-        return whole | {name: frame(name, lambda *which: 70, [(variant, dataset, seed)])}
-
-    walk = two("walk", WALKED, [("start", "BBC", 1), ("+ ridge", "BBC", 3)])
-    closed, snf = lacking("closed form", "Cora"), lacking("further sets, SNF", "ACM")
+    whole = {name: frame(name) for name in names}
+    walk, revised = frame("walk", ("BBC", 1), ("BBC", 2)), whole["revised"]
+    closed = whole | {"closed form": frame("closed form", ("Cora", 1))}
+    snf = whole | {"further sets, SNF": frame("further sets, SNF", ("ACM", 1))}
     both = ("CLOSED_FORM", "SNF")
     for missing, call in (
-        ("2 of 36", lambda: evidence.steps(walk, WALK, revised)),
-        ("2 of 36", lambda: evidence.by_variant(walk, revised)),
-        ("2 of 36", lambda: evidence.over_datasets(walk, revised)),
+        ("2 of [0-9]+", lambda: evidence.steps(walk, WALK, revised)),
+        ("2 of [0-9]+", lambda: evidence.by_variant(walk, revised)),
+        ("2 of [0-9]+", lambda: evidence.over_datasets(walk, revised)),
         ("1 of 160", lambda: evidence.beside(closed)),
         ("1 of 6", lambda: evidence.scores_of(snf, both, ["ACM", "Wiki"])),
     ):
-        with pytest.raises(ValueError, match=f"{missing} runs are not stored"):
+        with pytest.raises(ValueError, match=f"^{missing} runs are not stored"):
             call()
     assert len(evidence.scores_of(snf, both, ["Wiki", "CKM-246"])) == 2
     with pytest.raises(ValueError, match="no runs are stored on CKM-246"):
@@ -109,13 +65,6 @@ def test_gains_count_sets_with_the_same_samples_once_and_take_the_best_single_of
     assert table.acc["PIE"] == -10 and table.acc["faces and objects"] == (4 - 10) / 2
     assert table.acc["all"] == pytest.approx((4 + 0 - 40) / 3)
     assert evidence.means_of(scores, groups).loc["all", ("best single", "acc")] == 190 / 3
-
-
-def test_gains_are_written_with_intervals_where_three_sets_count():
-    rows = {"acc": [1.25, -1.0], "±acc": [0.5, 9], "nmi": [0.0, 2], "±nmi": [1.0, 9], "n": [3, 2]}
-    text = evidence.format_gains(pd.DataFrame(rows, ["three", "two"]))
-    assert text.ACC.tolist() == ["+1.2 ± 0.5", "−1.0"]
-    assert text.NMI.tolist() == ["0.0 ± 1.0", "+2.0"]
 
 
 def test_no_set_has_a_say_in_its_own_choice():

@@ -1,12 +1,11 @@
-"""Tables of the experiments, on runs whose answers are known."""
+"""Numbers, cells and bold ones of all tables."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from toy_frames import bold, frame, grid_frame, several, three_variants
+from toy_frames import bold, frame, several, three_variants
 
-from experiments import studies, tables
-from experiments.studies import K_EARLY
+from experiments import tables
 
 
 @pytest.fixture
@@ -27,57 +26,10 @@ def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
     assert tables.format_scores(lacking, "acc").loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
 
 
-def test_paper_s_table_has_its_best_bold():
-    table = tables.format_paper_scores()
-    assert table.data.loc["PIE", "DMAC"] == "43.2" and table.data.loc["NUS", "DFP-GNN"] == "29.4"
-    assert {("PIE", "DMAC"), ("NUS", "DFP-GNN")} <= bold(table)
-    by_nmi = bold(tables.format_paper_scores(metric="nmi"))
-    assert ("ALOI", "LMVSC") in by_nmi and ("ALOI", "DMAC") not in by_nmi
-
-
-def test_recipes_stand_beside_the_paper_and_the_best_pipeline(runs):
-    more = [*several("Yale-3view", "DMAC", [20.0]), *several("NGs", "DMAC", [20.0])]
-    both = tables.join_runs([runs, frame(more, seeds=3)])
-    table = tables.compare_recipes(both, ["DMAC"], ["k-means", "closed"])
-    assert list(table.data) == ["the paper", "DMAC", "best of four"]
-    assert table.data.loc["PIE"].tolist() == ["43.2", "33.0 ± 2.6", "72.0 ± 2.6"]
-    assert table.data.loc["BBC"].tolist() == ["88.6", "90.5 ± 0.7 (2)", "72.0 ± 2.6"]
-    assert table.data.loc["Yale-3view"].tolist() == ["78.2°", "20.0 (1)", "–"]
-    assert table.data.loc["NGs", "the paper"] == "–"
-    expected = {"PIE": "best of four", "BBC": "DMAC", "Yale-3view": "DMAC", "NGs": "DMAC"}
-    assert bold(table) == set(expected.items())
-
-
 def test_best_are_bold_and_equal_ones_all_of_them():
     values = pd.DataFrame({"a": [1.04, np.nan], "b": [1.0, 3.0], "c": [0.9, 2.0]}, ["x", "y"])
     table = tables.mark_best(values.map("{:.1f}".format), values)
     assert bold(table) == {("x", "a"), ("x", "b"), ("y", "b")}
-
-
-def test_trials_stand_below_each_other_by_data_set():
-    runs = frame([*released_runs("PIE", [37.0], [40.0]), *released_runs("BBC", [60.0], [70.0])])
-    table = tables.format_trials(runs, grid_frame())
-    assert table.loc[("BBC", K_EARLY)].tolist() == ["70.0", "90.0", "60.0"]
-    assert table.loc[("PIE", "best of the grid, CM 1, SP 1000"), "ACC"] == "50.0 ± 0.0"
-    assert ("BBC", "best of the grid, CM 1, SP 1000") not in table.index
-
-
-def released_runs(dataset, values, oracle):
-    rows = several(dataset, K_EARLY, values)
-    return [row | {"oracle_acc": o, "oracle_nmi": o + 20} for row, o in zip(rows, oracle)]
-
-
-def test_ablation_shows_the_paper_and_both_scores():
-    rows = [
-        row | {"oracle_acc": row["acc"] + 5, "oracle_nmi": row["nmi"] + 5}
-        for name, values in {"wo/PD": [30, 31], "wo/CM": [34, 35], "RELEASED": [34, 36]}.items()
-        for row in several("Yale-3view", name, values)
-    ]
-    runs = frame(rows, list(studies.ABLATED))
-    column = tables.format_ablation(runs)["wo/PD"].loc["Yale-3view"]
-    assert column["paper°"] == "66.0" and column["last epoch"] == "30.5 ± 0.7"
-    by_nmi = tables.format_ablation(runs, "nmi")["RELEASED"].loc["Yale-3view"]
-    assert by_nmi["oracle epoch"] == "50.0 ± 1.4" and by_nmi["paper°"] == "78.1"
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
         used.append(torch.get_num_threads())
         return load("toy").labels
 
-    monkeypatch.setitem(runs.METHODS, "timed", (function, {}))
+    monkeypatch.setitem(runs.BASELINES, "timed", (function, {}))
     before = torch.get_num_threads()
     record = runs.make_run(spec({"threads": 2}, "timed"), load=load)
     assert record["threads"] == 2 and used == [2] and record["scores"]["acc"] == 1

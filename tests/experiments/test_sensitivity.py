@@ -1,4 +1,4 @@
-"""The grid of the two weights and single numbers, on runs whose answers are known."""
+"""Shares of a variance, and the test of one number of a recipe."""
 
 import numpy as np
 import pandas as pd
@@ -6,19 +6,7 @@ import pytest
 from scipy import stats
 from toy_frames import frame, several
 
-from dmac.recipes import RELEASED
 from experiments import sensitivity
-
-
-def grid(values, dataset="PIE"):
-    """Runs of two seeds over weights of CM (rows) and of the structure (columns)."""
-    rows = []
-    for cm, line in zip((1.0, 1e3), values):
-        for sp, acc in zip((1.0, 10.0, 1e3), line):
-            settings = {"cm_weight": cm, "sp_weight": sp}
-            more = {"oracle_acc": acc, "settings": settings}
-            rows += several(dataset, str((cm, sp)), [acc - 1, acc + 1], **more)
-    return frame(rows)
 
 
 def test_shares_of_the_variance():
@@ -27,16 +15,6 @@ def test_shares_of_the_variance():
     assert rows == pytest.approx(1 / 101) and columns == pytest.approx(100 / 101)
     assert rest == pytest.approx(0, abs=1e-12)
     assert np.isnan(sensitivity.shares(means.mask(means == 0))[0])
-
-
-def test_weights_are_summed_up_with_ties():
-    table = sensitivity.format_weights(grid([[30, 50, 40], [30, 50, 41]]))
-    row = table.loc["PIE"]
-    assert (RELEASED.cm_weight, RELEASED.sp_weight) == (1e3, 1e3)
-    assert row[["lowest", "highest", "RELEASED", "points"]].tolist() == ["30.0", "50.0", "41.0", 6]
-    assert row["at structure weight"] == "10" and row["share of CM"] == "0 %"
-    tied = sensitivity.format_weights(grid([[50, 50, 40], [30, 30, 40]]), "oracle_acc").loc["PIE"]
-    assert tied["at structure weight"] == "1, 10"
 
 
 def test_spreads_are_tested_with_the_seed_as_a_block():
