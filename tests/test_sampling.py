@@ -94,28 +94,29 @@ def test_graph_with_z_is_in_the_last_draw_alone():
     assert same == [True, False]
 
 
-@pytest.mark.parametrize("weight", [0.5, 2.0])
-def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
-    made = source(vote_weight=weight)
+def with_z(vote_weight=1.0, **changes):
+    """Graphs on the views beside Z; and the samples and anchors that they should be of."""
+    made = source(vote_weight=vote_weight, **changes)
     made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.vote_graphs(10 * embedding(), K)
-    rows = weight * F.normalize(embedding(), dim=1)
+    rows = vote_weight * F.normalize(embedding(), dim=1)
     x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
     u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0)
+    return made.vote_graphs(10 * embedding(), K), x, u
+
+
+@pytest.mark.parametrize("weight", [0.5, 2.0])
+def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
+    (graph,), x, u = with_z(vote_weight=weight)
     assert squared_distances(u, x).min(1).values.max() < 1e-12  # anchors are samples
     assert_graph(graph, reference.squared_distances(x, u))
 
 
 def test_graphs_a_view_with_z_add_the_distances_in_z():
-    made = source(joint_graph=False)
-    made.generator = torch.Generator().manual_seed(5)
-    graphs = made.vote_graphs(embedding(), K)
-    rows = F.normalize(embedding(), dim=1)
-    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
-    u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0).split([4, 2, 5, 3], 1)
-    for graph, own, part in zip(graphs, views(), u):
-        d2 = reference.squared_distances(own, V**0.5 * part)
-        assert_graph(graph, d2 + reference.squared_distances(rows, u[-1]))
+    graphs, *both = with_z(joint_graph=False)
+    *own, z = zip(*(part.split([4, 2, 5, 3], 1) for part in both))
+    of_z = reference.squared_distances(*z)
+    for graph, pair in zip(graphs, own):
+        assert_graph(graph, V * reference.squared_distances(*pair) + of_z)
 
 
 def test_graph_with_z_is_drawn_anew_and_carries_no_gradient():
@@ -203,10 +204,6 @@ def test_convolution_starts_from_the_means_in_every_view():
 
 
 def test_anchors_of_a_fitted_model_are_means_in_z():
-    made = source()
+    made, (graph,) = source(), with_z(vote_weight=REVISED.vote_weight)[0]
     made.generator = torch.Generator().manual_seed(5)
-    u = made.anchors(embedding())
-    made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.vote_graphs(embedding(), K)
-    torch.testing.assert_close(u, anchor_means(graph, embedding()))
-    assert u.shape == (M, 3)
+    torch.testing.assert_close(made.anchors(embedding()), anchor_means(graph, embedding()))
