@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
+from helpers import sources
 
 from experiments import export, studies
 from experiments import records as experiments
@@ -109,10 +110,8 @@ def run_cells(notebook, monkeypatch):
     monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda _: None)
     monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.add(name))
     namespace = {}
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            code = compile("".join(cell["source"]), f"{notebook.stem}, cell {cell['id']}", "exec")
-            exec(code, namespace)
+    for name, source in sources(notebook).items():
+        exec(compile(source, f"{notebook.stem}, cell {name}", "exec"), namespace)
     return namespace, glued
 
 

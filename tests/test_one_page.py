@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import nbformat
 import numpy as np
 import pytest
 import torch
+from helpers import sources
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
@@ -30,8 +30,7 @@ PAGE = Path(__file__).resolve().parent.parent / "book" / "one_page.ipynb"
 @pytest.fixture(scope="module")
 def listing():
     """The functions of the cell, without its run."""
-    cells = nbformat.read(PAGE, 4).cells
-    (source,) = (c.source for c in cells if c.cell_type == "code" and "def losses" in c.source)
+    (source,) = (s for s in sources(PAGE).values() if "def losses" in s)
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
     tree = ast.parse(source)
     tree.body = [node for node in tree.body if isinstance(node, kinds)]
@@ -80,8 +79,7 @@ CLOSED_FORM_PAGE = PAGE.with_name("closed_form_one_page.ipynb")
 
 @pytest.fixture(scope="module")
 def closed_form_cell():
-    cells = nbformat.read(CLOSED_FORM_PAGE, 4).cells
-    (source,) = (c.source for c in cells if "def closed_form" in c.source)
+    (source,) = (s for s in sources(CLOSED_FORM_PAGE).values() if "def closed_form" in s)
     return source
 
 

@@ -16,7 +16,7 @@ from dmac.compute.kmeans import sample_anchors
 from dmac.compute.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from dmac.sampling import EmbeddingAnchors, ViewAnchors, anchor_means, embedding_draw
+from dmac.sampling import EmbeddingAnchors, ViewAnchors, ViewDraw, anchor_means, embedding_draw
 
 N, M, K, V = 30, 8, 3, 3
 STILL = SimpleNamespace(perturbation=None)
@@ -181,17 +181,19 @@ def test_means_of_the_anchors_are_weighted_means_of_their_samples():
     torch.testing.assert_close(anchor_means(graph, z), expected)
 
 
-def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows():
-    (draw,) = source(vote_share=0.0).draws(None, None, K)
-    recipe = dataclasses.replace(REVISED, al_weight=1.0, n_neighbors=K)
-    z = embedding().requires_grad_()
-    (loss,) = draw.anchor_learning(z, recipe)
+@pytest.mark.parametrize("weight, rows", [(1.0, 600), (0.0, 512)])
+def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(weight, rows, generator):
+    d2 = torch.rand(600, M, generator=generator, dtype=torch.float64)
+    z = torch.randn(600, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    draw = ViewDraw([anchor_graph(d2, K)], 1.0)
+    (loss,) = draw.anchor_learning(z, dataclasses.replace(REVISED, al_weight=weight))
     means = F.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
-    expected = anchor_learning_loss(reference.squared_distances(F.normalize(z, dim=1), means))
-    torch.testing.assert_close(loss, expected)
-    # The means are held: the gradient is that of the samples alone.
-    gradients = [torch.autograd.grad(value, z)[0] for value in (loss, expected)]
-    torch.testing.assert_close(*gradients)
+    d2 = reference.squared_distances(F.normalize(z, dim=1), means)
+    torch.testing.assert_close(loss, anchor_learning_loss(d2[:rows]))
+    assert loss.requires_grad == (weight > 0)
+    if weight:  # the means are held: the gradient is that of the samples alone
+        gradients = [torch.autograd.grad(x, z)[0] for x in (loss, anchor_learning_loss(d2))]
+        torch.testing.assert_close(*gradients)
 
 
 def test_convolution_starts_from_the_means_in_every_view():

@@ -9,6 +9,7 @@ import dmac
 from dmac import separation
 
 LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
+REACH = 3 * 1.4826
 
 
 def table(seed=0, n=10, d=4):
@@ -53,12 +54,21 @@ def test_what_lies_far_from_its_cluster_is_moved_to_three_deviations():
     # The distances from the median are 1 in clusters 0 and 1, and in all; 3 in cluster 2.
     inner = np.repeat([-1.0, 0.0, 1.0], [10, 3, 10])
     x = np.concatenate([inner, inner + 2, 9 + 3 * inner, [-1e6, 50, 50]])
-    labels, reach = np.append(np.repeat([0, 1, 2], 23), [0, 1, 2]), 3 * 1.4826
-    for last in ([-reach, 2 + reach, 9 + 3 * reach], [-reach + 1e-3, 2, 9 + 3 * reach - 1e-3]):
+    labels = np.append(np.repeat([0, 1, 2], 23), [0, 1, 2])
+    near = [-REACH + 1e-3, 2, 9 + 3 * REACH - 1e-3]
+    for last in ([-REACH, 2 + REACH, 9 + 3 * REACH], near):
         expected = classical(np.append(x[:-3], last)[:, None], labels)
         found = separate(x[:, None] + 100, labels=labels)[0]  # a 0 would be a lacking view
         np.testing.assert_allclose(found, expected)
-        x[-3:] = -reach + 1e-3, 2, 9 + 3 * reach - 1e-3  # next, of what is near enough
+        x[-3:] = near  # next
+
+
+@pytest.mark.parametrize("far, to", [([50, 60], [REACH, REACH]), ([50, 55, 60], [50, 55, 60])])
+def test_a_cluster_of_two_has_the_median_and_spread_of_all(far, to):
+    inner = np.repeat([-1.0, 0.0, 1.0], [10, 3, 10])
+    labels = np.repeat([0, 1], [23, len(far)])
+    x, expected = (np.append(inner, last)[:, None] for last in (far, to))
+    np.testing.assert_allclose(separate(x + 100, labels=labels)[0], classical(expected, labels))
 
 
 @pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_matrix])
@@ -84,6 +94,8 @@ def test_counts_that_are_mostly_zero_are_not_moved_and_outliers_are():
     x[labels == 1, 0] = (np.arange(30) % 10 < 4) * (1 + np.arange(30) % 5)
     expected = classical(x, labels)
     np.testing.assert_allclose(separate(x, labels=labels)[0], expected)
+    rounded = x + 3 + 1e-15 * np.random.default_rng(0).normal(size=x.shape)
+    np.testing.assert_allclose(separate(rounded, labels=labels)[0], expected)
     x[0, 0] = 1e6  # of a cluster without any count
     assert (
         separate(x, labels=labels)[0][0, 0] < 0.3 * expected[0, 0] < 0 < classical(x, labels)[0, 0]
