@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
 from dmac._warn import OfViews, warn
+from dmac.compute.streaming import pick
 from dmac.data.checks import check_views, count_missing
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import as_views, lined_up
@@ -33,7 +34,7 @@ from dmac.diagnostics import gaussian_like
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
-from dmac.separation import standardized_differences, take_rows
+from dmac.separation import standardized_differences
 from dmac.solvers.contract import solver_of
 from dmac.votes import unit_rows
 
@@ -118,7 +119,7 @@ def page(
     if len(samples) != n:
         raise ValueError(f"sample_names has {len(samples)} entries, and there are {n} samples")
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
-    drawn = [take_rows(x, rows) for x in checked]
+    drawn = [pick(x, rows) for x in checked]
     first = model.random_state if isinstance(model.random_state, numbers.Integral) else 0
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -112,14 +112,10 @@ def fresh_compile():
     assignment._compile.cache_clear()
 
 
-def test_a_gpu_without_a_compiler_takes_the_plain_form(fresh_compile, monkeypatch):
-    monkeypatch.setitem(sys.modules, "triton", None)
-    assert assignment._pointwise(torch.device("cuda")) is assignment._entropies
-
-
-def test_a_gpu_takes_the_compiled_form_and_a_processor_the_plain_one(fresh_compile, monkeypatch):
-    monkeypatch.setitem(sys.modules, "triton", types.ModuleType("triton"))
+@pytest.mark.parametrize("compiler", [None, types.ModuleType("triton")])
+def test_a_gpu_with_a_compiler_takes_the_compiled_form(compiler, fresh_compile, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", compiler)
     monkeypatch.setattr(torch, "compile", lambda form, dynamic: ("compiled", form, dynamic))
-    form = "compiled", assignment._entropies_functional, True
-    assert assignment._pointwise(torch.device("cuda")) == form
+    form = ("compiled", assignment._entropies_functional, True) if compiler else None
+    assert assignment._pointwise(torch.device("cuda")) == (form or assignment._entropies)
     assert assignment._pointwise(torch.device("cpu")) is assignment._entropies
