@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from dmac._version import VERSION
 from dmac._warn import OfViews, warn
 from dmac.closed_form.votes import unit_rows
+from dmac.compute.streaming import pick
 from dmac.data.checks import check_views, count_missing
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import as_views, lined_up
@@ -34,7 +35,7 @@ from dmac.diagnostics import gaussian_like
 from dmac.metrics import scores
 from dmac.model_selection import suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
-from dmac.separation import standardized_differences, take_rows
+from dmac.separation import standardized_differences
 from dmac.solvers.contract import solver_of
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _compared(
     """What fits of the data, of their halves, and of the control say."""
     n, c, first = checked[0].shape[0], model.n_clusters, _first_seed(model)
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
-    drawn = [take_rows(x, rows) for x in checked]
+    drawn = [pick(x, rows) for x in checked]
     some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
     with warnings.catch_warnings():
         # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.

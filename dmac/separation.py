@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse
 
-from dmac.compute.streaming import block_slices, take
+from dmac.compute.streaming import block_slices, pick, take
 from dmac.data.checks import check_labels, check_views
-from dmac.data.disk import StreamedArray
 from dmac.data.named_views import as_named
 from dmac.data.names import as_views
 
@@ -158,14 +157,6 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
 
 
-def take_rows(x: Matrix, rows: Array) -> Matrix:
-    """Some rows of a checked view, in rising order, in memory."""
-    if not isinstance(x, StreamedArray):
-        return x[rows]
-    inside = [(s, rows[(rows >= s.start) & (rows < s.stop)] - s.start) for s in x.slices()]
-    return np.concatenate([x.read(s)[chosen] for s, chosen in inside if len(chosen)])
-
-
 @np.errstate(over="ignore")
 def _differences(x: Matrix, codes: Array, c: int) -> Floats:
     """Standardised differences of the features of a checked view: (c, d)."""
@@ -222,7 +213,7 @@ def _limits(x: Matrix, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     order = np.random.default_rng(0).permutation(len(codes))
     rows = np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)])
     rows.sort()
-    sample = take_rows(x, rows)
+    sample = pick(x, rows)
     has = np.asarray(abs(sample).sum(1)).ravel() > 0
     sample, codes = sample[has], codes[rows][has]
     sample = sample.tocsc() if scipy.sparse.issparse(sample) else sample

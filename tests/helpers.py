@@ -1,4 +1,9 @@
-"""What several test files share: the comparison with the dense reference, and random inputs."""
+"""What several test files share: the comparison with the dense reference, random inputs, programs
+that are run, and the cells of notebooks."""
+
+import json
+import subprocess
+import sys
 
 import numpy as np
 import torch
@@ -24,6 +29,20 @@ def random_points(n, m, d, seed):
     z = torch.randn(n, d, generator=generator, dtype=torch.float64)
     u = torch.randn(m, d, generator=generator, dtype=torch.float64)
     return z.requires_grad_(), u.requires_grad_()
+
+
+def python(*arguments, **options):
+    """What a Python process writes, which has to end well."""
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def sources(notebook, kind="code"):
+    """The texts of the cells of a kind, by their ids."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == kind}
 
 
 class Stopped(Exception):

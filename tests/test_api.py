@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers import sources
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
@@ -81,8 +82,7 @@ def test_examples_of_the_first_page_are_true(module):
 def markdown(folder):
     """The text of the notebooks of a folder."""
     for path in sorted((ROOT / folder).glob("*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        yield from ("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        yield from sources(path, "markdown").values()
 
 
 def test_equations_of_docstrings_are_in_the_chapters():

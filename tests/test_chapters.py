@@ -4,13 +4,12 @@ import ast
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import portable
 import pytest
+from helpers import python, sources
 
 from experiments import evidence, records, repair, studies
 
@@ -25,10 +24,8 @@ DERIVING = [
 
 def imported(chapter):
     """The top-level packages that the code cells of a chapter import."""
-    for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        for node in ast.walk(ast.parse("".join(cell["source"]))):
+    for source in sources(chapter).values():
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
                 yield from (alias.name.split(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -63,8 +60,7 @@ runs = runs.astype({"variant": str, "dataset": str})
 
 @pytest.mark.parametrize("name, groups", portable.CARRIES.items())
 def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monkeypatch):
-    cells = json.loads((BOOK / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    source = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    source = "\n".join(sources(BOOK / f"{name}.ipynb").values())
     monkeypatch.chdir(tmp_path)
     exec(portable.packed(source, groups=groups), {})
     for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
@@ -73,7 +69,7 @@ def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monke
     code = "import sys; sys.path.append('stored')\nfrom experiments import records, studies\n"
     code += READ + "runs.to_csv('read.csv', index=False)"
     alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=alone)
+    python("-c", code, env=alone)
     here = {"records": records, "studies": studies}
     exec(READ, here)
     assert len(here["runs"]) > 100
@@ -87,10 +83,10 @@ LISTING = re.compile(r"```\{literalinclude\} (\S+)\n((?::[\w-]+:.*\n)*)")
 def listings():
     """Every listing of the book: the page, the file, and the options."""
     for page in sorted([*BOOK.rglob("*.ipynb"), *BOOK.rglob("*.md")]):
-        text = page.read_text(encoding="utf-8")
         if page.suffix == ".ipynb":
-            cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
-            text = "\n".join("".join(cell["source"]) for cell in cells)
+            text = "\n".join(sources(page, "markdown").values())
+        else:
+            text = page.read_text(encoding="utf-8")
         for file, options in LISTING.findall(text):
             yield page, page.parent / file, dict(re.findall(r":([\w-]+): ?(.*)", options))
 

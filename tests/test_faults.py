@@ -3,10 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import python
 
 import dmac
 from dmac.compute.files import read_tensors
@@ -17,11 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def test_nothing_is_lost_by_kills():
     """A seeded few of the kills of ``make faults``."""
-    command = [sys.executable, ROOT / "scripts" / "faults.py", "--kills", "6", "--seed", "1"]
     environment = os.environ | {"DMAC_QUIET": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    *parts, last = done.stdout.splitlines()
+    said = python(ROOT / "scripts" / "faults.py", "--kills", 6, "--seed", 1, env=environment)
+    *parts, last = said.splitlines()
     assert last == "6 kills, nothing lost"
     assert [int(re.search(r": (\d+) kills", part)[1]) for part in parts] == [2, 2, 1, 1]
 
@@ -84,10 +82,8 @@ print(np.array_equal(fit(**checkpoint).embedding_, whole.embedding_))
 
 def check(folder, limit):
     """Run the program; everything that was there before the fault must be as it was."""
-    command = [sys.executable, "-c", PROGRAM, folder, str(limit)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    fit, run, kept, model, another, resumed = done.stdout.splitlines()
+    said = python("-c", PROGRAM, folder, limit)
+    fit, run, kept, model, another, resumed = said.splitlines()
     stays = "; the one before is still there: free some space, or name another folder"
     assert "fit/checkpoint.safetensors could not be written" in fit and stays in fit
     assert "runs/a.jsonl could not be written" in run and "the run is made again" in run

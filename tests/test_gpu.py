@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
@@ -19,7 +20,7 @@ import dmac
 from dmac import reference, scaling
 from dmac.anchor_graph import closed_form_graph
 from dmac.compute import distances, parallel
-from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
+from dmac.compute.layers import SparseView, dense_layer, linear
 from dmac.consistency import consistency_loss
 from dmac.distributed import fit_sharded
 from dmac.embedding import ViewDecoder, fusion_factor, reconstruction_loss
@@ -95,17 +96,21 @@ def assert_joint_loss(recipe, device="cpu"):
 
 
 @on_every_device
+@pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED, JOINT], ids=lambda r: r.name)
-def test_joint_loss_matches_the_reference(device, recipe):
+def test_joint_loss_matches_the_reference(device, recipe, blocks, monkeypatch):
+    if blocks:
+        monkeypatch.setitem(distances._BLOCK, device, 64)
+        assert len(distances.row_blocks(40, 11, torch.device(device))) > 6
     assert_joint_loss(recipe, device)
 
 
 @on_every_device
-def test_sparse_views_match_dense_ones(device):
-    import scipy.sparse
-
+@pytest.mark.parametrize("negative", [0.1, 0.0])
+def test_sparse_views_match_dense_ones(device, negative):
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((30, 20)) < 0.2, rng.normal(size=(30, 20)), 0)
+    dense[3] = 0
     sparse = SparseView(scipy.sparse.csr_matrix(dense), torch.float64, device)
     x = torch.as_tensor(dense, device=device)
     layer = dense_layer(20, 4, torch.Generator().manual_seed(0)).double().to(device)
@@ -116,13 +121,16 @@ def test_sparse_views_match_dense_ones(device):
         found.append((out.detach(), slope))
     torch.testing.assert_close(*found)
     generator = torch.Generator().manual_seed(0)
-    decoder = ViewDecoder(20, 8, 4, negative_slope=0.1, generator=generator).double().to(device)
-    z, _ = points(30, 2, 4, device)
-    losses = (
-        sparse_reconstruction(decoder._last(z), sparse, 0.1),
-        reconstruction_loss(decoder(z), x),
+    decoder = (
+        ViewDecoder(20, 8, 4, negative_slope=negative, generator=generator).double().to(device)
     )
-    torch.testing.assert_close(*([loss, *torch.autograd.grad(loss, z)] for loss in losses))
+    z, _ = points(30, 2, 4, device)
+    losses = [decoder.loss(z, view) for view in (x, sparse)]
+    losses += [reconstruction_loss(decoder(z), view) for view in (x, sparse)]
+    wanted = [z, *decoder.parameters()]
+    expected, *others = ([loss, *torch.autograd.grad(3 * loss, wanted)] for loss in losses)
+    for other in others:
+        torch.testing.assert_close(other, expected)
 
 
 # --- the device against the processor
@@ -168,26 +176,7 @@ def test_whole_fit_finds_the_clusters(device, recipe, tmp_path):
         np.testing.assert_array_equal(again.predict(data), model.labels_)
 
 
-# --- blocks, the compiled form, checkpoints, processes
-
-
-@on_every_device
-@pytest.mark.parametrize("size", [7, 64])
-def test_blocks_change_nothing_but_rounding(device, size, monkeypatch):
-    z, u = points(61, 13, 6, device)
-    whole = scaling.assign(z, u, 5, entropy=True)
-    near = distances.nearest(z.detach(), u.detach())
-    gradients = torch.autograd.grad(whole.entropy + whole.nearest.sum(), (z, u))
-    monkeypatch.setitem(distances._BLOCK, device, size)
-    assert len(distances.row_blocks(61, 13, z.device)) > 10
-    parts = scaling.assign(z, u, 5, entropy=True)
-    assert torch.equal(parts.indices, whole.indices)
-    assert torch.equal(distances.nearest(z.detach(), u.detach())[1], near[1])
-    torch.testing.assert_close(parts.nearest, whole.nearest)
-    torch.testing.assert_close(parts.entropy, whole.entropy)
-    again = torch.autograd.grad(parts.entropy + parts.nearest.sum(), (z, u))
-    for one, other in zip(again, gradients):
-        torch.testing.assert_close(one, other)
+# --- the compiled form, checkpoints, processes
 
 
 @on_every_device

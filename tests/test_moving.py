@@ -4,10 +4,10 @@ import contextlib
 import json
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
+from helpers import sources
 from portable import packed
 from sklearn.metrics import mutual_info_score
 
@@ -216,12 +216,10 @@ def test_film_moves_points_and_mark_by_one_slider(shown):
 def cells(chapter, *names):
     """What some cells of a chapter define, executed where the chapter stands."""
     (path,) = BOOK.glob(f"[0-9][0-9]_{chapter}.ipynb")
-    notebook = nbformat.read(path, 4)
-    sources = {cell["id"]: cell["source"] for cell in notebook.cells}
-    found = {}
+    found, cells = {}, sources(path)
     with contextlib.chdir(BOOK):
         for name in names:
-            exec(sources[name], found)
+            exec(cells[name], found)
     return found
 
 

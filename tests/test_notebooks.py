@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
+from helpers import sources
 
 from experiments import export, studies
 from experiments import records as experiments

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import check_wheel
 import pytest
+from helpers import python
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,9 +23,7 @@ DEPENDENCIES = [Requirement(line) for line in PYPROJECT["project"]["dependencies
 def test_imports_run_one_way():
     """The contracts of pyproject.toml, which says how to read them."""
     code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    command = [sys.executable, "-c", code, "--no-cache"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    python("-c", code, "--no-cache", cwd=ROOT)
 
 
 def test_module_works_without_unix_and_without_the_books_packages(tmp_path):
@@ -57,10 +56,7 @@ for refused in (lambda: store.claim("a"), lambda: store.append(dict.fromkeys(IDE
 """
     code = code.replace("import Store\n", "import IDENTITY, Store\n")
     shutil.copytree(ROOT / "notebooks" / "results" / "runs", tmp_path / "runs")
-    command = [sys.executable, "-c", code, tmp_path / "runs"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found, read, *refused = done.stdout.splitlines()
+    found, read, *refused = python("-c", code, tmp_path / "runs").splitlines()
     assert found == "100 ['acc', 'ari', 'f1', 'nmi', 'purity']" and read == "True"
     assert len(refused) == 2 and all("this system has no fcntl" in line for line in refused)
 
@@ -75,10 +71,8 @@ def test_import_takes_no_torch():
         ("dmac.compute.kmeans.kmeans, dmac.data.whitening.normalize_rows", heavy),
         ("from dmac import *; DMAC, peers.ALL, recipes.REVISED", heavy),
     ):
-        command = [sys.executable, "-c", f"{code}{line}; print(*sys.modules)"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert heavy & set(done.stdout.split()) == brought, line
+        modules = python("-c", f"{code}{line}; print(*sys.modules)").split()
+        assert heavy & set(modules) == brought, line
 
 
 def test_names_that_the_package_lacks_are_said():
@@ -138,9 +132,8 @@ def test_wheel_holds_every_file_of_the_module_and_nothing_else(tmp_path):
     source = tmp_path / "source"  # building leaves files behind
     more = ["pyproject.toml", "README.md", "LICENSE", "notebooks/experiments/__init__.py"]
     copy([*names, *more], source)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
-    command += ["--no-build-isolation", "--wheel-dir", tmp_path, source]
-    subprocess.run(command, check=True, capture_output=True)
+    alone = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation")
+    python("-m", "pip", "wheel", *alone, "--wheel-dir", tmp_path, source)
     (wheel,) = tmp_path.glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     shown = {"dmac/data/mfeat.npz", "dmac/data/README.md", "dmac/py.typed"}
@@ -157,8 +150,7 @@ def test_sdist_holds_the_repository(tmp_path):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()  # built things stay at home
     code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
-    command = [sys.executable, "-c", code, tmp_path]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    python("-c", code, tmp_path, cwd=source)
     (sdist,) = tmp_path.glob("*.tar.gz")
     assert check_wheel.left_out(sdist, names) == []
     with tarfile.open(sdist) as archive:

@@ -9,6 +9,7 @@ from dmac.recipes import (
     CLOSED_FORM,
     PUBLISHED,
     RELEASED,
+    REVISED,
     Recipe,
     SpectralRecipe,
     get_recipe,
@@ -66,12 +67,10 @@ def test_fields_out_of_range_are_refused_by_name(field, value):
         Recipe(**{"name": "x", field: value})
 
 
-def test_closed_form_start_needs_components_and_anchors_in_the_views():
-    with pytest.raises(ValueError, match="closed_form_start needs components"):
-        Recipe("x", closed_form_start=True, anchor_space="views")
-    with pytest.raises(ValueError, match="closed_form_start needs anchor_space='views'"):
-        Recipe("x", closed_form_start=True, components=1)
-    assert Recipe("x", closed_form_start=True, components=1, anchor_space="views").components == 1
+@pytest.mark.parametrize("missing", [{"components": 0}, {"anchor_space": "embedding"}])
+def test_closed_form_start_needs_components_and_anchors_in_the_views(missing):
+    with pytest.raises(ValueError, match=f"closed_form_start needs {min(missing)}"):
+        dataclasses.replace(REVISED, **missing)
 
 
 def test_fields_of_the_other_kind_are_refused():

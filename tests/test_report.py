@@ -16,10 +16,11 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.command_line import main
+from dmac.compute.streaming import pick
 from dmac.data.disk import StreamedArray
 from dmac.diagnostics import gaussian_like
 from dmac.report import page
-from dmac.separation import standardized_differences, take_rows
+from dmac.separation import standardized_differences
 
 RNG = np.random.default_rng(0)
 CLASSES = np.arange(120) % 4
@@ -287,7 +288,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch, tmp_path):
     memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
     memory[:] = VIEWS[1]
     rows = np.array([3, 15, 16, 31, 32, 119])
-    drawn = take_rows(StreamedArray(memory), rows)
+    drawn = pick(StreamedArray(memory), rows)
     np.testing.assert_array_equal(drawn, VIEWS[1][rows])
 
 

@@ -16,7 +16,7 @@ from dmac.compute.kmeans import sample_anchors
 from dmac.compute.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from dmac.sampling import EmbeddingAnchors, ViewAnchors, anchor_means, embedding_draw
+from dmac.sampling import EmbeddingAnchors, ViewAnchors, ViewDraw, anchor_means, embedding_draw
 
 N, M, K, V = 30, 8, 3, 3
 STILL = SimpleNamespace(perturbation=None)
@@ -94,28 +94,29 @@ def test_graph_with_z_is_in_the_last_draw_alone():
     assert same == [True, False]
 
 
-@pytest.mark.parametrize("weight", [0.5, 2.0])
-def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
-    made = source(vote_weight=weight)
+def with_z(vote_weight=1.0, **changes):
+    """Graphs on the views beside Z; and the samples and anchors that they should be of."""
+    made = source(vote_weight=vote_weight, **changes)
     made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.vote_graphs(10 * embedding(), K)
-    rows = weight * F.normalize(embedding(), dim=1)
+    rows = vote_weight * F.normalize(embedding(), dim=1)
     x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
     u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0)
+    return made.vote_graphs(10 * embedding(), K), x, u
+
+
+@pytest.mark.parametrize("weight", [0.5, 2.0])
+def test_graph_with_z_takes_its_unit_rows_as_one_more_view(weight):
+    (graph,), x, u = with_z(vote_weight=weight)
     assert squared_distances(u, x).min(1).values.max() < 1e-12  # anchors are samples
     assert_graph(graph, reference.squared_distances(x, u))
 
 
 def test_graphs_a_view_with_z_add_the_distances_in_z():
-    made = source(joint_graph=False)
-    made.generator = torch.Generator().manual_seed(5)
-    graphs = made.vote_graphs(embedding(), K)
-    rows = F.normalize(embedding(), dim=1)
-    x = torch.cat([*(x / V**0.5 for x in views()), rows], 1)
-    u = sample_anchors(x, M, torch.Generator().manual_seed(5), 0).split([4, 2, 5, 3], 1)
-    for graph, own, part in zip(graphs, views(), u):
-        d2 = reference.squared_distances(own, V**0.5 * part)
-        assert_graph(graph, d2 + reference.squared_distances(rows, u[-1]))
+    graphs, *both = with_z(joint_graph=False)
+    *own, z = zip(*(part.split([4, 2, 5, 3], 1) for part in both))
+    of_z = reference.squared_distances(*z)
+    for graph, pair in zip(graphs, own):
+        assert_graph(graph, V * reference.squared_distances(*pair) + of_z)
 
 
 def test_graph_with_z_is_drawn_anew_and_carries_no_gradient():
@@ -180,17 +181,19 @@ def test_means_of_the_anchors_are_weighted_means_of_their_samples():
     torch.testing.assert_close(anchor_means(graph, z), expected)
 
 
-def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows():
-    (draw,) = source(vote_share=0.0).draws(None, None, K)
-    recipe = dataclasses.replace(REVISED, al_weight=1.0, n_neighbors=K)
-    z = embedding().requires_grad_()
-    (loss,) = draw.anchor_learning(z, recipe)
+@pytest.mark.parametrize("weight, rows", [(1.0, 600), (0.0, 512)])
+def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(weight, rows, generator):
+    d2 = torch.rand(600, M, generator=generator, dtype=torch.float64)
+    z = torch.randn(600, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    draw = ViewDraw([anchor_graph(d2, K)], 1.0)
+    (loss,) = draw.anchor_learning(z, dataclasses.replace(REVISED, al_weight=weight))
     means = F.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
-    expected = anchor_learning_loss(reference.squared_distances(F.normalize(z, dim=1), means))
-    torch.testing.assert_close(loss, expected)
-    # The means are held: the gradient is that of the samples alone.
-    gradients = [torch.autograd.grad(value, z)[0] for value in (loss, expected)]
-    torch.testing.assert_close(*gradients)
+    d2 = reference.squared_distances(F.normalize(z, dim=1), means)
+    torch.testing.assert_close(loss, anchor_learning_loss(d2[:rows]))
+    assert loss.requires_grad == (weight > 0)
+    if weight:  # the means are held: the gradient is that of the samples alone
+        gradients = [torch.autograd.grad(x, z)[0] for x in (loss, anchor_learning_loss(d2))]
+        torch.testing.assert_close(*gradients)
 
 
 def test_convolution_starts_from_the_means_in_every_view():
@@ -203,10 +206,6 @@ def test_convolution_starts_from_the_means_in_every_view():
 
 
 def test_anchors_of_a_fitted_model_are_means_in_z():
-    made = source()
+    made, (graph,) = source(), with_z(vote_weight=REVISED.vote_weight)[0]
     made.generator = torch.Generator().manual_seed(5)
-    u = made.anchors(embedding())
-    made.generator = torch.Generator().manual_seed(5)
-    (graph,) = made.vote_graphs(embedding(), K)
-    torch.testing.assert_close(u, anchor_means(graph, embedding()))
-    assert u.shape == (M, 3)
+    torch.testing.assert_close(made.anchors(embedding()), anchor_means(graph, embedding()))

@@ -104,22 +104,6 @@ def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
     assert max(map(math.prod, shapes.seen)) == n * 6
 
 
-@pytest.mark.parametrize("balanced", [False, True])
-@pytest.mark.parametrize("gradient", [False, True])
-def test_forms_for_the_compiler_and_in_place_agree(balanced, gradient):
-    d2 = torch.rand(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    log_usage = torch.log_softmax(torch.arange(5).double(), 0) if balanced else None
-    plain, functional = (
-        form(d2.clone(), 0.3, log_usage, gradient)
-        for form in (assignment._entropies, assignment._entropies_functional)
-    )
-    torch.testing.assert_close(plain[0], functional[0])
-    if gradient:
-        torch.testing.assert_close(plain[1], functional[1])
-    else:
-        assert plain[1] is functional[1] is None
-
-
 @pytest.fixture
 def fresh_compile():
     """The choice of the form is made once in a process; here it is made anew, and forgotten."""
@@ -128,14 +112,10 @@ def fresh_compile():
     assignment._compile.cache_clear()
 
 
-def test_a_gpu_without_a_compiler_takes_the_plain_form(fresh_compile, monkeypatch):
-    monkeypatch.setitem(sys.modules, "triton", None)
-    assert assignment._pointwise(torch.device("cuda")) is assignment._entropies
-
-
-def test_a_gpu_takes_the_compiled_form_and_a_processor_the_plain_one(fresh_compile, monkeypatch):
-    monkeypatch.setitem(sys.modules, "triton", types.ModuleType("triton"))
+@pytest.mark.parametrize("compiler", [None, types.ModuleType("triton")])
+def test_a_gpu_with_a_compiler_takes_the_compiled_form(compiler, fresh_compile, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", compiler)
     monkeypatch.setattr(torch, "compile", lambda form, dynamic: ("compiled", form, dynamic))
-    form = "compiled", assignment._entropies_functional, True
-    assert assignment._pointwise(torch.device("cuda")) == form
+    form = ("compiled", assignment._entropies_functional, True) if compiler else None
+    assert assignment._pointwise(torch.device("cuda")) == (form or assignment._entropies)
     assert assignment._pointwise(torch.device("cpu")) is assignment._entropies

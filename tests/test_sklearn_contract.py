@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone, is_clusterer
+from sklearn.base import is_clusterer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -118,12 +118,11 @@ def mfeat():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_tags_and_clone(name):
+def test_tags(name):
     model = MODELS[name][0]
     tags = get_tags(model)
     assert is_clusterer(model) and tags.input_tags.sparse and not tags.target_tags.required
     assert (tags.transformer_tags is not None) == name.startswith("DMAC")
-    assert clone(model).get_params() == model.get_params()
 
 
 def test_pipeline_over_a_list_of_views(mfeat):
@@ -183,15 +182,8 @@ def test_columns_of_data_frames(mfeat, tmp_path):
     ]
     model = dmac.DMAC(10, random_state=0).fit(frames)
     assert model.n_features_in_ == 24 and model.feature_names_in_[[0, 12]].tolist() == ["a0", "b0"]
-    out = model.set_output(transform="pandas").transform(frames)
-    assert out.columns.tolist() == model.get_feature_names_out().tolist()
-    assert out.shape == model.embedding_.shape
-    model.set_output(transform="default").save(tmp_path)
+    model.save(tmp_path)
     for one in (model, dmac.DMAC.load(tmp_path)):
         with pytest.raises(ValueError, match="view 2: .*\n.*same order"):
             one.predict([frames[0], frames[1][frames[1].columns[::-1]]])
-        with pytest.raises(ValueError, match="view 1: .*\n.*unseen at fit time:\n- c"):
-            one.predict([frames[0].rename(columns={"a0": "c"}), frames[1]])
-        with pytest.warns(UserWarning, match="fitted with feature names"):
-            np.testing.assert_array_equal(one.predict(views), model.labels_)
     assert not hasattr(model.fit(views), "feature_names_in_")

