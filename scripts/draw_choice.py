@@ -7,16 +7,15 @@ telephone.
 from draw_model import BLUE, FIXED, GREEN, ORANGE, STATIC, arrow, box, picture, text
 
 FILE = STATIC / "which-recipe.svg"
-WIDTH, HEIGHT = 470, 392
+WIDTH, HEIGHT = 470, 310
 
 #: What is asked, line by line, and what to take if the answer is yes.
 QUESTIONS = (
     (("Is it a comparison", "with the paper?"), ("RELEASED,", "PUBLISHED"), ORANGE),
-    (("30 000 samples", "or more?"), ("CLOSED_FORM,", "n_anchors=512"), GREEN),
-    (("A network wanted,", "from views to embedding?"), ("REVISED, beside", "CLOSED_FORM"), GREEN),
+    (("A network wanted,", "from views to embedding?"), ("REVISED, and", "CLOSED_FORM"), GREEN),
 )
 REST = ("CLOSED_FORM", "the default: seconds")
-BESIDE = ("Beside each: the three baselines.", "Where they disagree, look at the samples.")
+BESIDE = ("With each, run the three baselines.", "If they disagree, look at the samples.")
 
 
 def _lines(x, y, lines):

@@ -43,8 +43,7 @@ _CELL = "§§cell§§"  # where the text has a cell
 #: Chapters whose downloads carry `experiments`, and the groups of stored runs that they read by it.
 CARRIES = {
     "17_scaling": (
-        *("comparison", "peers", "CMGEC, cosine", "released, new sets"),
-        *("closed form", "revised", "revised, new sets"),  # beside the fits on a GPU
+        *("comparison", "closed form", "revised", "revised, new sets"),  # next to fits on a GPU
     )
 }
 #: What such a record keeps: what it is found by, and what the chapter reads of it.

@@ -47,12 +47,8 @@ def test_chapters_16_and_17_read_what_the_stored_runs_say():
 
 #: What the chapter on costs reads of the stored runs.
 READ = """
-import pandas as pd
-
-peers = {"RELEASED": studies.COMPARISON["RELEASED"]} | studies.DEEP_PEERS
 ours = {name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED")}
-read = (peers, studies.PEER_DATASETS), (ours, studies.SIXTEEN)
-runs = pd.concat([records.read_runs(*one) for one in read], ignore_index=True)
+runs = records.read_runs(ours, studies.SIXTEEN)
 runs = runs[["variant", "dataset", "seed", "acc", "fit_seconds"]]
 runs = runs.astype({"variant": str, "dataset": str})
 """

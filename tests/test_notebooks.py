@@ -12,7 +12,6 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
-from helpers import sources
 
 from experiments import export, studies
 from experiments import records as experiments

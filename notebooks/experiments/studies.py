@@ -903,18 +903,18 @@ STUDIES = {
     **PEER_DEFAULTS,
     **PEER_ENDS,
     "peers, shallow": Study(
-        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems 17_scaling", "peers"
+        SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems record_costs", "peers"
     ),
     "peers, deep": Study(
         DEEP_PEERS,
         tuple(d for d in PEER_DATASETS if d not in SHORTENED),
         FEW,
-        "08_other_systems 17_scaling",
+        "08_other_systems record_costs",
         "peers",
     ),
     "peers, a tenth": Study(SHORT_PEERS, BOTH_SCHEDULES, FEW, "08_other_systems", "peers"),
     "peers, a tenth at most": Study(
-        CAPPED_PEERS, SHORTENED, FEW, "08_other_systems 17_scaling", "peers"
+        CAPPED_PEERS, SHORTENED, FEW, "08_other_systems record_costs", "peers"
     ),
     "libraries, refused": Study(REFUSED, PEER_DATASETS, 1, "08_other_systems", "libraries"),
     "libraries": Study(
