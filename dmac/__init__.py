@@ -7,8 +7,8 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 of the network, the wing ``closed_form`` has those of the closed form, and ``model_selection``
 judges labels on its graph. ``report`` writes a page about a fit.
 ``distributed`` is the command for several processes, and ``reference`` the dense reading of the
-equations that the tests compare with. Beside them are four wings: ``solvers`` leads from views to
-labels in two ways behind one contract, ``data`` reads and prepares views, ``compute`` is what the
+equations that the tests compare with. Beside them are further wings: ``solvers`` leads from views
+to labels behind one contract, ``data`` reads and prepares views, ``compute`` is what the
 mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison and SNF, one
 class each.
 

@@ -24,7 +24,7 @@ from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.parallel import broadcast_seed
-from dmac.compute.progress_bar import shown
+from dmac.compute.progress_bar import ProgressBar, shown
 from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
@@ -35,7 +35,7 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.named_views import as_named, title
+from dmac.data.named_views import NamedView, as_named, title
 from dmac.data.names import (
     check_feature_names,
     column_names,
@@ -44,9 +44,9 @@ from dmac.data.names import (
     index_of,
 )
 from dmac.model_selection import averaged_graph
-from dmac.recipes import CLOSED_FORM, get_recipe
+from dmac.recipes import CLOSED_FORM, BaseRecipe, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Watch, solver_of
+from dmac.solvers.contract import Callback, Solver, Watch, solver_of
 from dmac.solvers.placing import NearestCentre, in_order, place
 from dmac.solvers.preparing import prepare, shuffled
 
@@ -57,10 +57,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
-    from dmac.compute.progress_bar import ProgressBar
-    from dmac.data.named_views import NamedView
-    from dmac.recipes import BaseRecipe
-    from dmac.solvers.contract import Callback, Solver
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -16,15 +16,15 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from dmac.anchors import n_anchors_for
-from dmac.closed_form.anchor_sets import draw_graphs
+from dmac.closed_form.anchor_sets import Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
-from dmac.closed_form.blocks import blocks_of, own_blocks
+from dmac.closed_form.blocks import Block, blocks_of, own_blocks
 from dmac.closed_form.completion import is_needed, present_views, with_graphs
 from dmac.closed_form.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_no_views, check_seed, check_views
-from dmac.recipes import CLOSED_FORM_2026_11
+from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dmac._types import Array, Floats, Matrix, Views
-    from dmac.closed_form.anchor_sets import Drawn
-    from dmac.closed_form.blocks import Block
-    from dmac.recipes import SpectralRecipe
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000

@@ -15,23 +15,18 @@ import scipy.sparse
 import torch
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
-from dmac.closed_form.blocks import patterns, with_values
+from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import side_by_side
 from dmac.scaling import assign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
 
     from torch import Tensor
 
     from dmac._types import Matrix
-    from dmac.closed_form.blocks import Block
     from dmac.recipes import SpectralRecipe
-
-    #: The anchors and the graph of a set.
-    DrawnSet: TypeAlias = tuple[Tensor, AnchorGraph]
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ def set_draws(
     n_neighbors: int,
     generator: torch.Generator,
     widths: tuple[int, ...] = (),
-) -> tuple[list[Callable[[], DrawnSet]], tuple[int, ...]]:
+) -> tuple[list[Callable[[], tuple[Tensor, AnchorGraph]]], tuple[int, ...]]:
     """A function for each set that `draw_sets` draws, and the widths that count.
 
     All that is random is drawn here, so the functions may be called side by side.
@@ -136,7 +131,7 @@ def set_draws(
     if whole is not None:
         n_anchors = min(n_anchors, int(whole.sum()) // 2)
 
-    def draw(order: Tensor) -> DrawnSet:
+    def draw(order: Tensor) -> tuple[Tensor, AnchorGraph]:
         u = improved_anchors(x, order, n_anchors, iterations, whole)
         return u, graph_on(x, u, n_neighbors, widths)
 
@@ -159,7 +154,7 @@ def whole_samples(
 
 
 def joined_sets(
-    drawn: Iterable[DrawnSet], widths: tuple[int, ...] = ()
+    drawn: Iterable[tuple[Tensor, AnchorGraph]], widths: tuple[int, ...] = ()
 ) -> tuple[AnchorSets, Matrix]:
     """Anchors and graphs of several sets -> `AnchorSets` and their factor, as of `draw_sets`."""
     anchors, graphs = zip(*drawn)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dmac._types import Array, Integers, Matrix
-    from dmac.closed_form.blocks import Block
     from dmac.data.levels import LevelPipeline
     from dmac.recipes import SpectralRecipe
 
@@ -201,7 +200,7 @@ class SpectralModel:
     def drawn(self, views: Sequence[Tensor]) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""
         fill, sets, k = self.completion, self.stages[0].base, self.recipe.n_neighbors
-        blocks = self._blocks(views)
+        blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
         if fill is None and self.weights is None:
             return placed(blocks, sets, k), views
         own = own_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
@@ -209,10 +208,8 @@ class SpectralModel:
         if fill is not None:
             u = averaged(of_own) @ fill.lift
             views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
-        return placed(joint_blocks(self._blocks(views)), sets, k) + of_own, views
-
-    def _blocks(self, views: Sequence[Tensor]) -> list[Block]:
-        return blocks_of(views, self.pipelines, self.recipe, self.weights)
+            blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
+        return placed(joint_blocks(blocks), sets, k) + of_own, views
 
     def of_part(self, views: Sequence[Tensor], z: Array, count: int = 1) -> SpectralModel:
         """The model that places samples, from a part of them: ``views`` (n, r_a) and their rows z.

@@ -13,9 +13,16 @@ import numpy as np
 import torch
 
 from dmac.anchors import n_anchors_for
-from dmac.closed_form.anchor_sets import Drawn, draw_graphs
+from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
-from dmac.closed_form.blocks import beside, blocks_of, joint_blocks, own_blocks, side_by_side
+from dmac.closed_form.blocks import (
+    Block,
+    beside,
+    blocks_of,
+    joint_blocks,
+    own_blocks,
+    side_by_side,
+)
 from dmac.closed_form.completion import (
     Completion,
     fit_completion,
@@ -46,6 +53,7 @@ from dmac.solvers.contract import (
     Outcome,
     Prepared,
     Solver,
+    Watch,
     check_anchors,
     check_clusters,
 )
@@ -57,10 +65,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dmac._types import Array, Flags, Integers, Matrix
-    from dmac.closed_form.anchor_sets import AnchorSets
-    from dmac.closed_form.blocks import Block
     from dmac.recipes import SpectralRecipe
-    from dmac.solvers.contract import Watch
 
 # What an outcome has beside its model.
 _ARRAYS = ("labels", "z", "anchors", "centers")

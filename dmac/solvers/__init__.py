@@ -1,4 +1,4 @@
-"""The two ways from views to labels behind one contract, and fitted models on disk.
+"""From views to labels: what solvers have in common, that of the network, and saved models.
 
 A recipe names its solver; :class:`dmac.DMAC` asks it through :mod:`dmac.solvers.contract` alone.
 """

@@ -21,7 +21,7 @@ from dmac.compute.streaming import take
 from dmac.compute.threads import row_slices, side_by_side
 from dmac.data.checks import filled, say_which_are_zero
 from dmac.data.disk import block_rows
-from dmac.solvers.contract import final_rows
+from dmac.solvers.contract import Model, Outcome, Prepared, final_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Flags, Integers, Matrix
     from dmac.recipes import BaseRecipe
-    from dmac.solvers.contract import Model, Outcome, Prepared
 
 # Samples of a block, whose activations stay near the processor; a GPU has to be filled.
 _ROWS = {"cpu": 2**13, "cuda": 2**16}
