@@ -287,7 +287,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
             b"1,2\n3,4\n5,6,7\n",
             "x.csv is not a table of text: .* 2 fields in line 3, saw 3",
         ),
-        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .True, "),
+        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
         ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
