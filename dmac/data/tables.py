@@ -208,7 +208,7 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
 
 
 def as_text(cells: Any) -> list[str]:
-    """Cells as they were written, but for zeros in front of whole numbers; "" for none."""
+    """Cells as text, whole numbers without a point; "" for none."""
     whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
     return ["" if x != x else str(x).strip() for x in whole]
 
