@@ -96,7 +96,11 @@ def _read_parquet(file: Path) -> dict[str, Array]:
     frame = pd.read_parquet(file)
     if frame.index.names != [None] or frame.index.dtype.kind not in "iu":
         frame = frame.reset_index()
-    return {"": np.vstack([[str(x) for x in frame.columns], frame.astype(object)])}
+    return {
+        "": np.vstack(
+            [[str(x) for x in frame.columns], frame.astype(object).where(frame.notna(), np.nan)]
+        )
+    }
 
 
 def _read_workbook(file: Path) -> dict[str, Array]:
@@ -108,7 +112,7 @@ def _read_workbook(file: Path) -> dict[str, Array]:
 
 
 def _read_text(file: Path) -> dict[str, Array]:
-    """The cells of a table of text; the first line, and columns of ids, are text.
+    """The cells of a table of text; the first line, and columns that may have ids, are text.
 
     The first line has a cell less where it names the columns of a table that R wrote.
     """
@@ -116,8 +120,8 @@ def _read_text(file: Path) -> dict[str, Array]:
 
     head, start = _head(file)
     delimiter = _delimiter(file, "".join(head[:1]))
-    rows = csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " ")
-    first, second = ([x.strip() for x in next(rows, [])] for _ in range(2))
+    rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
+    first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
     width = max(len(first), len(second), 1)
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
@@ -129,7 +133,7 @@ def _read_text(file: Path) -> dict[str, Array]:
         header=None,
         names=range(width),
         index_col=False,
-        dtype=str if commas else {j: str for j, x in enumerate(first) if says_samples(x, j)},
+        dtype=str if commas else dict.fromkeys(_texts(rows), str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
@@ -141,6 +145,16 @@ def _read_text(file: Path) -> dict[str, Array]:
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
     return {"": _with_points(cells) if commas else cells}
+
+
+def _texts(rows: list[list[str]]) -> set[int]:
+    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
+    named = {j for row in rows[:1] for j, x in enumerate(row) if says_samples(x.strip(), j)}
+    return {0} | named | {j for row in rows for j, x in enumerate(row) if _is_padded(x.strip())}
+
+
+def _is_padded(cell: str) -> bool:
+    return cell[:1] == "0" and cell.isdigit() and len(cell) > 1
 
 
 def _head(file: Path) -> tuple[list[str], int]:
@@ -186,7 +200,7 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
     values = np.asarray(cells, object)
     try:
         x = values.astype(float)  # ten times as fast, where there are no words
-    except ValueError:
+    except (TypeError, ValueError):
         x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
     words = np.isnan(x) & (values == values)
     words[words] = [str(cell).strip().lower() not in _MISSING for cell in values[words]]
@@ -194,7 +208,7 @@ def parsed(cells: Any) -> tuple[Floats, Flags]:
 
 
 def as_text(cells: Any) -> list[str]:
-    """Cells as they were written, but for zeros in front of whole numbers; "" for none."""
+    """Cells as text, whole numbers without a point; "" for none."""
     whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
     return ["" if x != x else str(x).strip() for x in whole]
 
@@ -259,7 +273,7 @@ def _has_header(view: NamedView, cells: Frame) -> bool:
     named = len(first) > 1 and says_samples(first[0], 0)
     below = np.isfinite(parsed(rest.iloc[:_HEAD])[0]).any(0)
     counts = rest.iloc[:, -1].value_counts()  # does every word of a column repeat, but the first?
-    alone = len(counts) > 1 and counts.min() > 1 and first[-1] not in counts
+    alone = text[-1] and len(counts) > 1 and counts.min() > 1 and first[-1] not in counts
     return bool(named or (text & below).any() or any(map(is_known_header, first)) or alone)
 
 
@@ -324,9 +338,15 @@ def _ids(view: NamedView) -> dict[str, int]:
     """The columns that may name samples, by their headers: distinct words or whole numbers."""
     x, words = parsed(view.values)
     places = np.flatnonzero((words | (np.floor(x) == x)).all(0)).tolist()
-    headers = Counter(_headers(view))
-    named = {_headers(view)[j]: j for j in places if view.values.iloc[:, j].is_unique}
-    return {header: j for header, j in named.items() if headers[header] == 1}
+    headers = _headers(view)
+    counts = Counter(headers)
+    named = {headers[j]: j for j in places if counts[headers[j]] == 1}
+    return {header: j for header, j in named.items() if _differ(view.values.iloc[:, j])}
+
+
+def _differ(column: Frame) -> bool:
+    """Whether all cells of a column differ, also where some are text and some numbers."""
+    return column.is_unique and len(set(as_text(column))) == len(column)
 
 
 def _shared(tables: list[NamedView], columns: list[Any]) -> float:

@@ -197,6 +197,7 @@ def test_columns_and_messages_have_the_names_of_the_views():
         (",0,1\n7,1,2\n8,3,4\n", ["7", "8"]),  # as pandas writes it
         ("id,a,b\n1,1,2\n2,3,4\n", ["1", "2"]),
         ("x,1,2\ny,3,4\n", ["x", "y"]),
+        ("id,a,b\n007,1,2\n07,3,4\n", ["007", "07"]),
         ("patient_id,a,b\n1,1,2\n2,3,4\n", ["1", "2"]),
         ("a,b\n1,1,2\n2,3,4\n", ["1", "2"]),  # as R writes it
         ('"x, 1",1,2\n"y",3,4\n', ["x, 1", "y"]),
@@ -226,6 +227,8 @@ COUNTED = "\n".join(f"{i},{i % 3}" for i in range(10))
         (f"key,b\n{COUNTED}", "the first column .0, 9, .* numbers the samples", (10, 2), None),
         (COUNTED, "counts as a feature: call it id if it is none", (10, 2), None),
         (f"id,b\n{COUNTED}", None, (10, 1), ["0"]),
+        ("u,1\nv,2\nw,1.0\nx,2\n", None, (4, 1), ["u"]),  # where no word repeats
+        ("u,5.0\nv,2\nw,1\nx,2\ny,1\n", None, (5, 1), ["u"]),
         ("id;b\n1.001;0,5\n1.002;1,5\n", None, (2, 1), ["1.001"]),
     ],
 )
@@ -284,7 +287,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
             b"1,2\n3,4\n5,6,7\n",
             "x.csv is not a table of text: .* 2 fields in line 3, saw 3",
         ),
-        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .True, "),
+        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
         ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
         ("x.csv", b"1,2\n3,\n", "line 2, column 2 is empty; fill it in, or empty the whole row"),
         ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill it in, or"),
