@@ -646,7 +646,7 @@ def _fits(results, child, datasets=studies.SIXTEEN, systems=None):
             continue
         run = functools.partial(measure_fit, child, system, dataset, threads)
         job = Job("fits", about | {"threads": threads}, run)
-        if other := stopped_on(system, dataset, fits):
+        if not results.has(job) and (other := stopped_on(system, dataset, fits)):
             results.keep(job, {"error": f"more than {LIMIT:g} s on {other}, not begun here"})
         yield job
 

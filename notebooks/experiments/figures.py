@@ -1,8 +1,7 @@
 """Figures of the experiment pages, from frames of runs (:func:`experiments.records.runs`).
 
 Each function returns a matplotlib figure; the style is that of whoever calls. Colours are told
-apart by markers or line styles too. A figure of which nothing is stored says so. Figures of one
-page alone stand in its module.
+apart by markers or line styles too. A figure of which nothing is stored says so.
 """
 
 import matplotlib.pyplot as plt
@@ -214,16 +213,9 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
         for number, (name, table) in enumerate(series.items()):
             shift = 0.3 * (number - (len(series) - 1) / 2)
             style = dict(color=f"C{number}", fmt=MARKERS[number], markersize=4.5)
-            for row in table.itertuples():
-                clear = abs(row.mean) > row.half if np.isnan(row.p) else row.p < 0.05
-                place = rows.index(row.Index) + shift
-                _draw_interval(axis, row.mean, row.half, place, clear, style)
+            for row, mean, half, clear in _intervals(table, over):
+                _draw_interval(axis, mean, half, rows.index(row) + shift, clear, style)
             axis.plot([], [], MARKERS[number], color=f"C{number}", label=name)
-            groups = over_datasets(table["mean"])
-            for group in [group for group in over if group in groups.index]:
-                mean, half = groups.loc[group, ["mean", "half"]]
-                place = rows.index(_summary_name(group)) + shift
-                _draw_interval(axis, mean, half, place, abs(mean) > half, style)
         if title in (marks or {}):
             name, values = marks[title]
             places = [rows.index(key) for key in values.index if key in rows]
@@ -238,6 +230,17 @@ def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", 
     if most > 1 or marks:
         add_legend(figure, axes)
     return figure
+
+
+def _intervals(table, over):
+    """Each row's name, mean, half width, and whether it is clear; then those of the means."""
+    for row in table.itertuples():
+        clear = abs(row.mean) > row.half if np.isnan(row.p) else row.p < 0.05
+        yield row.Index, row.mean, row.half, clear
+    groups = over_datasets(table["mean"])
+    for group in [group for group in over if group in groups.index]:
+        mean, half = groups.loc[group, ["mean", "half"]]
+        yield _summary_name(group), mean, half, abs(mean) > half
 
 
 def _summary_name(group):

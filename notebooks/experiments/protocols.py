@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 
 from dmac.recipes import RELEASED
-from experiments import paper
-from experiments.compare import NOTHING, format_change, interval, list_datasets, mean_and_sd
-from experiments.figures import MARKERS, add_legend, draw_paper, make_panels, plot_nothing
-from experiments.tables import format_spread
+from experiments.compare import NOTHING, format_change, interval, list_datasets
+from experiments.tables import format_paper, format_spread
 
 #: The ways of scoring the same runs, from what a user can have to what the labels can pick.
 PROTOCOLS = {
@@ -81,9 +79,7 @@ def format_protocols(frame):
         for metric in ("acc", "nmi"):
             part = frame[frame.dataset == dataset].groupby("protocol", observed=True)[metric]
             row = {PROTOCOLS[name]: text for name, text in part.agg(format_spread).items()}
-            known = paper.value(dataset, metric)
-            mark = "" if dataset in paper.SAME else "°"
-            row["the paper"] = NOTHING if known is None else f"{known:.1f}{mark}"
+            row["the paper"] = format_paper(dataset, metric)
             rows[dataset, metric.upper()] = row
     columns = [*PROTOCOLS.values(), "the paper"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna(NOTHING)
@@ -139,28 +135,3 @@ def format_gains(frame):
         for choice, table in average_gains(frame).items()
     }
     return pd.DataFrame(columns).reindex(list_datasets(frame)).fillna(NOTHING)
-
-
-def plot_protocols(frame):
-    """ACC of the same runs under three protocols, one panel per data set, the paper as a line."""
-    names = list_datasets(frame)
-    if not names:
-        return plot_nothing()
-    kinds = {"last epoch": "(a) last epoch", "epoch": "(b) oracle epoch", "grid": "(c) and grid"}
-    figure, axes = make_panels(names, height=1.5)
-    for name, axis in zip(names, axes):
-        part = frame[frame.dataset == name]
-        for j, kind in enumerate(kinds):
-            values = part.loc[part.protocol == kind, "acc"]
-            if not len(values):
-                continue
-            mean, sd = mean_and_sd(values)
-            axis.errorbar(mean, j, xerr=sd, fmt=MARKERS[j], color=f"C{j}", capsize=2)
-            axis.plot(values, [j + 0.25] * len(values), "|", color="0.5", markersize=5)
-        draw_paper(axis, name, paper.value(name, "acc"), along="x")
-        axis.set_yticks(range(len(kinds)), list(kinds.values()))
-        axis.set_ylim(len(kinds) - 0.4, -0.6)
-        axis.set(title=name, xlabel="ACC, %")
-    if any(axis.get_legend_handles_labels()[0] for axis in axes):
-        add_legend(figure, axes)
-    return figure

@@ -10,6 +10,9 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import scipy
+import sklearn
+import torch
 
 import dmac
 from dmac.data.digest import digest
@@ -47,10 +50,6 @@ def _git(*arguments):
 @functools.cache
 def versions():
     """Versions of Python and of the packages that decide a result."""
-    import scipy
-    import sklearn
-    import torch
-
     modules = {"numpy": np, "scipy": scipy, "sklearn": sklearn, "torch": torch}
     numbers = {name: module.__version__.split("+")[0] for name, module in modules.items()}
     return {"python": platform.python_version()} | numbers
@@ -82,8 +81,6 @@ _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "DNNL_MAX_CPU_ISA", "OPENBLA
 
 def arithmetic():
     """What decides how results are rounded: torch's vector instructions, and who chose them."""
-    import torch
-
     chosen = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
     return {"instructions": torch.backends.cpu.get_cpu_capability()} | chosen
 
@@ -118,8 +115,6 @@ def peak_memory():
 
 def reset_peak_gb(device):
     """Begin to count the peak memory: of the device, or of the process on a processor."""
-    import torch
-
     gc.collect()
     if device.startswith("cuda"):
         torch.empty(1, device=device)  # before the first tensor there are no statistics
@@ -131,20 +126,9 @@ def reset_peak_gb(device):
 
 def peak_gb(device):
     """Peak memory in 10^9 bytes since `reset_peak_gb`: of the device, or of the process."""
-    import torch
-
     gpu = device.startswith("cuda")
     mb = torch.cuda.max_memory_allocated() / 1e6 if gpu else peak_memory()
     return round(mb / 1e3, 3)
-
-
-def card_memory_gb(device):
-    """The memory of a GPU in 10^9 bytes, or None of a processor."""
-    import torch
-
-    if not device.startswith("cuda"):
-        return None
-    return round(torch.cuda.get_device_properties(device).total_memory / 1e9, 1)
 
 
 def _driver():
@@ -159,13 +143,12 @@ def _driver():
 
 def about(device):
     """The machine: its card or its processor, and the versions of what runs on it."""
-    import torch
-
     gpu = device.startswith("cuda")
+    memory = torch.cuda.get_device_properties(device).total_memory if gpu else None
     return {
         "device": device,
         "card": torch.cuda.get_device_name(device) if gpu else None,
-        "card_memory_gb": card_memory_gb(device),
+        "card_memory_gb": round(memory / 1e9, 1) if gpu else None,
         "driver": _driver() if gpu else None,
         "cuda": torch.version.cuda if gpu else None,
         "processor": processor(),

@@ -108,24 +108,23 @@ def compare_recipes(runs, recipes, references, metric="acc"):
         values of the paper on other views, with which ours cannot be compared.
     """
     best, rows, means = best_of(runs, references, metric), {}, {}
-    columns = {"the paper": None} | {name: name for name in recipes}
-    columns["best of four"] = best
     of = runs.attrs.get("seeds", 0)
     for dataset in list_datasets(runs):
-        rows[dataset], means[dataset] = {}, {}
-        for title, source in columns.items():
-            if source is None:
-                known = paper.value(dataset, metric)
-                mark = "" if dataset in paper.SAME else "°"
-                rows[dataset][title] = NOTHING if known is None else f"{known:.1f}{mark}"
-                means[dataset][title] = known if dataset in paper.SAME else np.nan
-                continue
-            name = source if isinstance(source, str) else source.get(dataset)
-            part = runs[(runs.dataset == dataset) & (runs.variant == name)]
-            rows[dataset][title] = format_cell(part, metric, of)
-            means[dataset][title] = part[metric].mean()
-    text = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
-    return mark_best(text, pd.DataFrame.from_dict(means, orient="index", columns=list(columns)))
+        here, same = runs[runs.dataset == dataset], dataset in paper.SAME
+        names = dict(zip(recipes, recipes)) | {"best of four": best.get(dataset)}
+        parts = {title: here[here.variant == name] for title, name in names.items()}
+        rows[dataset] = {"the paper": format_paper(dataset, metric)}
+        rows[dataset] |= {title: format_cell(part, metric, of) for title, part in parts.items()}
+        means[dataset] = {"the paper": paper.value(dataset, metric) if same else np.nan}
+        means[dataset] |= {title: part[metric].mean() for title, part in parts.items()}
+    columns = dict(orient="index", columns=["the paper", *recipes, "best of four"])
+    return mark_best(*(pd.DataFrame.from_dict(table, **columns) for table in (rows, means)))
+
+
+def format_paper(dataset, metric):
+    """The paper's score of DMAC, with a ° where its views are others."""
+    known, mark = paper.value(dataset, metric), "" if dataset in paper.SAME else "°"
+    return NOTHING if known is None else f"{known:.1f}{mark}"
 
 
 def mark_best(text, values):
@@ -210,21 +209,13 @@ def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {
     pandas.DataFrame
         The point is the one with the highest mean at the oracle epoch.
     """
-    parts, names = [runs], []
-    counts = grid.groupby("dataset", observed=True).variant.nunique()
+    parts, counts = [], grid.groupby("dataset", observed=True).variant.nunique()
     grid = grid[grid.dataset.isin(counts.index[counts > 1])]  # or there is nothing to choose from
     for dataset, point in best_of(grid, list(grid.variant.cat.categories), "oracle_acc").items():
         part = grid[(grid.dataset == dataset) & (grid.variant == point)]
         label = name.format(**part.settings.iloc[0])
-        parts.append(part.assign(variant=label))
-        names.append(label)
-    if not names:
-        return runs
-    order = dict.fromkeys(names)
-    for i, part in enumerate(parts):
-        variants = order if i else runs.variant.cat.categories
-        parts[i] = part.assign(variant=pd.Categorical(part.variant, list(variants), ordered=True))
-    return join_runs(parts)
+        parts.append(part.assign(variant=pd.Categorical([label] * len(part))))
+    return join_runs([runs, *parts]) if parts else runs
 
 
 def find_closest(runs, grid, metric="acc", names=paper.SAME):
