@@ -102,6 +102,13 @@ def test_sparse_products_match_dense_ones(problem, width):
     assert_matches(
         lambda w, f: sparse(w).to_samples(f), lambda w, f: sparse(w).to_dense() @ f, weights, f
     )
+    x, f = x.detach(), f.detach()  # the gradient of the weights alone
+    assert_matches(
+        lambda w: torch.cat([sparse(w).to_anchors(x), sparse(w).to_samples(f)]),
+        lambda w: torch.cat([sparse(w).to_dense().T @ x, sparse(w).to_dense() @ f]),
+        weights,
+    )
+    f.requires_grad_()
     assert_matches(
         lambda w, f: sparse(w).smooth(f),
         lambda w, f: reference.convolution_operator(sparse(w).to_dense()) @ f,
@@ -120,6 +127,8 @@ def test_empty_anchors_have_no_influence():
     f = torch.randn(6, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(padded.smooth(f)[:4], near.smooth(f[:4]))
     assert (padded.smooth(f)[4:] == 0).all()
+    nearly = AnchorGraph(torch.tensor([[0, 1, 2]]), torch.tensor([[1.0, 2e-12, 5e-13]]), 4)
+    torch.testing.assert_close(nearly.inverse_degrees(), torch.tensor([1, 5e11, 0, 0]))
 
 
 @pytest.mark.parametrize("k, message", [(0, "at least 1"), (4, "at least 5 anchors")])

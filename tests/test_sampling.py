@@ -167,8 +167,9 @@ def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
     (graph,) = draw.graphs
     mean = sum(reference.squared_distances(z, u) for z in zs) / 2
     assert_graph(graph, mean)
-    (al,) = draw.anchor_learning(None, recipe)
-    torch.testing.assert_close(al, anchor_learning_loss(mean))
+    for one in (recipe, dataclasses.replace(recipe, al_weight=0.0)):  # that is only measured
+        (al,) = embedding_draw(zs, u, K, one).anchor_learning(None, one)
+        torch.testing.assert_close(al, anchor_learning_loss(mean))
     assert draw.convolution_inputs(zs) == ([graph] * 2, [u] * 2)
     with pytest.raises(ValueError, match="at least 9 anchors"):
         embedding_draw(zs, u, M, recipe)
