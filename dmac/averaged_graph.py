@@ -346,6 +346,34 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     return side_by_side_factors(factors, roots)
 
 
+def memberships(rows: Matrix, ends: Array) -> Array:
+    r"""How sure a label is: the share of a sample's links that end in each cluster.
+
+    A step of the walk on G that begins at sample i ends in cluster k with the probability
+
+    .. math:: P_{ik} = \frac{(G H)_{ik}}{r_i} , \qquad G H = B (B^T H) ,
+
+    so the rows sum to 1, and a sample whose links all stay in one cluster has a 1. It ranks
+    samples; it is no probability of being right. Chapter 14 of the book measures it.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_matrix of shape (n, M)
+        Of the factor, of fitted or of new samples.
+    ends : numpy.ndarray of shape (M, c)
+        Of `AveragedGraph.ends`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, c)
+        A sample without links belongs to all clusters alike.
+    """
+    links = rows @ ends
+    whole = links.sum(1, keepdims=True)
+    alike = np.full_like(links, 1 / links.shape[1])
+    return np.divide(links, whole, out=alike, where=whole > 0)
+
+
 def n_sets(block: Block, n_views: int, recipe: SpectralRecipe, voting: bool) -> int:
     """Anchor sets of a block: T for all views together, T / v for one; half of them in a vote."""
     t = max(1, recipe.anchor_sets // 2) if voting else recipe.anchor_sets
@@ -443,6 +471,13 @@ class AveragedGraph:
     def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
         return self._products.forward(self.to_anchors(x))
+
+    def ends(self, labels: Array, n_clusters: int) -> Array:
+        r"""From a sample's row of the factor to its memberships: :math:`B^T H`, (M, c).
+
+        H has the indicators of the clusters. See `memberships`.
+        """
+        return self.to_anchors(np.eye(n_clusters)[labels])
 
     def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).

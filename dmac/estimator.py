@@ -116,6 +116,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones, and so must one that was a
         frame beside others; of columns whose names are no text only the order is compared.
+    membership_ : numpy.ndarray of shape (n, c)
+        Of "closed_form": how sure the labels are, the share of a sample's links in the averaged
+        graph that end in each cluster (:func:`dmac.averaged_graph.memberships`). Rows sum to 1. It
+        ranks samples, and is no probability of being right: chapter 14 of the book measures it. A
+        recipe that trains a network has none, nor has a model that was saved without.
+    confidence_ : numpy.ndarray of shape (n,)
+        The membership of each sample in its own cluster.
     network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
@@ -316,6 +323,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
         self.embedding_ = outcome.z[back]
         self.labels_ = np.array(outcome.labels[back], np.int64)
+        self._membership = None if outcome.membership is None else outcome.membership[back]
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -381,26 +389,29 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        parts: list[tuple[int, Array]] = []
-        self._place(views, present, lambda rows, z: parts.append((rows.start, z)))
-        z = np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
-        return self._named(z, views)
+        return self._named(self._placed(views, present, lambda z, _: z), views)
 
-    def _place(
+    def _placed(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        keep: Callable[[slice, Array], object],
-    ) -> None:
-        """Check samples and embed them block by block; see `dmac.solvers.placing.place`."""
+        wanted: Callable[[Array, Array | None], Array],
+    ) -> Array:
+        """What is wanted of the Z and the memberships of each block of samples, in their order."""
         check_is_fitted(self, "network_")
         check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
         solver = solver_of(self.recipe_)
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
+        parts: dict[int, Array] = {}
+
+        def keep(rows: slice, z: Array, shares: Array | None) -> None:
+            parts[rows.start] = wanted(z, shares)
+
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
             has = place(views, self.pipelines_, self.network_, keep)
         say_which_are_zero(np.asarray(~has.any(1)))
+        return np.concatenate([parts[start] for start in sorted(parts)])
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -497,7 +508,45 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         return getattr(self.network_, "support_of_others", None)
 
-    def predict(self, views: Views, *, present: npt.ArrayLike | None = None) -> Integers:
+    @property
+    def membership_(self) -> Array:
+        check_is_fitted(self, "network_")
+        if self._membership is None:
+            raise AttributeError(_NO_MEMBERSHIPS.format(self.recipe_.name))
+        return self._membership
+
+    @property
+    def confidence_(self) -> Array:
+        return self.membership_[np.arange(len(self.labels_)), self.labels_]
+
+    def predict_proba(self, views: Views, *, present: npt.ArrayLike | None = None) -> Array:
+        """The share of each sample's links that end in each cluster, :eq:`eq:membership`.
+
+        Fitted samples have it as ``membership_``; new ones get it by their links with the anchors.
+        The largest share is mostly, not always, that of the cluster that `predict` gives.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n_new, d_a)
+            As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_new, c)
+            Rows sum to 1.
+
+        Raises
+        ------
+        AttributeError
+            If the recipe trains a network, which has no graph of samples.
+        """
+        _ = self.membership_
+        return self._placed(views, present, lambda _, shares: shares)
+
+    def predict(
+        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
+    ) -> Any:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -508,22 +557,33 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
         present : array_like of shape (n_new, v), bool, optional
+        as_frame : bool
+            Return a data frame with the names of the samples, if the views are data frames, their
+            "cluster" and, of a recipe with memberships, their "confidence".
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64
+        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
         """
         check_is_fitted(self, "network_")
         with usual_settings():
             nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
-        parts: list[tuple[int, Integers]] = []
 
-        def keep(rows: slice, z: Array) -> None:
+        def wanted(z: Array, shares: Array | None) -> Array:
             with usual_settings(), torch.no_grad():
-                parts.append((rows.start, nearest(z)))
+                labels = nearest(z)
+            if shares is None or not as_frame:
+                return labels
+            return np.column_stack([labels, shares[np.arange(len(z)), labels]])
 
-        self._place(views, present, keep)
-        return np.concatenate([part for _, part in sorted(parts, key=lambda pair: pair[0])])
+        found = self._placed(views, present, wanted)
+        if not as_frame:
+            return found
+        import pandas as pd
+
+        frame = pd.DataFrame(found.reshape(len(found), -1), index_of(views))
+        frame.columns = ["cluster", "confidence"][: frame.shape[1]]
+        return frame.astype({"cluster": np.int64})
 
     @property
     def n_missing_(self) -> Integers | None:
@@ -571,6 +631,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         with usual_settings():
             return persistence.load(cls, path, device)
+
+
+# Of what has no graph of samples.
+_NO_MEMBERSHIPS = (
+    "the recipe {} trains a network, or the model was saved before there were memberships: fit "
+    'with recipe="closed_form"'
+)
 
 
 def _both(bar: ProgressBar | None, callback: Callback | None) -> Callback | None:

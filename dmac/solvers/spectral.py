@@ -13,7 +13,14 @@ import torch
 
 from dmac._warn import warn
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, average, blocks_of, draw_graphs, own_blocks
+from dmac.averaged_graph import (
+    AveragedGraph,
+    average,
+    blocks_of,
+    draw_graphs,
+    memberships,
+    own_blocks,
+)
 from dmac.completion import (
     Completion,
     fit_completion,
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 # most; on the book's sixteen data sets the second view has 0.22 at least.
 _ALONE, _CHANCE = 0.4, 0.1
 # What an outcome has beside its model.
-_ARRAYS = ("labels", "z", "anchors", "centers")
+_ARRAYS = ("labels", "z", "anchors", "centers", "membership")
 
 # Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
 # much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
@@ -161,10 +168,10 @@ class SpectralSolver:
             tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
             tensors |= outcome.model.state_dict()
         tensors = parallel.from_first(tensors)
-        labels, z, anchors, centers = (tensors.pop(name).numpy() for name in _ARRAYS)
+        arrays = {name: tensors.pop(name).numpy() for name in _ARRAYS}
         like = prepared.device, prepared.dtype
         model = self.restore(tensors, prepared.pipelines, n_clusters, *like)
-        return Outcome(labels, z, anchors, centers, model)
+        return Outcome(model=model, **arrays)
 
     def _solve(
         self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
@@ -229,6 +236,7 @@ class SpectralSolver:
             completion=completion,
             weights=of_views,
             cut=rare is not None,
+            ends=first.ends(found[taken][1].labels_, c),
         )
         return self.outcome(model, first, found[taken], prepared)
 
@@ -345,6 +353,8 @@ class SpectralSolver:
         The model of a part places samples, with a linear map unless the guard refuses it, too.
         """
         z, last = found
+        kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
+        shares = memberships(graph.rows, model.ends).astype(kind)
         if prepared.is_part:
             model = model.of_part(prepared.views, z)
             labels = last.predict(model.voted(z, side_by_side(prepared.views)))
@@ -356,9 +366,8 @@ class SpectralSolver:
                 model.linear = None
         m = (model.stages[0].base or [])[0].u.shape[1]  # fewer where many samples lack a view
         anchors = _anchor_means(graph, z, m)
-        kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         parts = z.astype(kind), anchors.astype(kind), last.cluster_centers_
-        return Outcome(last.labels_, *parts, model)
+        return Outcome(last.labels_, *parts, model, membership=shares)
 
     def restore(
         self,

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from dmac.averaged_graph import AnchorSets, average, blocks_of, level_names, own_blocks, rows_on
+from dmac.averaged_graph import (
+    AnchorSets,
+    average,
+    blocks_of,
+    level_names,
+    memberships,
+    own_blocks,
+    rows_on,
+)
 from dmac.completion import Completion, Directions, ridge_map
 from dmac.votes import ballot, filtered, ratio_rows, unit_rows, voters
 
@@ -90,6 +98,9 @@ class SpectralModel:
         (:func:`dmac.votes.ratio_rows`), since the filter loses small groups.
     linear : array_like of shape (r + 1, K), optional
         Of a model of a part: a linear map from all features and 1 to the filtered rows.
+    ends : array_like of shape (M, c), optional
+        From a sample's row of the first factor to its memberships
+        (:func:`dmac.averaged_graph.memberships`).
     """
 
     def __init__(
@@ -108,6 +119,7 @@ class SpectralModel:
         weights: npt.ArrayLike | None = None,
         cut: bool = False,
         linear: npt.ArrayLike | None = None,
+        ends: npt.ArrayLike | None = None,
     ) -> None:
         self.recipe, self.n_clusters = recipe, n_clusters
         self.widths, self.spreads = widths, spreads
@@ -120,6 +132,7 @@ class SpectralModel:
         self.weights = None if weights is None else np.asarray(weights, float)
         self.cut = cut
         self.linear = None if linear is None else np.asarray(linear, float)
+        self.ends = None if ends is None else np.asarray(ends, float)
 
     @property
     def device(self) -> torch.device:
@@ -139,24 +152,29 @@ class SpectralModel:
         with np.errstate(invalid="ignore"):
             return (own.sum() - own) / (answers.sum() - answers)
 
-    def embed_new(self, views: Sequence[Tensor]) -> Tensor:
-        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c)."""
+    def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array | None]:
+        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
+
+        And their memberships (n, c), None of a model that was saved without.
+        """
         recipe, c = self.recipe, self.n_clusters
         blocks, views = self.blocks(views)
         features = side_by_side(views)
         base: Any = None  # there is one after the first stage, and so are the next two
         u: Any = None
         values: Any = None
+        shares = None
         for stage in self.stages:
             if stage.base is not None:
                 base = _rows(blocks, stage.base, recipe)
+                shares = None if self.ends is None else memberships(base, self.ends)
             factors = [base]
             for voter, (sets, weight) in zip(voters(recipe), stage.ballots):
                 rows = ballot(voter, u, values, features, weight, c, recipe)
                 factors.append(_rows(with_ballot(blocks, rows), sets, recipe))
             u, values = average(factors, [1] * len(factors)) @ stage.lift, stage.values
         rows = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, recipe)
-        return torch.as_tensor(self.voted(rows, features))
+        return torch.as_tensor(self.voted(rows, features)), shares
 
     def voted(self, rows: Array, features: Array) -> Array:
         """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
@@ -198,6 +216,9 @@ class SpectralModel:
             )
         thin, fill = copy.copy(self), self.completion
         thin.stages = stages
+        if self.ends is not None:
+            every = self.stages[0].base or []
+            thin.ends = _lift_of_first(every, self.ends, count)
         if fill is not None:  # its graphs are those of single views, which come last
             own = (self.stages[0].base or [])[len(level_names(self.recipe)) :]
             thin.completion = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
@@ -210,7 +231,7 @@ class SpectralModel:
         """Tensors by name."""
         out: dict[str, Any] = {"agreement": self.agreement, "support": self.support}
         out |= {"missing": self.missing, "cut": self.cut}
-        for name in ("weights", "linear"):
+        for name in ("weights", "linear", "ends"):
             if getattr(self, name) is not None:
                 out[name] = getattr(self, name)
         if self.completion is not None:
@@ -269,6 +290,7 @@ class SpectralModel:
             weights=state.get("weights"),
             cut=bool(state.get("cut", False)),
             linear=state.get("linear"),
+            ends=state.get("ends"),
         )
 
 
