@@ -4,8 +4,8 @@ One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), `
 ``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
 ``training`` (8), ``diagnostics`` (9), ``recipes`` (17), ``estimator`` and ``separation`` (19),
 ``scaling`` (22), and for the field the wing ``peers``. ``network`` and ``sampling`` join the parts
-of the network, ``averaged_graph`` and ``votes`` are those of the closed form, and
-``model_selection`` judges labels on its graph. ``report`` writes a page about a fit.
+of the network, the wing ``closed_form`` has those of the closed form, and ``model_selection``
+judges labels on its graph. ``report`` writes a page about a fit.
 ``distributed`` is the command for several processes, and ``reference`` the dense reading of the
 equations that the tests compare with. Beside them are four wings: ``solvers`` leads from views to
 labels in two ways behind one contract, ``data`` reads and prepares views, ``compute`` is what the
@@ -25,10 +25,9 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
     from dmac import (  # noqa: I001  # one list, not a line for each
         anchor_graph as anchor_graph,
         anchors as anchors,
-        averaged_graph as averaged_graph,
         baselines as baselines,
+        closed_form as closed_form,
         command_line as command_line,
-        completion as completion,
         compute as compute,
         consistency as consistency,
         convolution as convolution,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         structure as structure,
         training as training,
         views as views,
-        votes as votes,
     )
     from dmac.estimator import DMAC
     from dmac.metrics import scores

@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dmac._warn import warn
+from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import announce, shown
@@ -48,7 +49,6 @@ from dmac.solvers import persistence
 from dmac.solvers.contract import Watch, solver_of
 from dmac.solvers.placing import NearestCentre, place, with_the_rest
 from dmac.solvers.preparing import prepare, shuffled
-from dmac.votes import markov_stability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,21 +118,21 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         frame beside others; of columns whose names are no text only the order is compared.
     membership_ : numpy.ndarray of shape (n, c)
         Of "closed_form": how sure the labels are, the share of a sample's links in the averaged
-        graph that end in each cluster (:func:`dmac.averaged_graph.memberships`). Rows sum to 1. It
-        ranks samples, and is no probability of being right: chapter 14 of the book measures it. A
-        recipe that trains a network has none, nor has a model that was saved without.
+        graph that end in each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum
+        to 1. It ranks samples, and is no probability of being right: chapter 14 of the book
+        measures it. A recipe that trains a network has none, nor a model that was saved without.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
-    network_ : dmac.network.Network or dmac.solvers.spectral_model.SpectralModel
+    network_ : dmac.network.Network or dmac.closed_form.model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
-        (:func:`dmac.solvers.spectral.view_agreement`). A view far below the others says something
-        else. It is high for a view that decides alone, too; the next attribute tells. A view
-        answers for the samples that have it.
+        (:func:`dmac.closed_form.support.view_agreement`). A view far below the others says
+        something else. It is high for a view that decides alone, too; the next attribute tells. A
+        view answers for the samples that have it.
     view_support_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far the graphs of the *other* views support the clusters, the mean of
         these views' support: 1 fully, 0 no more than by chance, so it may be just below 0
-        (:func:`dmac.solvers.spectral.own_support`). Near 0 the clusters are those of this view
+        (:func:`dmac.closed_form.support.own_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view, for
         ``blocks="joint"`` and for models that were saved without it.
     n_missing_ : numpy.ndarray of shape (v,), int64, or None
@@ -210,7 +210,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         A trained recipe pre-trains, trains on the joint loss :eq:`eq:joint-loss` and takes the
         last epoch's Z; "closed_form" takes eigenvectors of an averaged graph
-        (:mod:`dmac.solvers.spectral`).
+        (:mod:`dmac.closed_form.solver`).
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             A row of NaN, or of zeros, is a view that the sample lacks; None where a view is a
             nested list. Of data frames with other names of samples the union is taken, and a
             sample lacks the views whose frames do not have it. Only "closed_form" takes those
-            (:mod:`dmac.completion`).
+            (:mod:`dmac.closed_form.completion`).
         y : ignored
             Labels may stand here, as in scikit-learn. Several columns are a view, and refused.
         present : array_like of shape (n, v), bool, optional
@@ -283,8 +283,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         view_names = [x.name for x in as_named(given)]
         del given  # what was copied need not stay
         n_fitted = solver.n_fitted(n, c)
-        m = solver.check(n_fitted, c)
-        recipe = solver.recipe  # of few samples another
+        recipe, m = solver.effective(n_fitted, c)
+        solver = solver_of(recipe)
         if checkpoint is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"random_state is {self.random_state!r}: a fit with a checkpoint needs an integer, "
@@ -461,9 +461,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if n < len(labels):
             some = np.random.default_rng(0).permutation(len(labels))[:n]
             views, labels = [pick(x, some) for x in views], labels[some]
-        m = solver.check(n, c)
+        recipe, m = solver.effective(n, c)
         with threads_for(solver.work(n, self.n_features_, m, c)):
-            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
+            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     @staticmethod

@@ -16,21 +16,24 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from dmac.anchors import n_anchors_for
-from dmac.averaged_graph import AveragedGraph, blocks_of, draw_graphs, own_blocks
-from dmac.completion import is_needed, present_views, with_graphs
+from dmac.closed_form.anchor_sets import draw_graphs
+from dmac.closed_form.averaged_graph import AveragedGraph, averaged
+from dmac.closed_form.blocks import blocks_of, own_blocks
+from dmac.closed_form.completion import is_needed, present_views, with_graphs
+from dmac.closed_form.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.recipes import CLOSED_FORM_2026_11
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
-from dmac.votes import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dmac._types import Array, Floats, Matrix, Views
-    from dmac.averaged_graph import Block
+    from dmac.closed_form.anchor_sets import Drawn
+    from dmac.closed_form.blocks import Block
     from dmac.recipes import SpectralRecipe
 
 # Of more samples so many are drawn, and the answer takes seconds.
@@ -65,12 +68,11 @@ def averaged_graph(
 
     Returns
     -------
-    dmac.averaged_graph.AveragedGraph
+    dmac.closed_form.averaged_graph.AveragedGraph
         Its rows in the order of the samples.
     """
     blocks = _blocks(views, n_clusters)
-    factors = _draw(blocks, len(views), n_anchors, seed, recipe)
-    return AveragedGraph(factors, [block.weight for block in blocks])
+    return AveragedGraph(averaged(_draw(blocks, len(views), n_anchors, seed, recipe)))
 
 
 def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
@@ -81,9 +83,7 @@ def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
     pipelines = solver_of(_RECIPE).pipelines(len(views), n_clusters)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
-    widths = [pipeline.widths_ for pipeline in pipelines]
-    spreads = [pipeline.spread_ for pipeline in pipelines]
-    blocks = blocks_of(prepared.views, widths, spreads, _RECIPE)
+    blocks = blocks_of(prepared.views, pipelines, _RECIPE)
     present = present_views(prepared.views)
     if is_needed(present) and len(
         own := own_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
@@ -98,10 +98,10 @@ def _draw(
     n_anchors: int,
     seed: int,
     recipe: SpectralRecipe = _RECIPE,
-) -> list[Matrix]:
-    """Factors of the graphs of all blocks."""
+) -> list[Drawn]:
+    """The graphs of all blocks."""
     generator = torch.Generator().manual_seed(seed)
-    return draw_graphs(blocks, n_views, recipe, n_anchors, generator)[1]
+    return draw_graphs(blocks, n_views, recipe, n_anchors, generator)
 
 
 @dataclass(frozen=True)
@@ -216,9 +216,7 @@ def suggest_n_clusters(
     with threads_for(work):
         blocks = _blocks(views, middle)
         halves = [_draw(blocks, len(views), m, seed) for seed in seeds[:2]]
-        weights = [block.weight for block in blocks]
-        graphs = [AveragedGraph(factors, weights) for factors in halves]
-        graphs.append(AveragedGraph([*halves[0], *halves[1]], [*weights, *weights]))
+        graphs = [AveragedGraph(averaged(drawn)) for drawn in (*halves, halves[0] + halves[1])]
         spectra = []
         for graph in graphs:
             values, lift = graph.eigenpairs(candidates[-1] + 1)

@@ -82,9 +82,9 @@ class BaseRecipe:
         0.0,
         NON_NEGATIVE,
         """
-        Length of the rows of a vote beside the views (:eq:`eq:vote-graph`; :mod:`dmac.votes`). A
-        network's vote is the unit rows of the current Z, in a graph of its own with anchors that
-        are random samples, drawn anew every epoch.""",
+        Length of the rows of a vote beside the views (:eq:`eq:vote-graph`;
+        :mod:`dmac.closed_form.votes`). A network's vote is the unit rows of the current Z, in a
+        graph of its own with anchors that are random samples, drawn anew every epoch.""",
     )
 
     # From the embedding to labels.
@@ -304,7 +304,7 @@ class SpectralRecipe(BaseRecipe):
     TypeError: SpectralRecipe.__init__() got an unexpected keyword argument 'epochs'
     """
 
-    solver: ClassVar[str] = "dmac.solvers.spectral:SpectralSolver"
+    solver: ClassVar[str] = "dmac.closed_form.solver:SpectralSolver"
 
     levels: str = choice(
         "both",
@@ -319,7 +319,7 @@ class SpectralRecipe(BaseRecipe):
         one_of("joint", "views", "both"),
         """
         Graphs of all views side by side, of each view, or of both
-        (:func:`dmac.averaged_graph.blocks_of`).""",
+        (:func:`dmac.closed_form.blocks.blocks_of`).""",
     )
     level_weight: str = choice(
         "spread",
@@ -340,14 +340,14 @@ class SpectralRecipe(BaseRecipe):
         one_of("equal", "support"),
         """
         Weight of a view: the same for all, or, of three views and more, how far the others'
-        graphs support its own (:func:`dmac.solvers.spectral.view_weights`).""",
+        graphs support its own (:func:`dmac.closed_form.support.view_weights`).""",
     )
     filter: str = choice(
         "resolvent",
         one_of("cut", "resolvent"),
         """
         Eigenvectors with equal weight up to column c, or with weights that fall with the
-        eigenvalue (:func:`dmac.votes.column_weights`).""",
+        eigenvalue (:func:`dmac.closed_form.votes.column_weights`).""",
     )
     filter_power: float = choice(2.0, POSITIVE, "The power p of the resolvent.")
     filter_offset: float = choice(0.5, POSITIVE, "Its offset.")
@@ -357,14 +357,15 @@ class SpectralRecipe(BaseRecipe):
         "Eigenvectors that are computed: so many times c, at most c and the next.",
     )
     filter_extra: int = choice(50, at_least(1), "See ``filter_factor``.")
-    vote_rounds: int = choice(0, at_least(0), "Rounds of votes (:mod:`dmac.votes`).")
+    vote_rounds: int = choice(0, at_least(0), "Rounds of votes (:mod:`dmac.closed_form.votes`).")
     vote_form: str = choice(
         "both",
         one_of("flat", "filtered", "learned", "both"),
         """
         What votes: the first c eigenvectors with equal weight, the filtered rows, c linear
-        functions of all features that are learned on the graph (:func:`dmac.votes.learned_map`),
-        or the last two, each with a graph of its own.""",
+        functions of all features that are learned on the graph
+        (:func:`dmac.closed_form.votes.learned_map`), or the last two, each with a graph of its
+        own.""",
     )
     vote_ridge: float = choice(0.1, POSITIVE, "The ridge of the learned functions.")
     guard: float = choice(
@@ -464,13 +465,13 @@ REVISED = Recipe(
 #: REVISED as it was in November 2026, for stored runs and scripts that shall stay what they are.
 REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
 
-#: Clustering without a network (:mod:`dmac.solvers.spectral`), one setting for all data;
+#: Clustering without a network (:mod:`dmac.closed_form.solver`), one setting for all data;
 #: chapter 12 derives it, chapter 13 measures it. It averages graphs of two levels of features, of
 #: all views and of each, and three views or more count as far as they support each other
-#: (:func:`dmac.solvers.spectral.view_weights`); a filter takes the place of the cut at c
-#: eigenvectors (:func:`dmac.votes.column_weights`); the filtered rows and a learned linear map vote
-#: once (:mod:`dmac.votes`), and a guard refuses the votes where they merge what the graph holds
-#: apart.
+#: (:func:`dmac.closed_form.support.view_weights`); a filter takes the place of the cut at c
+#: eigenvectors (:func:`dmac.closed_form.votes.column_weights`); the filtered rows and a learned
+#: linear map vote once (:mod:`dmac.closed_form.votes`), and a guard refuses the votes where they
+#: merge what the graph holds apart.
 CLOSED_FORM = SpectralRecipe(
     name="closed_form",
     root=True,

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from dmac._version import VERSION
 from dmac._warn import OfViews, warn
+from dmac.closed_form.votes import unit_rows
 from dmac.data.checks import check_views, count_missing
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import as_views, lined_up
@@ -35,7 +36,6 @@ from dmac.model_selection import suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
 from dmac.separation import standardized_differences, take_rows
 from dmac.solvers.contract import solver_of
-from dmac.votes import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

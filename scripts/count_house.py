@@ -17,9 +17,10 @@ import grimp
 
 ROOT = Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parents[1]).resolve()
 FOLDERS = (
-    *("dmac/solvers", "dmac/data", "dmac/compute", "dmac/peers", "dmac/experiments", "dmac"),
+    *("dmac/closed_form", "dmac/solvers", "dmac/data", "dmac/compute", "dmac/peers", "dmac"),
     *("notebooks/experiments/ideas", "notebooks/experiments", "scripts"),
-    *("tests/solvers", "tests/data", "tests/compute", "tests/peers", "tests/experiments", "tests"),
+    *("tests/closed_form", "tests/solvers", "tests/data", "tests/compute", "tests/peers"),
+    *("tests/experiments", "tests"),
 )
 
 

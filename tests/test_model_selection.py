@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dmac
-from dmac.averaged_graph import AveragedGraph
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.votes import markov_stability
 from dmac.data.checks import check_views
 from dmac.model_selection import CRITERIA, _stability, averaged_graph, suggest_n_clusters
-from dmac.votes import markov_stability
 
 
 def test_graph_is_that_of_the_views(small_views):

@@ -12,9 +12,9 @@ from portable import packed
 from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
+from dmac.closed_form.votes import column_weights
 from dmac.consistency import mutual_information_joint
 from dmac.recipes import CLOSED_FORM
-from dmac.votes import column_weights
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 MOVING = BOOK / "_static" / "moving"

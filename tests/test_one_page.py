@@ -14,14 +14,16 @@ from sklearn.datasets import load_digits
 
 import dmac
 from dmac.anchor_graph import anchor_graph
-from dmac.averaged_graph import AveragedGraph, Block
+from dmac.closed_form.anchor_sets import Drawn
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.blocks import Block
+from dmac.closed_form.support import view_weights
+from dmac.closed_form.votes import filtered, learned_map, markov_stability, unit_rows
 from dmac.compute.distances import squared_distances
 from dmac.data.levels import LevelPipeline
 from dmac.network import Network
 from dmac.recipes import CLOSED_FORM, RELEASED
-from dmac.solvers.spectral import view_weights
 from dmac.training import joint_loss
-from dmac.votes import filtered, learned_map, markov_stability, unit_rows
 from experiments import one_page
 from experiments.studies import NINE
 
@@ -151,15 +153,15 @@ def test_cell_has_the_graph_of_the_module(cell, levels):
 
 def test_cell_has_the_weights_of_the_module(cell, graphs):
     ours = cell["view_weights"](graphs, 10, np.random.default_rng(0))
-    names = [f"{level} {a}" for level in ("whitened", "plain") for a in range(6)]
-    blocks = [Block(name, (), (), 1.0, False, ()) for name in names]
-    theirs = view_weights([csr_matrix(b) for b in graphs], blocks, 6, 10)
+    blocks = [Block("", a, None, 1.0, ()) for a in (*range(6), *range(6))]
+    drawn = [Drawn(block, None, csr_matrix(b)) for block, b in zip(blocks, graphs)]
+    theirs = view_weights(drawn, 6, 10)
     np.testing.assert_allclose(ours / ours.max(), theirs, rtol=1e-3)
 
 
 def test_cell_has_filter_vote_and_guard_of_the_module(cell, numerals, graphs):
     b = graphs[0]
-    graph = AveragedGraph([csr_matrix(b)], [1])
+    graph = AveragedGraph(csr_matrix(b))
     values, lift = graph.eigenpairs(30)
     u = graph.rows @ lift
     theirs = filtered(u, values, 10, CLOSED_FORM)

@@ -135,7 +135,7 @@ class Solver(Protocol):
 
     @property
     def recipe(self) -> Any:
-        """What it was made of; after `check` what a fit of those sizes uses."""
+        """What it was made of."""
 
     @property
     def epochs(self) -> Mapping[str, int]:
@@ -148,8 +148,8 @@ class Solver(Protocol):
     def n_fitted(self, n_samples: int, n_clusters: int) -> int:
         """How many of the samples are fitted; the others are placed as new ones are."""
 
-    def check(self, n_samples: int, n_clusters: int) -> int:
-        """Refuse sizes that do not fit; return m."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Any, int]:
+        """The recipe that a fit of those sizes uses, and m; sizes that do not fit are refused."""
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         """Multiplications of an epoch, about, for the choice of threads."""

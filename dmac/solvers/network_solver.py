@@ -68,8 +68,8 @@ class NetworkSolver:
         """All of them."""
         return n_samples
 
-    def check(self, n_samples: int, n_clusters: int) -> int:
-        """Check c, d, m and k against n samples; return m."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Recipe, int]:
+        """The recipe and m; c, d, m and k that do not fit n samples are refused."""
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
         d = c if recipe.embedding_dim is None else recipe.embedding_dim
@@ -83,7 +83,7 @@ class NetworkSolver:
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
         check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        return m
+        return recipe, m
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         r"""Multiplications of an epoch: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`, about.

@@ -12,11 +12,11 @@ import scipy.sparse
 from sklearn.utils.extmath import randomized_svd
 
 import dmac
+from dmac.closed_form.solver import SpectralSolver
 from dmac.compute.kmeans import kmeans
 from dmac.data.whitening import RowNormalizer
 from dmac.peers.base import dense
 from dmac.recipes import CLOSED_FORM, SpectralRecipe
-from dmac.solvers.spectral import SpectralSolver
 
 #: Where the completion was developed, with labels; sets whose scores were seen meanwhile, or once
 #: before; and sets that were chosen, and run, after it was done.
@@ -43,7 +43,7 @@ ROUNDS = 30
 class UnfilledSolver(SpectralSolver):
     """The closed form that takes rows of zeros as they are, whatever their share is."""
 
-    def completes(self, blocks, present):
+    def completes(self, present):
         return False
 
 

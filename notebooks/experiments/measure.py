@@ -15,7 +15,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from dmac.averaged_graph import known, memberships
+from dmac.closed_form.anchor_sets import known
+from dmac.closed_form.membership import memberships
+from dmac.closed_form.model import SpectralModel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
@@ -23,7 +25,6 @@ from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
 from dmac.metrics import contingency, scores
 from dmac.solvers.contract import solver_of
-from dmac.solvers.spectral_model import SpectralModel
 from dmac.training import EpochRecord
 from experiments.store import round_floats
 
@@ -159,11 +160,10 @@ def ties(model, views):
         torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
         for pipeline, x in zip(model.pipelines_, views)
     ]
-    blocks, _ = fitted.blocks(prepared)
     shares = []
-    for block, sets in zip(blocks, fitted.stages[0].base):
-        x = block.x[known(block.x, sets.widths).all(1)].double()
-        far = torch.cdist(x, sets.u[0].double()).square().sort(1).values[:, k - 1 : k + 1]
+    for one in fitted.drawn(prepared)[0]:
+        x = one.block.x[known(one.block.x, one.sets.widths).all(1)].double()
+        far = torch.cdist(x, one.sets.u[0].double()).square().sort(1).values[:, k - 1 : k + 1]
         shares.append(float((far[:, 1] - far[:, 0] < 1e-6 * far[:, 1]).double().mean()))
     return round(max(shares), 4)
 

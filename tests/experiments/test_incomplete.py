@@ -33,7 +33,7 @@ def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     np.testing.assert_array_equal(same.toarray(), given[1])
     model = dmac.DMAC(10, ours, 0, "cpu").fit(given)
     assert model.network_.completion is None
-    monkeypatch.setattr("dmac.solvers.spectral.is_needed", lambda present: False)
+    monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
     np.testing.assert_array_equal(dmac.DMAC(10, theirs, 0, "cpu").fit_predict(given), model.labels_)
 
 

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from dmac.closed_form.solver import SpectralSolver
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import check_anchors, solver_of
 from dmac.solvers.network_solver import NetworkSolver
-from dmac.solvers.spectral import SpectralSolver
 
 
 def test_a_recipe_names_its_solver():
@@ -51,19 +51,20 @@ def test_anchors_that_do_not_fit_are_refused_with_advice(sizes, advice):
 )
 def test_of_few_samples_the_closed_form_chooses_anchors_and_neighbours(n, c, m, k):
     solver = solver_of(CLOSED_FORM)
-    assert solver.check(n, c) == m and solver.recipe.n_neighbors == k
-    assert (solver.recipe is CLOSED_FORM) == (n >= 12)
+    recipe, found = solver.effective(n, c)
+    assert found == m and recipe.n_neighbors == k
+    assert (recipe is CLOSED_FORM) == (n >= 12) and solver.recipe is CLOSED_FORM
 
 
 def test_fewer_than_two_samples_a_cluster_are_too_few():
     solver = solver_of(CLOSED_FORM)
-    assert solver.check(19, 10) == 9  # of more samples it is no matter
+    assert solver.effective(19, 10)[1] == 9  # of more samples it is no matter
     with pytest.raises(ValueError, match="at least two a cluster, 6, or ask for at most 2 clus"):
-        solver.check(5, 3)
+        solver.effective(5, 3)
     with pytest.raises(
         ValueError, match="3 samples are too few for n_clusters = 2: .* a cluster, 4$"
     ):
-        solver.check(3, 2)
+        solver.effective(3, 2)
     fixed = solver_of(dataclasses.replace(CLOSED_FORM, n_anchors=5))
     with pytest.raises(ValueError, match="5 anchors are too few for 5 neighbours"):
-        fixed.check(11, 2)
+        fixed.effective(11, 2)

@@ -10,21 +10,17 @@ from typing import ClassVar
 import torch
 
 from dmac._parameters import at_least, choice, documented, one_of
-from dmac.averaged_graph import (
-    AveragedGraph,
-    average,
-    blocks_of,
-    draw_graphs,
+from dmac.closed_form.anchor_sets import (
+    Drawn,
     graph_on,
     joined_sets,
     n_sets,
     set_draws,
     whole_samples,
 )
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.solver import SpectralSolver
 from dmac.recipes import SpectralRecipe
-from dmac.solvers.spectral import SpectralSolver, own_support, view_agreement
-from dmac.solvers.spectral_model import SpectralModel, Stage, side_by_side, with_ballot
-from dmac.votes import ballot, learned_map, n_columns, voters
 from experiments.ideas.refinement import FORMS, Targets, refine, soft_assignments
 
 
@@ -67,90 +63,47 @@ def idea_of(recipe, **changes):
 class SpectralIdeaSolver(SpectralSolver):
     """The spectral solver, where something is trained between its first graph and its votes."""
 
-    def _solve(self, prepared, n_clusters, n_anchors, generator):
-        recipe, views, c = self.recipe, prepared.views, n_clusters
-        widths = [pipeline.widths_ for pipeline in prepared.pipelines]
-        spreads = [pipeline.spread_ for pipeline in prepared.pipelines]
-        blocks, v = blocks_of(views, widths, spreads, recipe), len(views)
-        weights, features = [block.weight for block in blocks], side_by_side(views)
-        count = n_columns(len(views[0]), c, recipe)
+    def voted(self, fit, drawn, first):
+        if self.recipe.refinement == "none":
+            return super().voted(fit, drawn, first)
+        refined = list(self.refined(fit, drawn, first))
+        _, second, *others = super().voted(fit, refined, first)
+        stage = dataclasses.replace(second.stage, base=[one.sets for one in refined])
+        return [first, dataclasses.replace(second, stage=stage), *others]
 
-        sets, factors = draw_graphs(blocks, v, recipe, n_anchors, generator)
-        graph = first = AveragedGraph(factors, weights)
-        base, stages, outcomes, ballots = first.rows, [], [], []
-        u = values = None
-        for i in range(recipe.vote_rounds + 1):
-            if i:
-                sets, ballots = None, []
-                if i == 1 and recipe.refinement != "none":
-                    drawn = self.refined(outcomes[0], factors, blocks, v, n_anchors, generator)
-                    sets, refined = zip(*drawn)
-                    base = average(refined, weights)
-                voted = [base]
-                for voter in voters(recipe):
-                    learned = None
-                    if voter == "learned":
-                        learned = learned_map(features, graph, c, recipe.vote_ridge)
-                    rows = ballot(voter, u, values, features, learned, c, recipe)
-                    beside = with_ballot(blocks, rows)
-                    of_voter, votes = draw_graphs(
-                        beside, v, recipe, n_anchors, generator, voting=True
-                    )
-                    ballots.append((of_voter, learned))
-                    voted.append(average(votes, weights))
-                graph = AveragedGraph(voted, [1] * len(voted))
-            values, lift = graph.eigenpairs(count)
-            stages.append(Stage(sets and list(sets), ballots, values, lift))
-            u = graph.rows @ lift
-            if not i:
-                agreement = view_agreement(u[:, 1:c], graph, factors, blocks, v)
-            if i in (0, recipe.vote_rounds):
-                outcomes.append(self.cluster(u, values, c, generator))
-        taken, stabilities = self.guard(first, outcomes)
-        if recipe.vote_rounds and not taken:
-            stages = stages[:1]
-        support = own_support(outcomes[taken][1].labels_, factors, blocks, v)
-        about = recipe, c, widths, spreads, stages, stabilities, agreement
-        model = SpectralModel(*about, support=support)
-        return self.outcome(model, first, outcomes[taken], prepared)
-
-    def refined(self, outcome, factors, blocks, n_views, n_anchors, generator):
-        """Anchor sets and factors of blocks whose anchors the outcome without votes trains."""
-        recipe = self.recipe
-        z, clusters = outcome
-        like = blocks[0].x
-        rows = torch.as_tensor(z).to(like)
-        shares = soft_assignments(rows, torch.as_tensor(clusters.cluster_centers_).to(like))
+    def refined(self, fit, drawn, first):
+        """The blocks with other anchor sets, whose anchors the outcome without votes trains."""
+        recipe, k, generator = self.recipe, self.recipe.n_neighbors, fit.generator
+        like = drawn[0].block.x
+        rows = torch.as_tensor(first.z).to(like)
+        shares = soft_assignments(rows, torch.as_tensor(first.clusters.cluster_centers_).to(like))
+        of_shares = shares.double().cpu().numpy()
         carried = [
-            block.weight
-            * torch.as_tensor(AveragedGraph([factor], [1]) @ shares.double().cpu().numpy())
-            for block, factor in zip(blocks, factors)
+            one.block.weight * torch.as_tensor(AveragedGraph(one.factor) @ of_shares)
+            for one in drawn
         ]
-        k = recipe.n_neighbors
-        for block in blocks:
+        for block in (one.block for one in drawn):
             others = [
                 part
-                for other, part in zip(blocks, carried)
-                if len(blocks) == 1 or _apart(block, other)
+                for other, part in zip(drawn, carried)
+                if len(drawn) == 1 or _apart(block, other.block)
             ]
             others = sum(others, start=others[0].new_zeros(())).to(like)
             others = others / others.sum(1, keepdim=True).clamp_min(1e-12)
             whole, _ = whole_samples(block.x, block.widths, k)
             at = slice(None) if whole is None else whole
             targets = Targets(rows[at], shares[at], others[at])
-            drawn = []
-            for _ in range(n_sets(block, n_views, recipe, False)):
-                (draw,), compared, used = set_draws(
-                    block.x, 1, n_anchors, recipe.anchor_iterations, k, generator, block.widths
+            sets = []
+            for _ in range(n_sets(block, len(fit.prepared.views), recipe, False)):
+                (draw,), widths = set_draws(
+                    block.x, 1, fit.n_anchors, recipe.anchor_iterations, k, generator, block.widths
                 )
                 form, steps = recipe.refinement, recipe.refinement_steps
-                u = refine(block.x[at], draw(), k, form, targets, steps, generator)
-                drawn.append((u, graph_on(block.x, u, k, compared)))
-            yield joined_sets(drawn, used)
+                u = refine(block.x[at], draw()[0], k, form, targets, steps, generator)
+                sets.append((u, graph_on(block.x, u, k, widths)))
+            yield Drawn(block, *joined_sets(sets, widths))
 
 
 def _apart(block, other):
     """Whether no view is in both, or else both hold all of them."""
-    if block.joint:
-        return True
-    return not other.joint and block.name.split()[1] != other.name.split()[1]
+    return block.view is None or other.view not in (None, block.view)

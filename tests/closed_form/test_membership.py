@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import dmac
-from dmac.averaged_graph import AveragedGraph, memberships
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.membership import link_ends, memberships
 from dmac.recipes import CLOSED_FORM, RELEASED
 
 
@@ -29,22 +30,22 @@ def a_factor(rng, n, m):
 def test_shares_are_those_of_the_dense_graph_whatever_the_order_and_the_names(seed, n, c):
     rng = np.random.default_rng(seed)
     rows, labels = a_factor(rng, n, 6), rng.integers(c, size=n)
-    graph = AveragedGraph([rows], [1.0])
-    shares = memberships(graph.rows, graph.ends(labels, c))
+    graph = AveragedGraph(rows)
+    shares = memberships(graph.rows, link_ends(graph, labels, c))
     dense = (rows @ rows.T).toarray()
     np.testing.assert_allclose(shares, dense @ np.eye(c)[labels] / dense.sum(1, keepdims=True))
     np.testing.assert_allclose(shares.sum(1), 1)
     order, names = rng.permutation(n), rng.permutation(c)
-    other = AveragedGraph([rows[order]], [1.0])
-    again = memberships(other.rows, other.ends(names[labels[order]], c))
+    other = AveragedGraph(rows[order])
+    again = memberships(other.rows, link_ends(other, names[labels[order]], c))
     np.testing.assert_allclose(again[:, names], shares[order])
 
 
 def test_a_group_without_links_to_others_has_1_and_a_sample_without_links_is_everyones():
     block = np.full((3, 2), 0.5) / np.sqrt(1.5)
     rows = scipy.sparse.csr_matrix(scipy.sparse.block_diag([block, block]))
-    graph = AveragedGraph([rows], [1.0])
-    ends = graph.ends(np.array([0, 0, 0, 1, 1, 1]), 2)
+    graph = AveragedGraph(rows)
+    ends = link_ends(graph, np.array([0, 0, 0, 1, 1, 1]), 2)
     np.testing.assert_allclose(memberships(graph.rows, ends)[:, 0], [1, 1, 1, 0, 0, 0])
     np.testing.assert_array_equal(memberships(rows[:1] * 0, ends), [[0.5, 0.5]])
 

@@ -3,16 +3,17 @@
 import dataclasses
 import warnings
 from itertools import permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 import dmac
-from dmac.averaged_graph import AveragedGraph
+from dmac.closed_form.anchor_sets import Drawn
+from dmac.closed_form.averaged_graph import AveragedGraph, average
+from dmac.closed_form.blocks import Block
+from dmac.closed_form.support import own_support, view_agreement, view_weights, warn_of_one_view
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
-from dmac.solvers.spectral import own_support, view_agreement, view_weights, warn_of_one_view
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 EQUAL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
@@ -26,10 +27,17 @@ def factor(*anchors):
     return scipy.sparse.csr_matrix((weights, [a or 0 for a in anchors], np.arange(n + 1)), (n, m))
 
 
+def drawn(views, factors):
+    """Graphs of views by their numbers; None is of all views."""
+    return [
+        Drawn(Block("plain", a, None, 1.0, ()), None, factor) for a, factor in zip(views, factors)
+    ]
+
+
 def support(labels, *factors, joint=()):
     """Of views with one graph each; those at ``joint`` are graphs of all views, and say nothing."""
-    blocks = [SimpleNamespace(name=f"plain {b}", joint=b in joint) for b in range(len(factors))]
-    return own_support(np.array(labels), factors, blocks, len(factors))
+    views = [None if a in joint else a for a in range(len(factors))]
+    return own_support(np.array(labels), drawn(views, factors), len(factors))
 
 
 def test_closed_forms():
@@ -50,19 +58,17 @@ def test_agreement_in_closed_form():
     """With halves that a view's graph has, has and cuts across, has in part, of three samples."""
     same, across = factor(0, 0, 1, 1), factor(0, 1, 0, 1)
     in_part, lacking = factor(0, 0, 0, 1), factor(0, 1, 1, None)
-    factors = [same, same, across, in_part, lacking, across]
-    names = ["plain 0", "plain 1", "whitened 1", "plain 2", "plain 3", "plain"]
-    blocks = [SimpleNamespace(name=name, joint=name == "plain") for name in names]
-    graph = AveragedGraph([same, lacking], [1, 1])  # the share of the last sample is 1/2
+    graphs = drawn([0, 1, 1, 2, 3, None], [same, same, across, in_part, lacking, across])
+    graph = AveragedGraph(average([same, lacking], [1, 1]))  # of the last sample 1/2
     halves, other = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, 1, -1])
     # In part: (1^2 / 3 + 1^2) / 4. Around their mean three are 2/3, 2/3, -4/3: (4 + 2^2 / 2) / 24.
     expected = [1, 1 / 2, 1 / 3, 1 / 4, np.nan]
-    found = view_agreement((graph.shares * halves)[:, None], graph, factors, blocks, 5)
+    found = view_agreement((graph.shares * halves)[:, None], graph, graphs, 5)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     both = 1e-3 * graph.shares[:, None] * np.stack([halves, other], 1)  # in any unit
-    np.testing.assert_allclose(view_agreement(both, graph, factors, blocks, 5)[:2], 1 / 2)
-    graph = AveragedGraph([lacking], [1])  # of the last sample no graph says anything
-    found = view_agreement((graph.shares * halves)[:, None], graph, factors, blocks, 5)
+    np.testing.assert_allclose(view_agreement(both, graph, graphs, 5)[:2], 1 / 2)
+    graph = AveragedGraph(lacking)  # of the last sample no graph says anything
+    found = view_agreement((graph.shares * halves)[:, None], graph, graphs, 5)
     assert found[3] == pytest.approx(1 / 4)
 
 
@@ -168,10 +174,8 @@ def test_numerals_are_no_matter_of_one_view():
 
 def weights(n_clusters, *factors, views=None):
     """Of views with one graph each, or of the given views."""
-    names = [f"plain {a}" for a in (range(len(factors)) if views is None else views)]
-    blocks = [SimpleNamespace(name=name, joint=False) for name in names]
-    n_views = 1 + max(int(name.split()[1]) for name in names)
-    return view_weights(factors, blocks, n_views, n_clusters)
+    views = views or range(len(factors))
+    return view_weights(drawn(views, factors), 1 + max(views), n_clusters)
 
 
 def test_weights_in_closed_form():

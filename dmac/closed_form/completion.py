@@ -7,12 +7,11 @@ missing rows are filled in, in closed form, by what is known of a sample: filter
 the average of the single views' graphs, and scores of a shrunken singular value decomposition that
 knows what is missing. A row that little is known of is short: nearer to the centre, less to say.
 
-Chapter 12 of the book derives it; :mod:`dmac.solvers.spectral` calls it.
+Chapter 12 of the book derives it.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
 
 from dmac._warn import warn
+from dmac.closed_form.blocks import in_one, with_values
 from dmac.data.whitening import RowNormalizer
 
 if TYPE_CHECKING:
@@ -65,19 +65,11 @@ def _filled(views: Sequence[Tensor]) -> Flags:
     return torch.stack([with_values(x) for x in views], 1).cpu().numpy()
 
 
-def with_values(x: Tensor) -> Tensor:
-    """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
-    found = (x[:, :1] != 0).any(1)  # no column, no value
-    (others,) = torch.where(~found)
-    found[others] = (x[others] != 0).any(1)
-    return found
-
-
 def is_needed(present: Flags) -> bool:
     """Whether fewer than half of the samples have all views.
 
     With more, the anchors of the joint graphs come from whole samples, and the others are compared
-    in what they have (:func:`dmac.averaged_graph.draw_sets`).
+    in what they have (:func:`dmac.closed_form.anchor_sets.draw_sets`).
     """
     return 2 * int(present.all(1).sum()) < len(present)
 
@@ -124,7 +116,7 @@ class Directions:
         present : numpy.ndarray of shape (n, v), bool
         """
         v = self.components
-        t = ((_side_by_side(views) - self.mean) * self._columns(present)) @ v
+        t = ((in_one(views) - self.mean) * self._columns(present)) @ v
         one = np.eye(len(self.kept))
         patterns, of_sample = np.unique(present, axis=0, return_inverse=True)
         order = np.argsort(of_sample.ravel(), kind="stable")
@@ -139,7 +131,7 @@ class Directions:
     def filled(self, views: Sequence[Tensor], present: Flags, t: Array) -> Floats:
         """The views side by side, what is missing filled in: (n, r)."""
         guess = self.mean + (t * self.kept) @ self.components.T
-        return np.where(self._columns(present), _side_by_side(views), guess)
+        return np.where(self._columns(present), in_one(views), guess)
 
     def _columns(self, present: Flags) -> Flags:
         """From views to their columns: (..., v) -> (..., r)."""
@@ -171,11 +163,9 @@ def shrunken_svd(
     widths = tuple(x.shape[1] for x in views)
     n, r = len(present), sum(widths)
     q = max(1, min(rank, r - 1))
-    found = Directions(np.zeros(r), np.zeros((r, q)), np.zeros(q), widths)
-    t = np.zeros((len(present), q))
-    counts = np.repeat(present.sum(0), widths)
-    sums = (_side_by_side(views) * found._columns(present)).sum(0)
-    found = dataclasses.replace(found, mean=sums / np.maximum(counts, 1))
+    there = np.repeat(present, widths, axis=1)
+    mean = (in_one(views) * there).sum(0) / np.maximum(there.sum(0), 1)
+    found, t = Directions(mean, np.zeros((r, q)), np.zeros(q), widths), np.zeros((n, q))
     whole = bool(present.all())
     for _ in range(1 if whole else rounds):
         x = found.filled(views, present, t) - found.mean
@@ -211,7 +201,7 @@ def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Flo
     """
     q = f.shape[1]
     f = f[present]
-    moments = f.T @ np.hstack([f, _double(x)[present]])
+    moments = f.T @ np.hstack([f, in_one([x])[present]])
     gram = moments[:, :q] + ridge * np.trace(moments[:, :q]) / q * np.eye(q)
     return np.linalg.solve(gram, moments[:, q:])
 
@@ -225,7 +215,7 @@ class Completion:
     values : numpy.ndarray of shape (K,)
         Eigenvalues of the average of the single views' graphs.
     lift : numpy.ndarray of shape (M, K)
-        Its eigenvectors; see :class:`dmac.solvers.spectral_model.Stage`.
+        Its eigenvectors; see :class:`dmac.closed_form.model.Stage`.
     directions : Directions
         Of the views' first levels.
     maps : list of v numpy.ndarray of shape (K + q + 1, r_a)
@@ -343,11 +333,3 @@ def warn_of_patterns(
             f"{found:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "
             "missing depends on the class, or samples were grouped by what they lack"
         )
-
-
-def _double(x: Tensor) -> Floats:
-    return x.double().cpu().numpy()
-
-
-def _side_by_side(views: Sequence[Tensor]) -> Floats:
-    return np.hstack([_double(x) for x in views])

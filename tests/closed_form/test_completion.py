@@ -10,8 +10,9 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
-from dmac.averaged_graph import known
-from dmac.completion import (
+from dmac.closed_form import solver
+from dmac.closed_form.anchor_sets import known
+from dmac.closed_form.completion import (
     fill_in,
     fit_completion,
     is_needed,
@@ -23,7 +24,6 @@ from dmac.completion import (
     with_graphs,
 )
 from dmac.recipes import CLOSED_FORM
-from dmac.solvers import spectral
 
 WIDTHS = (4, 3, 5)
 
@@ -245,28 +245,28 @@ def test_every_way_to_say_it_means_the_same(half, way):
 
 def test_ballots_stand_beside_filled_rows_of_all_views_and_present_rows_of_one(half, monkeypatch):
     views, _, present, model = half
-    drawn, draw_graphs = [], spectral.draw_graphs
+    drawn, draw_graphs = [], solver.draw_graphs
 
-    def draw(blocks, *given, voting=False):
-        blocks = list(blocks)
-        found = draw_graphs(blocks, *given, voting=voting)
-        if voting:
-            drawn.append((blocks, found[1]))
+    def draw(*given):
+        found = draw_graphs(*given)
+        if given[-1]:  # voting
+            drawn.append(found)
         return found
 
-    monkeypatch.setattr(spectral, "draw_graphs", draw)
+    monkeypatch.setattr(solver, "draw_graphs", draw)
     again = fit(where(views, present, np.nan))
     np.testing.assert_array_equal(again.labels_, model.labels_)
     assert len(drawn) == 2  # by the filtered rows, and by what is learned
-    for blocks, factors in drawn:
-        assert [block.joint for block in blocks] == [True] * 2 + [False] * 6
-        for block, factor in zip(blocks, factors):
-            has, linked = known(block.x, block.widths).numpy(), np.ravel(factor.sum(1)) > 0
+    for of_blocks in drawn:
+        assert [one.block.view for one in of_blocks] == [None, None, 0, 1, 2, 0, 1, 2]
+        for one in of_blocks:
+            block, linked = one.block, np.ravel(one.factor.sum(1)) > 0
+            has = known(block.x, block.widths).numpy()
             assert block.x.shape[1] > sum(block.widths)  # a ballot is beside it
-            if block.joint:
+            if block.view is None:
                 assert has.all() and linked.all()
             else:
-                assert (~has).sum() == again.n_missing_[int(block.name.split()[1])]
+                assert (~has).sum() == again.n_missing_[block.view]
                 np.testing.assert_array_equal(linked, has[:, 0])  # no edges by the ballot alone
 
 
@@ -311,7 +311,7 @@ def test_it_is_far_ahead_of_zeros(rate, gain, monkeypatch):
     given = where(views, present, 0)
     filled = fit(given, 10)
     assert filled.network_.completion is not None
-    monkeypatch.setattr("dmac.solvers.spectral.is_needed", lambda present: False)
+    monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
     zeros = fit(given, 10)
     assert zeros.network_.completion is None
     one, other = (acc(data.labels[::4], model.labels_) for model in (filled, zeros))

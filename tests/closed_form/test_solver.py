@@ -3,21 +3,18 @@
 import contextlib
 import dataclasses
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from sklearn.exceptions import ConvergenceWarning
 
 import dmac
-from dmac.averaged_graph import AveragedGraph
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.solver import SpectralSolver
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers.persistence import NAME
-from dmac.solvers.spectral import SpectralSolver
-from dmac.solvers.spectral_model import side_by_side
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
 
@@ -111,11 +108,11 @@ def test_refused_votes_leave_the_first_stage(tmp_path):
 
 def test_votes_that_are_as_stable_are_taken():
     halves = np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10)  # a walk never leaves its half
-    graph = AveragedGraph([scipy.sparse.csr_matrix(halves)], [1])
-    good, bad = ((halves, SimpleNamespace(labels_=np.arange(20) // k % 2)) for k in (10, 1))
+    graph = AveragedGraph(scipy.sparse.csr_matrix(halves))
+    good, bad = (np.arange(20) // k % 2 for k in (10, 1))
     solver = SpectralSolver(dataclasses.replace(SMALL, guard=1.0))
-    for found, taken in (([good, good], 1), ([good, bad], 0), ([bad, good], 1), ([good], 0)):
-        assert solver.guard(graph, found)[0] == taken
+    for labels, taken in (([good, good], 1), ([good, bad], 0), ([bad, good], 1), ([good], 0)):
+        assert solver.guard(graph, labels)[0] == taken
 
 
 def test_a_view_of_noise_is_named():
@@ -191,13 +188,6 @@ def test_models_of_before_are_read(tmp_path):
     for one in (older, dmac.DMAC.load(tmp_path)):
         np.testing.assert_allclose(one.transform(views), model.embedding_, atol=1e-5)
         assert np.isnan(one.view_support_).all()
-
-
-def test_features_have_the_mean_of_the_views_products():
-    views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
-    found = side_by_side(views)
-    mean = sum(x @ x.T for x in views) / 3
-    np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
 
 
 def rare(seed, n=2000, small=40, distance=20, widths=(10, 20)):

@@ -9,9 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmac.averaged_graph import AveragedGraph, Block, draw_sets
-from dmac.recipes import CLOSED_FORM
-from dmac.votes import (
+from dmac.closed_form.anchor_sets import draw_sets
+from dmac.closed_form.averaged_graph import AveragedGraph, average
+from dmac.closed_form.blocks import Block, beside
+from dmac.closed_form.votes import (
     association,
     ballot,
     column_weights,
@@ -23,6 +24,7 @@ from dmac.votes import (
     unit_rows,
     voters,
 )
+from dmac.recipes import CLOSED_FORM
 
 
 def recipe(**changes):
@@ -57,7 +59,7 @@ def test_voters():
 def drawn(generator):
     x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
     _, factor = draw_sets(x, 4, 10, 1, 3, generator)
-    return x.numpy(), AveragedGraph([factor], [1])
+    return x.numpy(), AveragedGraph(factor)
 
 
 def test_learned_functions_solve_their_eigenproblem(drawn):
@@ -76,8 +78,7 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
 def test_distances_beside_a_ballot_add_up(generator):
     x = torch.randn(9, 3, generator=generator)
     rows = np.random.default_rng(1).normal(size=(9, 2))
-    block = Block("plain 0", (x,), (1.0,), 1.0, False, (3,))
-    both = block.beside(torch.as_tensor(rows).to(x)).x
+    both = beside([Block("plain", 0, x, 1.0, (3,))], rows)[0].x
     assert both.dtype == x.dtype
     added = torch.cdist(x, x) ** 2 + torch.cdist(*2 * [torch.as_tensor(rows).float()]) ** 2
     torch.testing.assert_close(torch.cdist(both, both) ** 2, added)
@@ -85,7 +86,7 @@ def test_distances_beside_a_ballot_add_up(generator):
 
 def test_stability_of_parts_and_of_chance():
     parts = scipy.sparse.csr_matrix(np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10))
-    graph = AveragedGraph([parts], [1])  # a walk never leaves its half
+    graph = AveragedGraph(parts)  # a walk never leaves its half
     halves = np.repeat([0, 1], 10)
     assert markov_stability(graph, halves, 4) == pytest.approx(0.5)
     assert markov_stability(graph, np.tile([0, 1], 10), 4) == pytest.approx(0)
@@ -100,7 +101,7 @@ def test_stability_is_that_of_its_definition_with_samples_by_their_shares(genera
         draw_sets(x[:, :2], 2, 12, 1, 3, generator, widths=(2,))[1],
         draw_sets(x[:, 2:], 2, 12, 1, 3, generator, widths=(2,))[1],
     ]
-    graph = AveragedGraph(factors, [1, 1])
+    graph = AveragedGraph(average(factors, [1, 1]))
     labels = np.arange(50) % 3
     g, r = (graph.rows @ graph.rows.T).toarray(), graph.shares
     walk = np.linalg.matrix_power(g / r[:, None], time)
@@ -161,7 +162,7 @@ def test_association_is_that_of_the_dense_graph_and_below_its_bound():
     weights = rng.random((40, 12)) * (rng.random((40, 12)) < 0.5) + 0.01
     weights /= weights.sum(1, keepdims=True)
     factor = scipy.sparse.csr_matrix(weights / np.sqrt(weights.sum(0)))
-    graph = AveragedGraph([factor], [1])
+    graph = AveragedGraph(factor)
     dense, q = (factor @ factor.T).toarray(), np.eye(3)[labels]
     stays = [q[:, k] @ dense @ q[:, k] / q[:, k].sum() for k in (0, 1)]
     assert association(graph, labels, 3) == pytest.approx((sum(stays) - 1) / 2)  # one is empty

@@ -1,0 +1,166 @@
+r"""The average of many anchor graphs, kept as a sparse factor: :math:`G = B B^T`.
+
+One anchor set is an accident; the average over sets, and over kinds of features, keeps the edges
+that most of them support. The average is never formed: B has k entries a row and set, and a product
+with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from dmac.compute.factors import Products, side_by_side_factors
+from dmac.compute.threads import blas_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dmac._types import Array, Matrix
+    from dmac.closed_form.anchor_sets import Drawn
+
+# Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
+# of them to find, Lanczos is faster from 800 samples on.
+_DENSE = 2000
+#: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
+SMALLEST = 1e-8
+
+
+def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
+    """The factor of an average: factors side by side, times the roots of their shares.
+
+    Weights :math:`p_b` that are all 0, as of plain levels in which all rows are the same, count as
+    equal.
+    """
+    weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
+    roots = np.sqrt(weights / weights.sum())
+    return side_by_side_factors(factors, roots)
+
+
+def averaged(drawn: Sequence[Drawn]) -> Matrix:
+    """The factor of the average of all blocks' graphs, by their weights: (n, M)."""
+    return average([one.factor for one in drawn], [one.block.weight for one in drawn])
+
+
+class AveragedGraph:
+    r"""The weighted average of graphs of blocks, :eq:`eq:averaged-graph`.
+
+    :math:`G = \sum_b p_b G_b / \sum_b p_b` is symmetric, doubly stochastic and positive
+    semi-definite, since each :math:`S D^{-1} S^T` is :eq:`eq:sample-graph`: its eigenvalues lie
+    in [0, 1], and the constant vector has the eigenvalue 1.
+
+    Where a block does not know every sample, the sums of G's rows differ: each is the share
+    :math:`r_i` of the weights of the blocks that know sample i. Then eigenvectors are those of
+    :math:`R^{-1/2} G R^{-1/2}`, whose largest eigenvalue is 1 again, with the vector of the
+    :math:`\sqrt{r_i}`; a walk on G takes its steps by :math:`R^{-1} G`.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_matrix of shape (n, M)
+        B, as `average` and `averaged` put it together.
+
+    Attributes
+    ----------
+    shares : numpy.ndarray of shape (n,)
+        :math:`r_i`.
+    """
+
+    def __init__(self, rows: Matrix) -> None:
+        self.rows = rows
+        self._products = Products(rows)
+        self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
+        self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
+
+    def trace(self) -> float:
+        """The sum of the eigenvalues of G."""
+        return float((self.rows.data**2).sum())
+
+    def to_anchors(self, x: Array) -> Array:
+        """B^T x: (n, d) -> (M, d)."""
+        return self._products.back(x)
+
+    def to_samples(self, y: Array) -> Array:
+        """B y: (M, d) -> (n, d)."""
+        return self._products.forward(y)
+
+    def __matmul__(self, x: Array) -> Array:
+        """G x: (n, d) -> (n, d)."""
+        return self._products.forward(self.to_anchors(x))
+
+    def parts(self, most: int) -> Array:
+        """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).
+
+        A sample that no block knows is in none of them.
+
+        Each, times the roots of the shares, is an eigenvector with the eigenvalue 1, and together
+        they span all of these.
+        """
+        n, m = self.rows.shape
+        lowest = np.arange(m)
+        indices, used = self.rows.indices.reshape(n, -1), self.rows.data.reshape(n, -1) > 0
+        while True:  # the smallest number of an anchor that can be reached
+            before = lowest.copy()
+            samples = np.where(used, lowest[indices], m).min(1)
+            if samples.any():
+                of_entries = np.broadcast_to(samples[:, None], used.shape)
+                np.minimum.at(lowest, indices[used], of_entries[used])
+            else:  # all of them reach the first anchor, as in most graphs
+                lowest[indices[used]] = 0
+            if (lowest == before).all():
+                break
+        names, sizes = np.unique(samples[samples < m], return_counts=True)
+        names = names[np.argsort(-sizes, kind="stable")][:most]
+        return (samples[:, None] == names).astype(float)
+
+    def eigenpairs(self, count: int) -> tuple[Array, Array]:
+        """The largest eigenvalues of G and their eigenvectors, the constant one first.
+
+        Parameters
+        ----------
+        count : int
+            At most the number of samples less 2.
+
+        Returns
+        -------
+        values : numpy.ndarray of shape (count,)
+            Largest first, cut to [0, 1].
+        lift : numpy.ndarray of shape (M, count)
+            ``B^T R^(-1/2) U / lambda``, by which any sample's row of B gives its row of the
+            eigenvectors U, times the root of its share; 0 where an eigenvalue is below `SMALLEST`.
+        """
+        n = self.rows.shape[0]
+        root = np.sqrt(self.shares)[:, None]
+        inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
+        # Eigenvectors of eigenvalue 1 are known; Lanczos would miss some where there are several.
+        known = root * np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
+        known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
+        more, values = count - known.shape[1], np.ones(known.shape[1])
+        small = n <= _DENSE and n <= max(800, 25 * count)
+        if more and small:
+            dense = (self.rows @ self.rows.T.tocsr()).toarray()
+            dense *= inverse
+            dense *= inverse.T
+            dense -= known @ known.T
+            found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
+        elif more:
+
+            def product(x: Array) -> Array:
+                x = x.reshape(n, -1)
+                return inverse * (self @ (inverse * x)) - known @ (known.T @ x)
+
+            operator = LinearOperator((n, n), product, matmat=product, dtype=float)
+            start = np.random.default_rng(0).standard_normal(n)
+            with blas_alone():
+                found, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
+        if more:
+            order = np.argsort(found)[::-1]
+            values = np.concatenate([values, found[order]])
+            known = np.column_stack([known, u[:, order]])
+        u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
+        keep = values > SMALLEST
+        lift = np.zeros((self.rows.shape[1], count))
+        lift[:, keep] = self.to_anchors((inverse * u)[:, keep]) / values[keep]
+        return values.clip(0, 1), lift

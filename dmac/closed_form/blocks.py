@@ -1,0 +1,155 @@
+"""Features in which anchor sets are drawn: views side by side and each alone, at every level.
+
+Chapter 12 of the book says why there are two levels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torch import Tensor
+
+    from dmac._types import Array, Flags, Floats
+    from dmac.data.levels import LevelPipeline
+    from dmac.recipes import SpectralRecipe
+
+# Rows that are more alike than this are not drawn apart further: rounding is among what they have.
+_SPREAD = 1e-3
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features in which anchor sets are drawn.
+
+    Attributes
+    ----------
+    level : str
+        "plain" or "whitened".
+    view : int or None
+        The number of its view, from 0; None where all views stand side by side.
+    x : torch.Tensor of shape (n, r)
+    weight : float
+        Of its graph in the average, not normalised.
+    widths : tuple of int
+        Columns of each of its views. Further columns are a ballot's. Empty where rows of zeros are
+        values.
+    """
+
+    level: str
+    view: int | None
+    x: torch.Tensor
+    weight: float
+    widths: tuple[int, ...]
+
+
+def level_names(recipe: SpectralRecipe) -> tuple[str, ...]:
+    """The levels of a recipe, in the order of their columns."""
+    return ("whitened", "plain") if recipe.levels == "both" else (recipe.levels,)
+
+
+def blocks_of(
+    views: Sequence[Tensor],
+    pipelines: Sequence[LevelPipeline],
+    recipe: SpectralRecipe,
+    weights: Sequence[float] | Array | None = None,
+) -> list[Block]:
+    r"""The blocks of v prepared views, with the weights of their graphs.
+
+    Views side by side are divided by :math:`\sqrt v`, so that a squared distance is the mean of the
+    views'. At the whitened level the graph of all views weighs 1 and that of each view 1/v. At the
+    plain level, with ``level_weight="spread"``, these are multiplied by the spread
+    :math:`s_a = 1 - \|\bar x_a\|^2` of the view's unit rows, their mean for all views: where all
+    rows are nearly parallel, plain distances say little. Two rows are :math:`2 s_a` apart in the
+    mean of their squared distances; with ``plain_scale="spread"`` plain rows side by side are
+    divided by :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
+
+    With weights :math:`V_a` of the views, 1/v becomes :math:`V_a / \sum_b V_b` in all of this:
+    the mean of the distances, the mean of the spreads, and the weight of a view's own graph.
+
+    Parameters
+    ----------
+    views : list of v tensors of shape (n, sum of the view's widths)
+        As the pipelines give them.
+    pipelines : list of v fitted dmac.data.levels.LevelPipeline
+        They know the columns of each level, and the spreads.
+    recipe : dmac.recipes.SpectralRecipe
+    weights : list of v floats, optional
+        Above 0; equal by default.
+
+    Returns
+    -------
+    list of Block
+        Level by level, that of all views first; one view is all views.
+    """
+    v = len(views)
+    weights = [1.0] * v if weights is None else list(weights)
+    whole = sum(weights)
+    by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
+    blocks = []
+    for level, parts in zip(level_names(recipe), zip(*by_view)):
+        spreads = [p.spread_ if level == "plain" else 1.0 for p in pipelines]
+        shares = spreads if recipe.level_weight == "spread" else [1.0] * v
+        if recipe.blocks != "views" or v == 1:
+            scales = [whole / weight for weight in weights]
+            if recipe.plain_scale == "spread":
+                scales = [scale * max(s, _SPREAD) for scale, s in zip(scales, spreads)]
+            share = sum(w * s for w, s in zip(weights, shares)) / whole
+            widths = tuple(part.shape[1] for part in parts)
+            blocks.append(Block(level, None, _scaled(parts, scales), share, widths))
+        if recipe.blocks != "joint" and v > 1:
+            blocks += [
+                Block(level, a, x, weight * share / whole, (x.shape[1],))
+                for a, (x, weight, share) in enumerate(zip(parts, weights, shares))
+            ]
+    return blocks
+
+
+def _scaled(parts: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
+    """Parts (n, r_a) side by side, divided by the roots of the scales; one part as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat([part / math.sqrt(scale) for part, scale in zip(parts, scales)], 1)
+
+
+def joint_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Those of all views."""
+    return [block for block in blocks if block.view is None]
+
+
+def own_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
+    """Those of single views, of the views that a mask (v,) picks."""
+    return [block for block in blocks if block.view is not None and views[block.view]]
+
+
+def beside(blocks: Iterable[Block], rows: Array) -> list[Block]:
+    """The blocks with the rows (n, q) of a ballot beside the features of each."""
+    return [
+        dataclasses.replace(block, x=torch.cat([block.x, torch.as_tensor(rows).to(block.x)], 1))
+        for block in blocks
+    ]
+
+
+def in_one(views: Sequence[Tensor]) -> Floats:
+    """Prepared views (n, r_a) in one array, in double precision: (n, r)."""
+    return torch.cat(list(views), 1).double().cpu().numpy()
+
+
+def side_by_side(views: Sequence[Tensor]) -> Floats:
+    """Prepared views (n, r_a) side by side, divided by the root of their number: (n, r)."""
+    return in_one(views) / len(views) ** 0.5
+
+
+def with_values(x: Tensor) -> Tensor:
+    """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
+    found = (x[:, :1] != 0).any(1)  # no column, no value
+    (others,) = torch.where(~found)
+    found[others] = (x[others] != 0).any(1)
+    return found

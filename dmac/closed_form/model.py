@@ -1,0 +1,370 @@
+"""What a fitted closed form keeps, and how it embeds new samples: the fit, row by row, again.
+
+Chapter 12 of the book derives it; :mod:`dmac.closed_form.solver` fits it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from dmac.closed_form.anchor_sets import AnchorSets, Drawn, placed
+from dmac.closed_form.averaged_graph import average, averaged
+from dmac.closed_form.blocks import (
+    beside,
+    blocks_of,
+    joint_blocks,
+    level_names,
+    own_blocks,
+    side_by_side,
+)
+from dmac.closed_form.completion import Completion, Directions, ridge_map
+from dmac.closed_form.membership import memberships
+from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Self
+
+    from torch import Tensor
+
+    from dmac._types import Array, Integers, Matrix
+    from dmac.closed_form.blocks import Block
+    from dmac.data.levels import LevelPipeline
+    from dmac.recipes import SpectralRecipe
+
+# What is stored under its name, where it is there.
+_STORED = ("agreement", "support", "missing", "stabilities", "weights", "cut", "linear", "ends")
+_FILLING = ("values", "lift", "own", "silent")
+_DIRECTIONS = ("mean", "components", "kept")
+# Length of what the linear map says beside a row of length 1.
+_LINEAR = 2.0
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The graphs of a voter.
+
+    Attributes
+    ----------
+    sets : list of AnchorSets
+        Of every block, with the ballot beside it.
+    learned : numpy.ndarray of shape (r + 1, c) or None
+        From :func:`dmac.closed_form.votes.learned_map`.
+    """
+
+    sets: list[AnchorSets]
+    learned: Array | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One graph and its eigenvectors: the first, or one with votes.
+
+    Attributes
+    ----------
+    base : list of AnchorSets
+        Of every block, without a ballot; empty where those of the stage before stand.
+    ballots : list of Ballot
+        One a voter; empty in the first stage.
+    values : numpy.ndarray of shape (K,)
+        Eigenvalues, largest first.
+    lift : numpy.ndarray of shape (M, K)
+        From a sample's row of the factor to its row of the eigenvectors
+        (:meth:`dmac.closed_form.averaged_graph.AveragedGraph.eigenpairs`).
+    """
+
+    base: list[AnchorSets]
+    ballots: list[Ballot]
+    values: Array
+    lift: Array
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Any samples in the last stage of a model.
+
+    Attributes
+    ----------
+    features : numpy.ndarray of shape (n, r)
+        Prepared views side by side, what is missing filled in.
+    rows : scipy.sparse.csr_matrix of shape (n, M)
+        Their rows of the factor of the first graph, that without votes.
+    u : numpy.ndarray of shape (n, K)
+        Their rows of the eigenvectors, times the roots of their shares.
+    """
+
+    features: Array
+    rows: Matrix
+    u: Array
+
+
+@dataclass
+class SpectralModel:
+    """A fitted closed form: what embeds samples, the fitted ones and new ones alike.
+
+    Parameters
+    ----------
+    recipe : dmac.recipes.SpectralRecipe
+    n_clusters : int
+    pipelines : list of v fitted dmac.data.levels.LevelPipeline
+        They know the columns of the levels of every view, and its spread.
+    stages : list of Stage
+        The first graph, then one for every round of votes that was kept.
+    stabilities : tuple of float
+        Markov stability of the labels without votes and with them, on the graph without; one
+        number where the recipe has no votes.
+    agreement : numpy.ndarray of shape (v,)
+        See :func:`dmac.closed_form.support.view_agreement`.
+    support : numpy.ndarray of shape (v,)
+        See :func:`dmac.closed_form.support.own_support`.
+    missing : numpy.ndarray of shape (v,), int64
+        How many fitted samples lack each view.
+    completion : dmac.closed_form.completion.Completion, optional
+        What fills in missing views for the graphs of all views.
+    weights : numpy.ndarray of shape (v,), optional
+        See :func:`dmac.closed_form.support.view_weights`; equal if not given. With them, as with a
+        completion, the anchor sets of all views come before those of single ones.
+    cut : bool
+        Whether samples are embedded by the first c eigenvectors alone
+        (:func:`dmac.closed_form.votes.ratio_rows`), since the filter loses small groups.
+    linear : numpy.ndarray of shape (r + 1, K), optional
+        Of a model of a part: a linear map from all features and 1 to the filtered rows.
+    ends : numpy.ndarray of shape (M, c), optional
+        See :func:`dmac.closed_form.membership.link_ends`; None of a model that was saved without.
+    """
+
+    recipe: SpectralRecipe
+    n_clusters: int
+    pipelines: list[LevelPipeline]
+    stages: list[Stage]
+    stabilities: tuple[float, ...]
+    agreement: Array
+    support: Array
+    missing: Integers
+    completion: Completion | None = None
+    weights: Array | None = None
+    cut: bool = False
+    linear: Array | None = None
+    ends: Array | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Of the anchors."""
+        return self.stages[0].base[0].u.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the anchors."""
+        return self.stages[0].base[0].u.dtype
+
+    @property
+    def support_of_others(self) -> Array:
+        """For each view the mean ``support`` of the others, (v,); nan where there are none."""
+        answers = np.isfinite(self.support)
+        own = np.where(answers, self.support, 0.0)
+        with np.errstate(invalid="ignore"):
+            return (own.sum() - own) / (answers.sum() - answers)
+
+    def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array | None]:
+        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
+
+        And their memberships (n, c), None of a model that was saved without.
+        """
+        c, samples = self.n_clusters, self.samples(views)
+        if self.cut:
+            z = ratio_rows(samples.u[:, :c])
+        else:
+            z = filtered(samples.u, self.stages[-1].values, c, self.recipe)
+        shares = None if self.ends is None else memberships(samples.rows, self.ends)
+        return torch.as_tensor(self.with_linear(z, samples.features)), shares
+
+    def with_linear(self, rows: Array, features: Array) -> Array:
+        """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
+        if self.linear is None:
+            return rows
+        says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
+        return unit_rows(rows + _LINEAR * says)
+
+    def samples(self, views: Sequence[Tensor]) -> Samples:
+        """Any n samples of v prepared views, stage by stage, as the fit went."""
+        recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
+        drawn, views = self.drawn(views)
+        blocks, features = [one.block for one in drawn], side_by_side(views)
+        first = base = averaged(drawn)
+        u, values = first @ self.stages[0].lift, self.stages[0].values
+        for stage in self.stages[1:]:
+            if stage.base:
+                base = averaged(placed(blocks, stage.base, k))
+            factors = [base]
+            for voter, of in zip(voters(recipe), stage.ballots):
+                said = ballot(voter, u, values, features, of.learned, c, recipe)
+                factors.append(averaged(placed(beside(blocks, said), of.sets, k)))
+            rows = average(factors, [1] * len(factors))
+            u, values = rows @ stage.lift, stage.values
+        return Samples(features, first, u)
+
+    def drawn(self, views: Sequence[Tensor]) -> tuple[list[Drawn], Sequence[Tensor]]:
+        """Samples on the anchor sets of the first stage, and their views, filled in."""
+        fill, sets, k = self.completion, self.stages[0].base, self.recipe.n_neighbors
+        blocks = self._blocks(views)
+        if fill is None and self.weights is None:
+            return placed(blocks, sets, k), views
+        own = own_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
+        of_own = placed(own, sets[-len(own) :], k)
+        if fill is not None:
+            u = averaged(of_own) @ fill.lift
+            views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
+        return placed(joint_blocks(self._blocks(views)), sets, k) + of_own, views
+
+    def _blocks(self, views: Sequence[Tensor]) -> list[Block]:
+        return blocks_of(views, self.pipelines, self.recipe, self.weights)
+
+    def of_part(self, views: Sequence[Tensor], z: Array, count: int = 1) -> SpectralModel:
+        """The model that places samples, from a part of them: ``views`` (n, r_a) and their rows z.
+
+        It keeps the first ``count`` anchor sets of every block, weighed for all of them: a row of
+        eigenvectors is a sum over sets, of which each estimates the whole. What that and a part
+        lose where single samples say little, a linear map from all features to z wins back: it is
+        an average over all samples of the part (:func:`dmac.closed_form.completion.ridge_map`).
+        """
+        base, stages, fill, linear = self.stages[0].base, [], self.completion, None
+        ends = None if self.ends is None else _lift_of_first(base, self.ends, count)
+        for stage in self.stages:
+            base = stage.base or base
+            every = [*base, *(sets for of in stage.ballots for sets in of.sets)]
+            ballots = [Ballot(_first(of.sets, count), of.learned) for of in stage.ballots]
+            lift = _lift_of_first(every, stage.lift, count)
+            stages.append(Stage(_first(stage.base, count), ballots, stage.values, lift))
+        if fill is not None:  # its graphs are those of single views, which come last
+            own = self.stages[0].base[len(level_names(self.recipe)) :]
+            fill = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
+        if not self.cut:  # whose rows are ratios, of which a mean says nothing
+            f = np.column_stack([side_by_side(views), np.ones(len(z))])
+            linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
+        return dataclasses.replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Tensors by name."""
+        tree: dict[str, Any] = {name: getattr(self, name) for name in _STORED}
+        for i, stage in enumerate(self.stages):
+            tree[str(i)] = {"values": stage.values, "lift": stage.lift, "base": _stored(stage.base)}
+            for a, of in enumerate(stage.ballots):
+                tree[str(i)][str(a)] = {**_stored(of.sets), "weight": of.learned}
+        fill = self.completion
+        if fill is not None:
+            tree["completion"] = {name: getattr(fill, name) for name in _FILLING}
+            tree["completion"] |= {name: getattr(fill.directions, name) for name in _DIRECTIONS}
+            tree["completion"]["map"] = dict(enumerate(fill.maps))
+        return dict(_leaves(tree))
+
+    @classmethod
+    def restore(
+        cls,
+        state: dict[str, Tensor],
+        recipe: SpectralRecipe,
+        n_clusters: int,
+        pipelines: list[LevelPipeline],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> Self:
+        """Rebuild a model from its `state_dict`; one of before lacks what was added since."""
+
+        def sets(tree: dict[str, Any]) -> list[AnchorSets]:
+            return [
+                AnchorSets(
+                    torch.as_tensor(one["u"]).to(device, dtype),
+                    torch.as_tensor(one["scale"]).to(device, dtype),
+                    tuple(one["widths"].tolist()) if "widths" in one else (),
+                )
+                for one in _numbered(tree)
+            ]
+
+        tree, v = _tree(state), len(pipelines)
+        stages = []
+        for of in _numbered(tree):
+            ballots = [Ballot(sets(one), one.get("weight")) for one in _numbered(of)]
+            stages.append(Stage(sets(of.get("base", {})), ballots, of["values"], of["lift"]))
+        return cls(
+            recipe,
+            n_clusters,
+            pipelines,
+            stages,
+            tuple(tree["stabilities"].tolist()),
+            tree["agreement"],
+            tree.get("support", np.full(v, np.nan)),
+            tree.get("missing", np.zeros(v, np.int64)),
+            _completion_of(tree.get("completion"), pipelines),
+            tree.get("weights"),
+            bool(tree.get("cut", False)),
+            tree.get("linear"),
+            tree.get("ends"),
+        )
+
+
+def _first(every: Sequence[AnchorSets], count: int) -> list[AnchorSets]:
+    """The first anchor sets of every block."""
+    return [dataclasses.replace(s, u=s.u[:count], scale=s.scale[:count]) for s in every]
+
+
+def _lift_of_first(sets: Sequence[AnchorSets], lift: Array, count: int) -> Array:
+    """The rows of a lift (M, K) that belong to the first sets of each block, in new units.
+
+    A factor is divided by the root of the number of its sets, so these become larger.
+    """
+    ends = np.cumsum([s.scale.numel() for s in sets])
+    parts = []
+    for s, rows in zip(sets, np.split(lift, ends[:-1])):
+        t, m = s.scale.shape
+        parts.append(np.sqrt(t / min(t, count)) * rows[: count * m])
+    return np.concatenate(parts)
+
+
+def _completion_of(
+    tree: dict[str, Any] | None, pipelines: Sequence[LevelPipeline]
+) -> Completion | None:
+    """What was stored of a completion."""
+    if tree is None:
+        return None
+    widths = tuple(pipeline.widths_[0] for pipeline in pipelines)
+    directions = Directions(**{name: tree[name] for name in _DIRECTIONS}, widths=widths)
+    filling = {name: tree[name] for name in _FILLING}
+    return Completion(**filling, directions=directions, maps=_numbered(tree["map"]))
+
+
+def _stored(every: Sequence[AnchorSets]) -> dict[str, Any]:
+    """Anchor sets by their number."""
+    return {
+        str(b): {"u": s.u.cpu(), "scale": s.scale.cpu(), "widths": s.widths or None}
+        for b, s in enumerate(every)
+    }
+
+
+def _leaves(tree: dict[str, Any], start: str = "") -> Iterator[tuple[str, Tensor]]:
+    """What is in a tree, under the names of its branches with dots between; None is left out."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{start}{name}.")
+        elif value is not None:
+            yield f"{start}{name}", torch.as_tensor(np.ascontiguousarray(value))
+
+
+def _tree(state: dict[str, Tensor]) -> dict[str, Any]:
+    """The tree of `_leaves`, of arrays."""
+    tree: dict[str, Any] = {}
+    for name, value in state.items():
+        *branches, last = name.split(".")
+        branch = tree
+        for one in branches:
+            branch = branch.setdefault(one, {})
+        branch[last] = value.numpy()
+    return tree
+
+
+def _numbered(tree: dict[str, Any]) -> list[Any]:
+    """What has a number for a name, in order."""
+    return [tree[name] for name in sorted(filter(str.isdigit, tree), key=int)]

@@ -1,0 +1,88 @@
+"""Anchor sets in blocks, and rows of samples that have all views, and of others."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from dmac.closed_form.anchor_sets import draw_graphs, draw_sets, n_sets, rows_on
+from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.blocks import Block
+from dmac.recipes import CLOSED_FORM
+
+M, K = 12, 3
+
+
+@pytest.fixture
+def x(generator):
+    return torch.randn(50, 4, generator=generator, dtype=torch.float64)
+
+
+def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
+    sets, factor = draw_sets(x, 4, M, 2, K, generator)
+    np.testing.assert_allclose(rows_on(sets, x, K).toarray(), factor.toarray(), atol=1e-12)
+    some = rows_on(sets, x[7:9], K)
+    np.testing.assert_allclose(some.toarray(), factor[7:9].toarray(), atol=1e-12)
+
+
+def test_too_many_neighbours_are_refused(x, generator):
+    with pytest.raises(ValueError, match="12 neighbours need at least 13 anchors"):
+        draw_sets(x, 1, M, 0, 12, generator)
+
+
+def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
+    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    x[:20, :2] = 0
+    x[20:23] = 0
+    sets, factor = draw_sets(x, 3, 12, 1, 3, generator, widths=(2, 3))
+    dense = factor.toarray()
+    assert (dense[20:23] == 0).all() and (dense[:20] > 0).any(1).all()
+    # By hand: nearest anchors of sample 0 in its second view.
+    d2 = (x[0, 2:] - sets.u[0][:, 2:]).square().sum(1)
+    np.testing.assert_array_equal(np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy()))
+    np.testing.assert_allclose(rows_on(sets, x, 3).toarray(), dense, atol=1e-12)
+    graph = AveragedGraph(factor)
+    np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])
+
+
+@pytest.mark.parametrize("whole, m", [(7, 8), (8, 4), (15, 7), (16, 8)])
+def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
+    """With fewer than 2 (k + 1) = 8 of them zeros are values, and every sample counts."""
+    x = torch.randn(30, 4, generator=generator, dtype=torch.float64)
+    x[whole:, :2] = 0
+    sets, factor = draw_sets(x, 2, 8, 1, 3, generator, widths=(2, 2))
+    assert sets.widths == (() if whole < 8 else (2, 2)) and sets.u.shape[1] == m
+    assert ((sets.u[:, :, :2] == 0).all(2).sum() == 0) == (whole >= 8)
+    np.testing.assert_allclose(AveragedGraph(factor).shares, 1)
+
+
+def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
+    sets, _ = draw_sets(x, 2, M, 1, K, generator, widths=(x.shape[1],))
+    new = x[:3].clone()
+    new[0] = 0
+    rows = rows_on(sets, new, K).toarray()
+    assert (rows[0] == 0).all() and (rows[1:] > 0).any(1).all()
+
+
+def test_numbers_of_sets():
+    joint, own = (Block("plain", view, torch.ones(1, 1), 1.0, (1,)) for view in (None, 0))
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=12)
+    assert [n_sets(joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
+    assert [n_sets(own, 3, recipe, voting) for voting in (False, True)] == [4, 2]
+    assert [n_sets(own, 12, recipe, voting) for voting in (False, True)] == [2, 1]
+    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=1)
+    for block in (joint, own):
+        assert [n_sets(block, 3, recipe, voting) for voting in (False, True)] == [1, 1]
+
+
+def test_blocks_side_by_side_are_those_one_after_the_other():
+    blocks = [Block("plain", view, torch.randn(60, 4), 1.0, (4,)) for view in (None, 0, 1, 2)]
+    every = draw_graphs(blocks, 3, CLOSED_FORM, 20, torch.Generator().manual_seed(2))
+    generator, k = torch.Generator().manual_seed(2), CLOSED_FORM.n_neighbors
+    for block, drawn in zip(blocks, every):
+        t, steps = n_sets(block, 3, CLOSED_FORM, False), CLOSED_FORM.anchor_iterations
+        sets, factor = draw_sets(block.x, t, 20, steps, k, generator, block.widths)
+        assert drawn.block is block
+        torch.testing.assert_close(drawn.sets.u, sets.u, rtol=0, atol=0)
+        np.testing.assert_array_equal(drawn.factor.toarray(), factor.toarray())

@@ -1,0 +1,125 @@
+"""The averaged graph against its dense definition, and its eigenvectors against LAPACK's."""
+
+import numpy as np
+import pytest
+import torch
+
+from dmac.anchor_graph import anchor_graph
+from dmac.closed_form import averaged_graph
+from dmac.closed_form.anchor_sets import draw_sets
+from dmac.closed_form.averaged_graph import AveragedGraph, average
+from dmac.compute.distances import squared_distances
+
+M, K = 12, 3
+
+
+@pytest.fixture
+def x(generator):
+    return torch.randn(50, 4, generator=generator, dtype=torch.float64)
+
+
+def dense(x, sets):
+    """The mean of S D^-1 S^T, by its definition."""
+    whole = 0
+    for u in sets.u:
+        s = anchor_graph(squared_distances(x, u), K).to_dense()
+        degrees = s.sum(0)
+        inverse = torch.where(degrees > 0, 1 / degrees, 0.0)
+        whole = whole + s @ torch.diag(inverse) @ s.T
+    return (whole / len(sets.u)).numpy()
+
+
+def test_average_is_weighted_and_doubly_stochastic(x, generator):
+    first, a = draw_sets(x, 2, M, 0, K, generator)
+    second, b = draw_sets(x[:, :2], 3, M, 1, K, generator)
+    graph = AveragedGraph(average([a, b], [3.0, 1.0]))
+    expected = 0.75 * dense(x, first) + 0.25 * dense(x[:, :2], second)
+    found = graph @ np.eye(50)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(found, found.T, atol=1e-12)
+    np.testing.assert_allclose(found.sum(0), 1)
+    values = np.linalg.eigvalsh(found)
+    assert values.min() > -1e-12 and values.max() == pytest.approx(1)
+    np.testing.assert_allclose(graph.rows.toarray(), average([a, b], [3, 1]).toarray())
+    assert a.shape == (50, 2 * M) and first.u.shape == (2, M, 4)
+
+
+@pytest.fixture(params=["LAPACK", "Lanczos"])
+def solver(request, monkeypatch):
+    """Both ways to the eigenpairs: a dense graph, and its products."""
+    monkeypatch.setattr(averaged_graph, "_DENSE", 2000 if request.param == "LAPACK" else 0)
+    return request.param
+
+
+def assert_eigenpairs(graph, count, atol=1e-7):
+    """Those of R^-1/2 G R^-1/2 by LAPACK; returned are the values and U / sqrt(r)."""
+    values, lift = graph.eigenpairs(count)
+    rows, root = graph.rows @ np.eye(graph.rows.shape[1]), np.sqrt(graph.shares)[:, None]
+    g = rows @ rows.T / root / root.T
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(g)[::-1][:count], atol=atol)
+    u = graph.to_samples(lift) / root
+    np.testing.assert_allclose(u.T @ u, np.eye(count), atol=1e-5)
+    np.testing.assert_allclose(g @ u, u * values, atol=1e-5)
+    constant = u[:, 0] / root[:, 0]  # the first one
+    np.testing.assert_allclose(constant, constant[0], rtol=1e-5)
+    np.testing.assert_allclose(u.max(0), abs(u).max(0), rtol=1e-3)  # the sign
+    return values, u / root
+
+
+def test_eigenpairs(x, generator, solver):
+    assert_eigenpairs(AveragedGraph(draw_sets(x, 6, M, 2, K, generator)[1]), 5)
+
+
+def test_eigenpairs_where_blocks_do_not_know_all_samples(generator, solver):
+    x = torch.randn(90, 5, generator=generator, dtype=torch.float64)
+    x[:20, :2] = 0
+    found = [
+        draw_sets(x[:, :2], 2, 15, 1, 4, generator, widths=(2,))[1],
+        draw_sets(x[:, 2:], 2, 15, 1, 4, generator, widths=(3,))[1],
+    ]
+    graph = AveragedGraph(average(found, [1, 3]))
+    np.testing.assert_allclose(graph.shares, np.r_[np.full(20, 0.75), np.ones(70)])
+    assert_eigenpairs(graph, 6)
+
+
+def test_repeated_eigenvalues_of_a_graph_in_parts(generator, solver):
+    x = torch.randn(65, 2, generator=generator, dtype=torch.float64)
+    x[20:40] += 100
+    x[40:] -= 100
+    graph = AveragedGraph(draw_sets(x, 8, 20, 2, 2, generator)[1])
+    assert graph.parts(9).sum(0).tolist() == [25, 20, 20]
+    assert graph.parts(2).shape == (65, 2)
+    values, u = assert_eigenpairs(graph, 4)
+    np.testing.assert_allclose(values[:3], 1, atol=1e-7)
+    assert values[3] < 0.999
+    for part in (slice(0, 20), slice(20, 40), slice(40, 65)):
+        assert np.ptp(u[part, :3], axis=0).max() < 1e-5
+
+
+def test_eigenvalues_of_zero_carry_no_direction(generator, solver):
+    x = torch.randn(9, 2, generator=generator, dtype=torch.float64)
+    graph = AveragedGraph(draw_sets(x, 1, 3, 0, 2, generator)[1])  # of rank at most 3
+    values, lift = graph.eigenpairs(6)
+    assert (values[3:] < 1e-7).all() and not lift[:, 3:].any() and np.isfinite(lift).all()
+
+
+def test_as_many_parts_as_eigenpairs_need_no_solver(generator, monkeypatch, solver):
+    """Four clouds that share no anchor: of four eigenvalues all are 1, and of five one is less."""
+    clouds = torch.arange(60) % 4
+    x = torch.randn(60, 3, generator=generator, dtype=torch.float64) + 1e4 * clouds[:, None]
+    graph = AveragedGraph(draw_sets(x, 3, 32, 2, 2, generator)[1])
+    assert graph.parts(9).shape == (60, 4)
+    with monkeypatch.context() as patch:
+        for name in ("eigh", "eigsh"):
+            patch.setattr(averaged_graph, name, _unexpected)
+        values, lift = graph.eigenpairs(4)
+    np.testing.assert_array_equal(values, 1)
+    u, atol = graph.to_samples(lift), 1e-9
+    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=atol)
+    for k in range(4):
+        np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=atol)
+    assert graph.eigenpairs(5)[0][4] < 1 - 1e-6
+
+
+def _unexpected(*args, **kwargs):
+    pytest.fail("an eigenproblem was solved")

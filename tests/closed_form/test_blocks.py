@@ -1,0 +1,99 @@
+"""Blocks of features: their order, weights and distances; what is left out; one view."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from dmac.closed_form.blocks import blocks_of, level_names, own_blocks, side_by_side
+from dmac.recipes import CLOSED_FORM
+
+WIDTHS = [(2, 3), (1, 4), (2, 2)]
+SPREADS = [0.9, 0.3, 0.6]
+
+
+def fitted(widths=WIDTHS, spreads=SPREADS):
+    """What pipelines know."""
+    return [SimpleNamespace(widths_=w, spread_=s) for w, s in zip(widths, spreads)]
+
+
+def block_views(generator):
+    return [torch.randn(7, sum(w), generator=generator) for w in WIDTHS]
+
+
+def recipe(**changes):
+    return dataclasses.replace(CLOSED_FORM, **changes)
+
+
+def test_all_blocks_in_order(generator):
+    x = block_views(generator)
+    blocks = blocks_of(x, fitted(), recipe())
+    assert [b.level for b in blocks] == 4 * ["whitened"] + 4 * ["plain"]
+    assert [b.view for b in blocks] == 2 * [None, 0, 1, 2]
+    own = own_blocks(blocks, np.array([True, False, True]))
+    assert own == [blocks[1], blocks[3], blocks[5], blocks[7]]
+    torch.testing.assert_close(blocks[2].x, x[1][:, :1])
+    torch.testing.assert_close(blocks[7].x, x[2][:, 2:])
+
+
+def test_levels_of_equal_weight(generator):
+    blocks = blocks_of(block_views(generator), fitted(), recipe(level_weight="equal"))
+    assert [b.weight for b in blocks] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("of_views", [None, [1.0, 0.5, 0.25]])
+def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spreads(
+    of_views, generator
+):
+    x, shares = block_views(generator), np.array(of_views or [1, 1, 1])
+    shares = shares / shares.sum()
+    blocks = blocks_of(x, fitted(), recipe(plain_scale="rows"), of_views)
+    assert [b.weight for b in blocks[1:4]] == pytest.approx(shares)
+    assert [b.weight for b in blocks[5:]] == pytest.approx(shares * SPREADS)
+    assert [blocks[0].weight, blocks[4].weight] == pytest.approx([1, shares @ SPREADS])
+    for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
+        d2 = torch.cdist(joint.x, joint.x) ** 2
+        mean = sum(s * torch.cdist(b.x, b.x) ** 2 for s, b in zip(shares, own))
+        torch.testing.assert_close(d2, mean)
+
+
+def test_plain_levels_side_by_side_are_in_units_of_their_spread(generator):
+    x = block_views(generator)
+    rows, scaled = (blocks_of(x, fitted(), recipe(plain_scale=s)) for s in ("rows", "spread"))
+    for b in (0, 1, 5, 6, 7):  # nothing else changes
+        torch.testing.assert_close(scaled[b].x, rows[b].x, rtol=0, atol=0)
+    d2 = torch.cdist(scaled[4].x, scaled[4].x) ** 2
+    mean = sum(torch.cdist(b.x, b.x) ** 2 / s for s, b in zip(SPREADS, rows[5:])) / 3
+    torch.testing.assert_close(d2, mean)
+    alike = blocks_of(x, fitted(spreads=[0.0] * 3), recipe(plain_scale="spread"))
+    assert alike[4].x.isfinite().all()
+
+
+def test_kinds_can_be_left_out(generator):
+    x = block_views(generator)
+    joint = blocks_of(x, fitted(), recipe(blocks="joint"))
+    assert [(b.level, b.view) for b in joint] == [("whitened", None), ("plain", None)]
+    own = blocks_of(x, fitted(), recipe(blocks="views"))
+    assert len(own) == 6 and not any(b.view is None for b in own)
+    for level in ("whitened", "plain"):
+        one = recipe(levels=level)
+        assert level_names(one) == (level,)
+        widths = [(sum(w),) for w in WIDTHS]
+        assert blocks_of(x, fitted(widths), one)[0].level == level
+
+
+def test_one_view_is_the_joint_block(generator):
+    x = block_views(generator)[:1]
+    for blocks in ("joint", "views", "both"):
+        found = blocks_of(x, fitted()[:1], recipe(blocks=blocks))
+        assert [(b.level, b.view) for b in found] == [("whitened", None), ("plain", None)]
+        torch.testing.assert_close(found[0].x, x[0][:, :2])
+
+
+def test_features_have_the_mean_of_the_views_products():
+    views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
+    found = side_by_side(views)
+    mean = sum(x @ x.T for x in views) / 3
+    np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
