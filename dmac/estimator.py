@@ -113,6 +113,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Names of the columns of all views, where every view was a data frame whose columns have
         strings as names. New data frames must then have the same ones, and so must one that was a
         frame beside others; of columns whose names are no text only the order is compared.
+    membership_ : numpy.ndarray of shape (n, c)
+        Of "closed_form": how sure the labels are, the share of a sample's links in the averaged
+        graph that end in each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum
+        to 1. It ranks samples, and is no probability of being right: chapter 14 of the book
+        measures it. A recipe that trains a network has none.
+    confidence_ : numpy.ndarray of shape (n,)
+        The membership of each sample in its own cluster.
     network_ : dmac.network.Network or dmac.closed_form.model.SpectralModel
     view_agreement_ : numpy.ndarray of shape (v,) or None
         Of "closed_form": how far each view's own graph supports the clusters of all, up to 1
@@ -300,6 +307,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
         self.embedding_, self.labels_ = outcome.z, np.array(outcome.labels, np.int64)
+        self._membership = outcome.membership
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -374,15 +382,17 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._placed(views, present, lambda z: z), views)
+        return self._named(self._placed(views, present, lambda z, _: z), views)
 
     def _placed(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        says: Callable[[Array], Array],
+        says: Callable[[Array, Array | None], Array],
     ) -> Array:
-        """Check samples, embed them block by block, and say something of the Z of each: (n, ...).
+        """Check samples, embed them block by block, and say something of each: (n, ...).
+
+        It is said of the Z of a block and its memberships.
 
         See `dmac.solvers.placing.place`.
         """
@@ -393,9 +403,9 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n, c = views[0].shape[0], len(self.cluster_centers_)
         parts: dict[int, Array] = {}
 
-        def keep(rows: slice, z: Array) -> None:
+        def keep(rows: slice, z: Array, shares: Array | None) -> None:
             with usual_settings(), torch.no_grad():
-                parts[rows.start] = says(z)
+                parts[rows.start] = says(z, shares)
 
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
             has = place(views, self.pipelines_, self.network_, keep)
@@ -497,7 +507,48 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         return getattr(self.network_, "support_of_others", None)
 
-    def predict(self, views: Views, *, present: npt.ArrayLike | None = None) -> Integers:
+    @property
+    def membership_(self) -> Array:
+        check_is_fitted(self, "network_")
+        if self._membership is None:
+            raise AttributeError(
+                f"the recipe {self.recipe_.name} trains a network, which has no graph of samples: "
+                'fit with recipe="closed_form"'
+            )
+        return self._membership
+
+    @property
+    def confidence_(self) -> Array:
+        return self.membership_[np.arange(len(self.labels_)), self.labels_]
+
+    def predict_proba(self, views: Views, *, present: npt.ArrayLike | None = None) -> Array:
+        """The share of each sample's links that end in each cluster, :eq:`eq:membership`.
+
+        Fitted samples have it as ``membership_``; new ones get it by their links with the anchors.
+        The largest share is mostly, not always, that of the cluster that `predict` gives.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n_new, d_a)
+            As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_new, c)
+            Rows sum to 1.
+
+        Raises
+        ------
+        AttributeError
+            If the recipe trains a network, which has no graph of samples.
+        """
+        _ = self.membership_
+        return self._placed(views, present, lambda _, shares: shares)
+
+    def predict(
+        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
+    ) -> Any:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -508,15 +559,29 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
         present : array_like of shape (n_new, v), bool, optional
+        as_frame : bool
+            Return a data frame with the names of the samples, if the views are data frames, their
+            "cluster" and, of a recipe with memberships, their "confidence".
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64
+        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
         """
         check_is_fitted(self, "network_")
         with usual_settings():
             nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
-        return self._placed(views, present, nearest)
+        if not as_frame:
+            return self._placed(views, present, lambda z, _: nearest(z))
+        import pandas as pd
+
+        def says(z: Array, shares: Array | None) -> Array:
+            labels = nearest(z)
+            own = [] if shares is None else [shares[np.arange(len(z)), labels]]
+            return np.column_stack([labels, *own])
+
+        frame = pd.DataFrame(self._placed(views, present, says), index_of(views))
+        frame.columns = ["cluster", "confidence"][: frame.shape[1]]
+        return frame.astype({"cluster": np.int64})
 
     @property
     def n_missing_(self) -> Integers | None:

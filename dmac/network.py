@@ -129,10 +129,13 @@ class Network(nn.Module):
             with torch.no_grad():
                 self.factor = fusion_factor(fuse(self.embed_views(views)))
 
-    def embed_new(self, views: Sequence[PreparedView]) -> Tensor:
-        """v views of any number of samples -> their fusion (n, d), each sample by itself."""
+    def embed_new(self, views: Sequence[PreparedView]) -> tuple[Tensor, None]:
+        """v views of any number of samples -> their fusion (n, d), each sample by itself.
+
+        And None, since a network has no memberships.
+        """
         z = fuse(self.embed_views(views), normalize=self.normalize and not self.orthonormal)
-        return orthonormalize(z, self.factor) if self.orthonormal else z
+        return (orthonormalize(z, self.factor) if self.orthonormal else z), None
 
     def perturb(self, u_hat: Tensor, noise: Tensor) -> Tensor:
         """(m, d) initial anchors, (m, d) noise -> (m, d) anchors."""

@@ -70,7 +70,9 @@ def show(record):
         changes = {k: v for k, v in settings.items() if released.get(k) != v}
         what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())
     scores = record.get("scores")
-    result = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}" if scores else record["error"]
+    result = record.get("error", "done")
+    if scores:
+        result = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}"
     return f"{record['dataset']} seed {record['seed']}, {what}: {result}"
 
 

@@ -23,6 +23,7 @@ from dmac.closed_form.blocks import (
     side_by_side,
 )
 from dmac.closed_form.completion import Completion, Directions, ridge_map
+from dmac.closed_form.membership import memberships
 from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Samples:
     features : numpy.ndarray of shape (n, r)
         Prepared views side by side, what is missing filled in.
     rows : scipy.sparse.csr_matrix of shape (n, M)
-        Their rows of the averaged graph's factor.
+        Their rows of the factor of the first graph, that without votes.
     u : numpy.ndarray of shape (n, K)
         Their rows of the eigenvectors, times the roots of their shares.
     """
@@ -111,6 +112,8 @@ class SpectralModel:
         They know the columns of the levels of every view, and its spread.
     stages : list of Stage
         The first graph, then one for every round of votes that was kept.
+    ends : numpy.ndarray of shape (M, c)
+        See :func:`dmac.closed_form.membership.link_ends`.
     stabilities : tuple of float
         Markov stability of the labels without votes and with them, on the graph without; one
         number where the recipe has no votes.
@@ -136,6 +139,7 @@ class SpectralModel:
     n_clusters: int
     pipelines: list[LevelPipeline]
     stages: list[Stage]
+    ends: Array
     stabilities: tuple[float, ...]
     agreement: Array
     support: Array
@@ -163,14 +167,18 @@ class SpectralModel:
         with np.errstate(invalid="ignore"):
             return (own.sum() - own) / (answers.sum() - answers)
 
-    def embed_new(self, views: Sequence[Tensor]) -> Tensor:
-        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c)."""
+    def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array]:
+        """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
+
+        And their memberships (n, c).
+        """
         c, samples = self.n_clusters, self.samples(views)
         if self.cut:
             z = ratio_rows(samples.u[:, :c])
         else:
             z = filtered(samples.u, self.stages[-1].values, c, self.recipe)
-        return torch.as_tensor(self.with_linear(z, samples.features))
+        shares = memberships(samples.rows, self.ends)
+        return torch.as_tensor(self.with_linear(z, samples.features)), shares
 
     def with_linear(self, rows: Array, features: Array) -> Array:
         """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
@@ -184,8 +192,8 @@ class SpectralModel:
         recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
         drawn, views = self.drawn(views)
         blocks, features = [one.block for one in drawn], side_by_side(views)
-        rows = base = averaged(drawn)
-        u, values = rows @ self.stages[0].lift, self.stages[0].values
+        first = base = averaged(drawn)
+        u, values = first @ self.stages[0].lift, self.stages[0].values
         for stage in self.stages[1:]:
             if stage.base:
                 base = averaged(placed(blocks, stage.base, k))
@@ -195,7 +203,7 @@ class SpectralModel:
                 factors.append(averaged(placed(beside(blocks, said), vote.sets, k)))
             rows = average(factors, [1] * len(factors))
             u, values = rows @ stage.lift, stage.values
-        return Samples(features, rows, u)
+        return Samples(features, first, u)
 
     def drawn(self, views: Sequence[Tensor]) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""
@@ -220,6 +228,7 @@ class SpectralModel:
         an average over all samples of the part (:func:`dmac.closed_form.completion.ridge_map`).
         """
         base, stages, fill, linear = self.stages[0].base, [], self.completion, None
+        ends = _lift_of_first(base, self.ends, count)
         for stage in self.stages:
             base = stage.base or base
             every = [*base, *(sets for vote in stage.ballots for sets in vote.sets)]
@@ -232,7 +241,7 @@ class SpectralModel:
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views), np.ones(len(z))])
             linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
-        return dataclasses.replace(self, stages=stages, completion=fill, linear=linear)
+        return dataclasses.replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""

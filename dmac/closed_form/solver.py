@@ -32,6 +32,7 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
+from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import own_support, view_agreement, view_weights, warn_of_one_view
 from dmac.closed_form.votes import (
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from dmac.recipes import SpectralRecipe
 
 # What an outcome has beside its model.
-_ARRAYS = ("labels", "z", "anchors", "centers")
+_ARRAYS = ("labels", "z", "anchors", "centers", "membership")
 
 # Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
 # much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
@@ -322,29 +323,33 @@ class SpectralSolver(Solver):
 
     def outcome(self, fit: Fit, drawn: Sequence[Drawn], spectra: Sequence[Spectrum]) -> Outcome:
         """What is left of the graph that the guard takes; anchors are those of the first set."""
-        prepared, first, ends = fit.prepared, spectra[0], [spectra[0], *spectra[1:][-1:]]
-        taken, stabilities = self.guard(first.graph, [one.clusters.labels_ for one in ends])
-        rare = self.rare_groups(fit, first, ends[taken].clusters.labels_)
-        end = rare or ends[taken]
+        prepared, first, last = fit.prepared, spectra[0], [spectra[0], *spectra[1:][-1:]]
+        taken, stabilities = self.guard(first.graph, [one.clusters.labels_ for one in last])
+        rare = self.rare_groups(fit, first, last[taken].clusters.labels_)
+        end = rare or last[taken]
         stages = [one.stage for one in (spectra if taken and not rare else spectra[:1])]
         labels = end.clusters.labels_
+        ends = link_ends(first.graph, labels, fit.n_clusters)
         model = SpectralModel(
             self.recipe,
             fit.n_clusters,
             prepared.pipelines,
             stages,
+            ends,
             tuple(stabilities),
             *self.of_views(fit, drawn, first, labels),
             fit.completion,
             fit.weights,
             rare is not None,
         )
+        shares = memberships(first.graph.rows, ends)
         if prepared.is_part:
             model = self.of_part(fit, model, first.graph, end)
         anchors = _anchor_means(first.graph, end.z, drawn[0].sets.u.shape[1])
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         z, anchors = end.z.astype(kind), anchors.astype(kind)
-        return Outcome(labels, z, anchors, end.clusters.cluster_centers_, model)
+        centers, shares = end.clusters.cluster_centers_, shares.astype(kind)
+        return Outcome(labels, z, anchors, centers, model, membership=shares)
 
     def completes(self, present: Flags) -> bool:
         """Whether what is missing is filled in: too few samples are whole, and a view has enough.
@@ -439,10 +444,10 @@ class SpectralSolver(Solver):
             tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
             tensors |= outcome.model.state_dict()
         tensors = parallel.from_first(tensors)
-        labels, z, anchors, centers = (tensors.pop(name).numpy() for name in _ARRAYS)
+        arrays = {name: tensors.pop(name).numpy() for name in _ARRAYS}
         like = prepared.device, prepared.dtype
         model = self.restore(tensors, prepared.pipelines, n_clusters, *like)
-        return Outcome(labels, z, anchors, centers, model)
+        return Outcome(model=model, **arrays)
 
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:

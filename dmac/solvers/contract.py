@@ -94,6 +94,8 @@ class Outcome:
     model : Model
     pretrain_history, history : list
         One record an epoch.
+    membership : numpy.ndarray of shape (n, c) or None
+        The share of a sample's links in each cluster, of a solver that has a graph of samples.
     """
 
     labels: Array
@@ -103,6 +105,7 @@ class Outcome:
     model: Any
     pretrain_history: list[Any] = field(default_factory=list)
     history: list[Any] = field(default_factory=list)
+    membership: Array | None = None
 
 
 class Model(Protocol):
@@ -114,8 +117,11 @@ class Model(Protocol):
     @property
     def dtype(self) -> torch.dtype: ...
 
-    def embed_new(self, views: Sequence[Any]) -> Tensor:
-        """v prepared views of any number of samples -> Z (n, d), each sample by itself."""
+    def embed_new(self, views: Sequence[Any]) -> tuple[Tensor, Array | None]:
+        """v prepared views of any number of samples -> Z (n, d), each sample by itself.
+
+        And their memberships (n, c), None where there are none.
+        """
 
     def state_dict(self) -> Mapping[str, Tensor]:
         """Tensors by name; `Solver.restore` is the inverse."""

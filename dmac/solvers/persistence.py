@@ -56,6 +56,8 @@ def save(estimator: Any, path: PathLike) -> None:
         raise ValueError(f"{path} is a file; save needs a folder")
     tensors = {f"network.{k}": v for k, v in estimator.network_.state_dict().items()}
     tensors |= {name: getattr(estimator, name) for name in _ARRAYS}
+    if estimator._membership is not None:
+        tensors["membership"] = estimator._membership
     pipelines = []
     for a, pipeline in enumerate(estimator.pipelines_):
         numbers, arrays = pipeline.state()
@@ -197,6 +199,8 @@ def _restore(
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
         setattr(estimator, name, tensors.pop(name).numpy())
+    membership = tensors.pop("membership", None)
+    estimator._membership = None if membership is None else membership.numpy()
     estimator.network_ = solver.restore(
         {k.removeprefix("network."): v for k, v in tensors.items()},
         estimator.pipelines_,

@@ -38,7 +38,7 @@ def place(
     views: Sequence[Matrix],
     pipelines: Sequence[Any],
     model: Model,
-    keep: Callable[[slice, Array], object],
+    keep: Callable[[slice, Array, Array | None], object],
     among: slice | None = None,
 ) -> Flags:
     """Embed samples block by block, on a processor as many blocks at a time as it has threads.
@@ -49,7 +49,8 @@ def place(
     pipelines : list of v fitted pipelines
     model : dmac.solvers.contract.Model
     keep : callable
-        Called with the rows of each block and their Z (b, d), in any order.
+        Called with the rows of each block, their Z (b, d) and their memberships (b, c) or None, in
+        any order.
     among : slice, optional
         The samples, of n; all by default.
 
@@ -68,7 +69,8 @@ def place(
             part = take(x, rows)
             present[rows.start - first : rows.stop - first, a] = filled(part)
             tensors.append(view_tensor(pipeline.transform(part), model.dtype, model.device))
-        keep(rows, model.embed_new(tensors).cpu().numpy())
+        z, shares = model.embed_new(tensors)
+        keep(rows, z.cpu().numpy(), shares)
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
     jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size, first)]
@@ -100,27 +102,31 @@ class NearestCentre:
 def in_order(
     outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
 ) -> Outcome:
-    """The outcome with Z and labels of all samples, in the order in which they came.
+    """The outcome with Z, labels and memberships of all samples, in the order in which they came.
 
     Where a part was fitted the rest is placed, and every process of several places its own samples.
     Labels that are written ``into`` an array (n,), as on a disk that all processes see, need no
     memory: nothing is kept of Z but the part's.
     """
     if not prepared.is_part:
-        back = prepared.back
-        return dataclasses.replace(outcome, z=outcome.z[back], labels=outcome.labels[back])
+        back, shares = prepared.back, outcome.membership
+        shares = None if shares is None else shares[back]
+        return dataclasses.replace(
+            outcome, z=outcome.z[back], labels=outcome.labels[back], membership=shares
+        )
     announce("the rest")
     views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
     model, n = outcome.model, mine.stop - mine.start
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64) if into is None else into[mine]
+    of_all = np.empty((len(z), outcome.membership.shape[1]), z.dtype)
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
-    def keep(rows: slice, found: Array) -> None:
+    def keep(rows: slice, found: Array, shares: Array | None) -> None:
         here = slice(rows.start - mine.start, rows.stop - mine.start)
         labels[here] = nearest(found)
         if into is None:
-            z[here] = found
+            z[here], of_all[here] = found, shares
 
     with parallel.alone():  # of another number of blocks than the others have, in any order
         present = place(views, prepared.pipelines, model, keep, mine)
@@ -128,5 +134,6 @@ def in_order(
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up
         return dataclasses.replace(outcome, labels=into)
-    z, labels = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels))
-    return dataclasses.replace(outcome, z=z, labels=labels)
+    arrays = {"z": z, "labels": labels, "membership": of_all}
+    arrays = {name: parallel.gather(torch.as_tensor(x)).numpy() for name, x in arrays.items()}
+    return dataclasses.replace(outcome, **arrays)

@@ -10,15 +10,20 @@ from unittest import mock
 
 import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
 
 from dmac.closed_form.anchor_sets import known
+from dmac.closed_form.membership import memberships
 from dmac.closed_form.model import SpectralModel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
-from dmac.metrics import scores
+from dmac.metrics import contingency, scores
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 from experiments.store import round_floats
@@ -161,6 +166,71 @@ def ties(model, views):
         far = torch.cdist(x, one.sets.u[0].double()).square().sort(1).values[:, k - 1 : k + 1]
         shares.append(float((far[:, 1] - far[:, 0] < 1e-6 * far[:, 1]).double().mean()))
     return round(max(shares), 4)
+
+
+def sureness(true, predicted, sure, seed=0):
+    """How well numbers ``sure`` (n,) tell right labels from wrong ones; clusters are matched.
+
+    The area under the curve ``auc``, None where all are right or wrong; the accuracy of the surest
+    tenth, two tenths and so on to all, ``curve``; and the ``mean`` of the numbers. Equal ones are
+    put in a random order, since files are often sorted by class.
+    """
+    table = contingency(true, predicted)
+    partner = np.full(table.shape[1], -1)
+    classes, clusters = linear_sum_assignment(-table)
+    partner[clusters] = classes
+    right = partner[predicted] == true
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(true)), -sure))
+    ends = np.ceil(len(true) * np.arange(1, 11) / 10).astype(int)
+    differ = 0 < right.sum() < len(true)
+    return round_floats(
+        {
+            "auc": float(roc_auc_score(right, sure)) if differ else None,
+            "curve": (right[order].cumsum()[ends - 1] / ends).tolist(),
+            "mean": float(sure.mean()),
+        }
+    )
+
+
+def stays(labels):
+    """How often each sample stays with its cluster of the first fit in the others: (n,)."""
+    kept = []
+    for other in labels[1:]:
+        table = contingency(labels[0], other)
+        first, second = linear_sum_assignment(-table)
+        partner = np.full(table.shape[1], -1)
+        partner[second] = first
+        kept.append(partner[other] == labels[0])
+    return np.mean(kept, axis=0)
+
+
+def measure_sureness(fit, data, seed, fits):
+    """Several fits and how sure their labels are: lists of `sureness`, one entry a fit.
+
+    By ``membership``; of the closed form by the ``margin`` between the two nearest centres, too,
+    and the rank correlation of the first fit's memberships with how often samples stay (`stays`),
+    of which ``stay`` is the share that always do.
+    """
+    record, labels, first = {"membership": [], "margin": []}, [], None
+    for number in range(seed, seed + fits):
+        model = fit(number)
+        labels.append(model.labels_)
+        about = data.labels, model.labels_
+        if isinstance(model, DMAC):
+            shares = model.membership_
+            far = np.sort(cdist(model.embedding_, model.cluster_centers_), axis=1)
+            record["margin"].append(sureness(*about, far[:, 1] - far[:, 0], number))
+        else:
+            shares = memberships(model.graph_, np.eye(data.n_clusters)[model.labels_])
+        own = shares[np.arange(len(shares)), model.labels_]
+        first = own if first is None else first
+        record["membership"].append(sureness(*about, own, number))
+    if fits > 1:
+        stay = stays(labels)
+        record["stay"] = round(float((stay == 1).mean()), 4)
+        rank = spearmanr(stay, first).statistic if np.ptp(stay) > 0 else None
+        record["rank_correlation"] = rank and round(float(rank), 4)
+    return record
 
 
 def _column(record):

@@ -29,7 +29,13 @@ from dmac.recipes import Recipe, SpectralRecipe
 from experiments import incomplete, libraries, pretraining, provenance
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
-from experiments.measure import compare_threads, curves_of, measure, measure_held_out
+from experiments.measure import (
+    compare_threads,
+    curves_of,
+    measure,
+    measure_held_out,
+    measure_sureness,
+)
 from experiments.store import fill as fill
 from experiments.store import round_floats
 
@@ -65,6 +71,8 @@ BY_ARGMAX = ("DFP-GNN", "SURER")
 LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.EVERY}
 #: Which number of clusters :func:`dmac.suggest_n_clusters` says: a method without labels.
 SUGGESTED = "suggested number of clusters"
+#: How sure the labels of a method are, in several fits.
+SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
 KINDS = {kind.__name__: kind for kind in KINDS}
@@ -80,7 +88,7 @@ class Spec:
     """A run to be made; its settings hold every parameter of the method."""
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
-    method: str  # "DMAC", `SUGGESTED`, a key of BASELINES, PEERS, LIBRARIES or incomplete.BASELINES
+    method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `BASELINES`, `PEERS`, `LIBRARIES` or others
     settings: dict  # of `settings_of`, `peer_settings`, `libraries.library_settings`
     seed: int
     file: str  # group of records in the store
@@ -218,7 +226,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         )
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
     data = _changed(_data(spec.dataset, load), spec)
-    make = {"DMAC": _dmac, SUGGESTED: _suggested}.get(spec.method, _labels)
+    make = {"DMAC": _dmac, SUGGESTED: _suggested, SURE: _sure}.get(spec.method, _labels)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
     try:
@@ -320,9 +328,49 @@ def _library_version(method):
     return {name: libraries.installed_version(name)}
 
 
+def _suggested_by_fits(data, spec, candidates):
+    """The candidate whose fit is the most stable, as it is and less than on permuted columns."""
+    rng = np.random.default_rng(spec.seed)
+    fields = {name: value for name, value in spec.settings.items() if name != "candidates"}
+    stable = {"stability of fits": [], "permuted": []}
+    for name, views in zip(stable, (data.views, [permuted(x, rng) for x in data.views])):
+        for c in candidates:
+            model = dmac.DMAC(c, recipe_of(fields), random_state=spec.seed).fit(views).network_
+            stable[name].append(model.stabilities[len(model.stages) - 1])
+    own, null = map(np.array, stable.values())
+    best = {"stability of fits": own, "less permuted": own - null}
+    return {
+        "suggested": {name: candidates[int(np.argmax(x))] for name, x in best.items()},
+        "candidates": candidates,
+        "stable": round_floats(stable),
+    }
+
+
+def permuted(x, rng):
+    """Every column of a view in an order of its own: what is left has no clusters."""
+    x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+    return rng.permuted(x, axis=0)
+
+
+def _sure(data, spec, device):
+    """How sure the labels of DMAC or of one of `PEERS` are."""
+    settings = dict(spec.settings)
+    of, fits, c = settings.pop("of"), settings.pop("fits"), data.n_clusters
+
+    def fit(seed):
+        if of == "DMAC":
+            recipe = recipe_of(settings)
+            return dmac.DMAC(c, recipe, random_state=seed, device=device).fit(data.views)
+        return PEERS[of](data.views, c, seed, **settings)
+
+    return measure_sureness(fit, data, spec.seed, fits)
+
+
 def _suggested(data, spec, device):
     """The number of clusters by each criterion, of candidates with four samples each."""
     candidates = [c for c in spec.settings["candidates"] if c <= data.n_samples // 4]
+    if "kind" in spec.settings:
+        return _suggested_by_fits(data, spec, sorted({*candidates, data.n_clusters}))
     suggestion = suggest_n_clusters(data.views, candidates, random_state=spec.seed)
     return {"suggested": {criterion: suggestion.best(criterion) for criterion in CRITERIA}}
 

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 from dataclasses import dataclass
 
+from dmac.data.datasets import DATASETS
 from dmac.recipes import (
     CLOSED_FORM,
     CLOSED_FORM_2026_11,
@@ -27,6 +28,7 @@ from experiments.run import (
     DISTURBED,
     PEERS,
     SUGGESTED,
+    SURE,
     peer_settings,
     settings_of,
 )
@@ -95,6 +97,7 @@ GROUPS = {
     "touched once": _TOUCHED_ONCE,
     "never touched": NEVER_TOUCHED,
 }
+EVERY = tuple(name for group in GROUPS.values() for name in group)
 #: Of the sixteen, those on which NEMO and SNF are run, which hold n x n matrices: with more than
 #: 5000 samples a fit takes minutes and several GB.
 SQUARE = tuple(name for name in SIXTEEN if name not in ("CCV-20d", "Hdigit"))
@@ -881,6 +884,32 @@ STUDIES = {
         SIXTEEN,
         range(3),
         "how_many_clusters",
+    ),
+    # Each candidate fitted by the default, on the data and on permuted columns.
+    "number of clusters, by fits": Study(
+        {
+            SUGGESTED: (
+                SUGGESTED,
+                settings_of(CLOSED_FORM, candidates=[*range(2, 13), 15, 20, 30, 45, 68, 100]),
+            )
+        },
+        tuple(d for d in (*SIXTEEN, *NEVER_TOUCHED) if DATASETS[d].n_samples <= 3000),
+        range(1),
+        "how_many_clusters",
+    ),
+    # How sure labels are, on all data sets; GMC and SNF up to 2,100 samples.
+    "how sure": Study(
+        {"closed_form": (SURE, settings_of(CLOSED_FORM, of="DMAC", fits=10))},
+        EVERY,
+        range(1),
+        "14_your_data",
+    ),
+    "how sure, others": Study(
+        {name: (SURE, peer_settings(name) | {"of": name, "fits": 1}) for name in ("SNF", "GMC")},
+        tuple(name for name in EVERY if DATASETS[name].n_samples <= 2100),
+        range(1),
+        "14_your_data",
+        "how sure",
     ),
     # The labels of one thread beside those of two; REVISED trains, so on small sets alone.
     "threads": Study(

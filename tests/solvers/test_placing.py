@@ -180,13 +180,13 @@ def test_a_few_anchor_sets_estimate_the_rows_of_all(monkeypatch):
         torch.float64,
     )
     outcome = SpectralSolver(PART).solve(prepared, 3, 40, torch.Generator().manual_seed(0))
-    model, z = outcome.model, outcome.model.embed_new(prepared.views).numpy()
+    model, z = outcome.model, outcome.model.embed_new(prepared.views)[0].numpy()
     monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)
-    all_sets = model.of_part(prepared.views, outcome.z, 10**6).embed_new(prepared.views).numpy()
+    all_sets = model.of_part(prepared.views, outcome.z, 10**6).embed_new(prepared.views)[0].numpy()
     np.testing.assert_allclose(all_sets, z, atol=1e-9)
     one = model.of_part(prepared.views, outcome.z)
     assert {len(s.u) for s in one.stages[0].base} == {1}
-    assert (one.embed_new(prepared.views).numpy() * z).sum(1).mean() > 0.9
+    assert (one.embed_new(prepared.views)[0].numpy() * z).sum(1).mean() > 0.9
 
 
 def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(monkeypatch):
