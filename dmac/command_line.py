@@ -26,7 +26,7 @@ import click
 
 import dmac
 from dmac.data.named_views import number_of
-from dmac.data.readers import ENDINGS, OUTPUT, Wording, ending_of, is_data
+from dmac.data.readers import ENDINGS, Wording, ending_of, is_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +76,9 @@ _out = click.option(
     "--out",
     type=click.Path(dir_okay=False),
     callback=_place,
-    help="Write sample and cluster to this CSV file, or cells with a column of obs to an .h5ad; - "
-    "is the standard output.",
+    help="Write sample, cluster and how sure it is (the share of the sample's links that stay in "
+    "its cluster) to this CSV file, or cells with columns of obs to an .h5ad; - is the standard "
+    "output.",
 )
 
 
@@ -190,7 +191,10 @@ def fit(
     _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
-    _keep(estimator.labels_, read, out, data)
+    found = {"cluster": estimator.labels_}
+    if hasattr(estimator, "membership_"):
+        found["confidence"] = estimator.confidence_
+    _keep(found, read, out, data)
     _say_what_separates(estimator.labels_, read)
     if model:
         estimator.save(model)
@@ -222,7 +226,8 @@ def predict(
     _check_places(out, None, data)
     estimator = dmac.DMAC.load(model, device=device)
     read = _read(data, reading, estimator)
-    _keep(estimator.predict(read.views), read, out, data)
+    found = estimator.predict(read.views, as_frame=True)
+    _keep({name: found[name].to_numpy() for name in found}, read, out, data)
 
 
 @cli.command(epilog=_EPILOG)
@@ -244,19 +249,35 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
 @cli.command(epilog=_EPILOG)
 @_data
 @click.option(
-    "--most", type=_WholeNumber(3), default=20, show_default=True, help="Try up to so many groups."
+    "--from", "least", type=_WholeNumber(2), default=2, show_default=True, help="Try from so many."
+)
+@click.option(
+    "--to", "most", type=_WholeNumber(3), default=20, show_default=True, help="Try up to so many."
 )
 @_reading
-def suggest(data: tuple[str, ...], most: int, **reading: Any) -> None:
-    """Suggest how many groups DATA has: a hint, which chapter 14 of the book measures.
+def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> None:
+    """Suggest how many groups DATA has: a hint, which chapter 15 of the book measures.
+
+    It draws the spectrum, and says which number each criterion prefers. One that only one of them
+    prefers, or that changes with --from and --to, is no answer.
 
     \b
-    python -m dmac suggest mfeat
+    python -m dmac suggest mfeat --from 2 --to 15
     """
+    import numpy as np
+
     read = _read(data, reading)
     most = min(most, read.views[0].values.shape[0] // 4)
-    c = dmac.suggest_n_clusters(read.views, range(2, most + 1)).n_clusters
-    click.echo(f"{c} clusters, of 2 to {most}: go on with --clusters {c}")
+    found = dmac.suggest_n_clusters(read.views, range(least, most + 1))
+    click.echo("eigenvalues of the graph, and the step after each:")
+    values, gap = found.eigenvalues, -np.diff(found.eigenvalues)
+    for c, (value, step) in enumerate(zip(values, gap), 1):
+        mark = "  <- the largest step" if c == found.n_clusters else ""
+        click.echo(f"  {c:3} {value:.3f} {step:.3f} {'#' * round(40 * value)}{mark}")
+    told = ", ".join(f"{name} {found.best(name)}" for name in found.scores)
+    click.echo(f"what each criterion prefers: {told}")
+    c = found.n_clusters
+    click.echo(f"{c} clusters, of {least} to {most}: a hint; go on with --clusters {c}")
 
 
 @cli.command(epilog=_EPILOG)
@@ -469,18 +490,20 @@ def _write(text: str, out: str | Path) -> None:
         temporary.write_bytes(text.encode())
 
 
-def _keep(labels: Array, read: Reading, out: str | None, data: tuple[str, ...]) -> None:
-    """Write the clusters, and say what they are."""
+def _keep(found: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:
+    """Write the clusters, and how sure they are, and say what they are."""
     import numpy as np
 
+    labels = found["cluster"]
     if out and ending_of(Path(out)) in _CELLS:
-        _write_cells(labels, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
+        _write_cells(found, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
     elif out:
         names = read.views[0].samples or range(1, len(labels) + 1)
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(OUTPUT)
-        writer.writerows(zip(names, labels.tolist()))
+        writer.writerow(("sample", *found))
+        columns = [[round(x, 4) for x in column.tolist()] for column in found.values()]
+        writer.writerows(zip(names, *columns))
         _write(file.getvalue(), out)
     where = f"{out}: " if out else ""
     click.echo(f"{where}{number_of(len(labels), 'sample')}")
@@ -492,17 +515,20 @@ def _keep(labels: Array, read: Reading, out: str | None, data: tuple[str, ...]) 
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
-def _write_cells(labels: Array, samples: list[Any], data: Path, out: Path) -> None:
-    """A copy of a file of cells, with the clusters as a column of obs."""
+def _write_cells(found: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
+    """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
 
     from dmac.compute.files import replacing
     from dmac.data.cells import open_cells
 
     cells = open_cells(data.expanduser())
-    clusters = dict(zip(samples, labels.astype(str)))
-    cells.obs[_COLUMN] = [clusters[str(name)] for name in cells.obs_names]
+    place = {name: i for i, name in enumerate(samples)}
+    order = [place[str(name)] for name in cells.obs_names]
+    cells.obs[_COLUMN] = found["cluster"][order].astype(str)
     cells.obs[_COLUMN] = cells.obs[_COLUMN].astype("category")
+    if "confidence" in found:
+        cells.obs[f"{_COLUMN}_confidence"] = found["confidence"][order]
     with warnings.catch_warnings(), anndata.settings.override(allow_write_nullable_strings=True):
         warnings.simplefilter("ignore")  # of the libraries' own formats
         with replacing(out) as temporary:

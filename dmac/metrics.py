@@ -57,6 +57,26 @@ def contingency(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
     return table
 
 
+def matched(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
+    """Clusters under the names of the classes that they are matched to, as for ``acc``.
+
+    Parameters
+    ----------
+    true, predicted : array_like of shape (n,)
+        As for `scores`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,), int64
+        Numbers of classes, in sorted order; -1 for a cluster without a partner.
+    """
+    table = contingency(true, predicted)
+    partner = np.full(table.shape[1], -1)
+    classes, clusters = linear_sum_assignment(-table)
+    partner[clusters] = classes
+    return partner[check_labels(predicted, name="predicted")]
+
+
 def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     r"""Score a clustering against known classes.
 

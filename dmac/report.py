@@ -32,7 +32,7 @@ from dmac.data.checks import check_views, count_missing
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import as_views, lined_up
 from dmac.diagnostics import gaussian_like
-from dmac.metrics import scores
+from dmac.metrics import matched, scores
 from dmac.model_selection import suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
 from dmac.separation import standardized_differences
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
 _MOST, _DOTS, _LISTED = 2000, 1000, 5000
+# Samples in the table of the least sure ones, and from which confidence on a dot is how dark.
+_UNSURE, _SHADES = 10, {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
 # Features that are named of a cluster.
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
@@ -134,6 +136,7 @@ def page(
         csv=_csv(samples, model.labels_),
         known={} if classes is None else scores(as_views(classes, views), model.labels_),
         map=_map(model),
+        unsure=_unsure(model, samples, compared["stays"]),
         dots=_DOTS,
         **_VERSIONS,
         **_features(views, model.labels_, names, columns),
@@ -217,6 +220,7 @@ def _compared(
         "supports": _supports(fits, controls),
         "more": _MORE,
         "n_drawn": len(rows),
+        "stays": dict(zip(rows.tolist(), _stays(labels[0]))),
         "suggestion": suggestions[0] if suggestions else None,
         "gaps": suggestions and dict(zip(suggestions[0].candidates, suggestions[0].scores["gap"])),
         "spectrum": suggestions and _spectrum(suggestions),
@@ -289,6 +293,35 @@ def _on_halves(model: DMAC, views: list[Any], first: int, seeds: int) -> list[In
     return labels
 
 
+def _stays(labels: list[Integers]) -> list[float]:
+    """How often each sample stays with its cluster of the first fit in the others."""
+    kept = [matched(labels[0], other) == labels[0] for other in labels[1:]]
+    return np.mean(kept, axis=0).tolist()
+
+
+def _unsure(model: DMAC, samples: list[str], stays: dict[int, float]) -> list[dict[str, Any]]:
+    """The samples whose labels are the least sure, with the cluster that is next."""
+    if not hasattr(model, "membership_"):
+        return []
+    rows = sorted(stays, key=lambda i: model.confidence_[i])[:_UNSURE]
+    table = []
+    for i in rows:
+        shares, own = model.membership_[i].copy(), model.labels_[i]
+        shares[own] = -1
+        other = int(shares.argmax())
+        table.append(
+            {
+                "sample": samples[i],
+                "cluster": int(own),
+                "share": model.confidence_[i],
+                "next": other,
+                "next_share": shares[other],
+                "stays": stays[i],
+            }
+        )
+    return table
+
+
 def _mean_ari(labels: list[Integers]) -> float:
     pairs = [adjusted_rand_score(a, b) for a, b in combinations(labels, 2)]
     return float(np.mean(pairs)) if pairs else float("nan")
@@ -346,8 +379,18 @@ def _map(model: DMAC) -> dict[int, dict[str, Any]]:
         near = min(30.0, (len(z) - 1) / 3)
         flat = TSNE(2, perplexity=near, init="random", random_state=0).fit_transform(z)
     flat = (flat - flat.min(0)) / np.maximum(np.ptp(flat, axis=0), 1e-9) * (600, 420) + 20
+    sure = model.confidence_[rows] if hasattr(model, "membership_") else np.ones(len(rows))
+    shade = np.searchsorted(list(_SHADES), sure, side="right") - 1
     islands = {k: flat[labels == k] for k in np.unique(labels).tolist()}
     middles = {  # the dot in the middle, since a cluster may be several islands
         k: dots[((dots - np.median(dots, 0)) ** 2).sum(1).argmin()] for k, dots in islands.items()
     }
-    return {k: {"dots": dots, "middle": middles[k]} for k, dots in islands.items()}
+    return {
+        k: {
+            "shades": {
+                dark: flat[(labels == k) & (shade == s)] for s, dark in enumerate(_SHADES.values())
+            },
+            "middle": middles[k],
+        }
+        for k in islands
+    }

@@ -86,7 +86,7 @@ WAYS = {
 }
 _OTHERWISE = "write it as .csv, .npz, .mat or .h5"
 #: What the command line writes above samples and clusters: no view, where a folder holds it.
-OUTPUT = ("sample", "cluster")
+OUTPUT = "sample,cluster"
 #: Names under which views are looked for in .mat and .npz files, in any case.
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
 
@@ -230,9 +230,9 @@ def is_data(file: Path) -> bool:
     if ending_of(file) not in _SINGLE or file.name.startswith("."):
         return False
     check_readable(file)
-    first = ",".join(OUTPUT).encode() + b"\n"
     with open(file, "rb") as opened:
-        return opened.read(len(first)) != first
+        first = opened.readline(len(OUTPUT) + 20).decode(errors="replace").rstrip("\n")
+    return first not in (OUTPUT, f"{OUTPUT},confidence")
 
 
 def _files(paths: Iterable[PathLike]) -> tuple[list[Path], dict[str, str]]:

@@ -10,7 +10,6 @@ from unittest import mock
 
 import numpy as np
 import torch
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
@@ -23,7 +22,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
 from dmac.diagnostics import effective_rank, mean_cosine
 from dmac.estimator import DMAC
-from dmac.metrics import contingency, scores
+from dmac.metrics import matched, scores
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 from experiments.store import round_floats
@@ -175,11 +174,7 @@ def sureness(true, predicted, sure, seed=0):
     tenth, two tenths and so on to all, ``curve``; and the ``mean`` of the numbers. Equal ones are
     put in a random order, since files are often sorted by class.
     """
-    table = contingency(true, predicted)
-    partner = np.full(table.shape[1], -1)
-    classes, clusters = linear_sum_assignment(-table)
-    partner[clusters] = classes
-    right = partner[predicted] == true
+    right = matched(true, predicted) == true
     order = np.lexsort((np.random.default_rng(seed).permutation(len(true)), -sure))
     ends = np.ceil(len(true) * np.arange(1, 11) / 10).astype(int)
     differ = 0 < right.sum() < len(true)
@@ -194,14 +189,7 @@ def sureness(true, predicted, sure, seed=0):
 
 def stays(labels):
     """How often each sample stays with its cluster of the first fit in the others: (n,)."""
-    kept = []
-    for other in labels[1:]:
-        table = contingency(labels[0], other)
-        first, second = linear_sum_assignment(-table)
-        partner = np.full(table.shape[1], -1)
-        partner[second] = first
-        kept.append(partner[other] == labels[0])
-    return np.mean(kept, axis=0)
+    return np.mean([matched(labels[0], other) == labels[0] for other in labels[1:]], axis=0)
 
 
 def measure_sureness(fit, data, seed, fits):
