@@ -40,18 +40,24 @@ def call(capsys, monkeypatch, tmp_path):
 def table(path):
     with open(path, newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
-    assert head == ["sample", "cluster"]
-    return [name for name, _ in rows], [int(cluster) for _, cluster in rows]
+    assert head == ["sample", "cluster", "confidence"]
+    assert all(0 < float(sure) <= 1 for _, _, sure in rows)
+    return [name for name, *_ in rows], [int(cluster) for _, cluster, _ in rows]
 
 
 def test_fit_writes_what_the_estimator_finds(call):
     places = ["--out", "labels.csv", "--model", "kept"]
     code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
     assert code == 0 and "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
-    expected = dmac.DMAC(3, random_state=0).fit_predict(VIEWS)
+    model = dmac.DMAC(3, random_state=0).fit(VIEWS)
+    expected = model.labels_
     names, labels = table("labels.csv")
+    sure = np.loadtxt("labels.csv", delimiter=",", skiprows=1, usecols=2)
+    np.testing.assert_allclose(sure, model.confidence_, atol=1e-4)
     assert names == [str(i) for i in range(1, 61)] and labels == expected.tolist()
-    assert Path("labels.csv").read_bytes().startswith(b"sample,cluster\n1,")  # as `head` shows it
+    assert (
+        Path("labels.csv").read_bytes().startswith(b"sample,cluster,confidence\n1,")
+    )  # as `head` shows it
     code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv")
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")
@@ -405,8 +411,16 @@ def test_help_is_for_readers_and_takes_no_torch(call):
 def test_the_embedded_data_have_a_name_and_a_number_of_clusters(call):
     code, out, _ = call("info", "MFEAT")
     assert code == 0 and "2000 samples, 6 views" in out and "10 known classes in " in out
-    code, out, _ = call("suggest", "data.npz", "--most", 8)
-    assert code == 0 and "3 clusters, of 2 to 8: go on with --clusters 3" in out
+    code, out, _ = call("suggest", "data.npz", "--to", 8)
+    assert code == 0 and "3 clusters, of 2 to 8: a hint; go on with --clusters 3" in out
+    found = dmac.suggest_n_clusters(VIEWS, range(2, 9))
+    steps = [line.split()[:3] for line in out.splitlines() if "##" in line]
+    assert [int(c) for c, _, _ in steps] == list(range(1, 9))
+    np.testing.assert_allclose([float(x) for _, x, _ in steps], found.eigenvalues[:8], atol=1e-3)
+    assert "  3 " in next(line for line in out.splitlines() if "the largest step" in line)
+    assert all(f"{name} {found.best(name)}" in out for name in found.scores)
+    code, out, _ = call("suggest", "data.npz", "--from", 4, "--to", 8)
+    assert code == 0 and "of 4 to 8" in out
     code, _, err = call("info", "mfeet")
     assert code == 1 and "neither a known name" in err and "did you mean 'mfeat'" in err
 
@@ -426,4 +440,5 @@ def test_clusters_are_written_into_a_copy_of_the_cells(call):
     written = anndata.read_h5ad("out.h5ad")
     assert written.obs_names.tolist() == names and "depth" in written.obs
     assert dmac.scores(CLASSES, written.obs["dmac"].astype(int))["acc"] == 1
+    assert written.obs["dmac_confidence"].between(0, 1).all()
     assert Path("cells.h5ad").read_bytes() == before

@@ -1,5 +1,6 @@
 """The page about a fit: it stands alone, its numbers are the estimator's, its control can fail."""
 
+import collections
 import io
 import re
 import warnings
@@ -76,7 +77,8 @@ def test_numbers_are_those_of_the_estimator():
     for k, size in enumerate(np.bincount(model.labels_)):
         row = np.hstack(gaps)[k]
         largest = [f"{COLUMNS[j]} {row[j]:+.2f}" for j in np.argsort(-abs(row))[:5]]
-        assert found.row(str(k)) == [str(size), " ".join(largest)]
+        told = next(row[1:] for row in found.rows if row[0] == str(k))
+        assert [text.replace("−", "-") for text in told] == [str(size), " ".join(largest)]
     both = [repeated(VIEWS), repeated(gaussian_like(VIEWS, seed=0))]
     for what, *numbers in zip(("3 seeds", "3 random halves", "support"), *both):
         assert found.row(f"mean ARI of {what}".replace("ARI of s", "s")) == numbers
@@ -129,16 +131,32 @@ def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster():
     model, found = report()
     paths = found.pictures[1]("path")
     dots = [re.findall(r"M([\d.]+) ([\d.]+)h0", path["d"]) for path in paths]
-    assert [len(one) for one in dots] == np.bincount(model.labels_).tolist()
+    drawn = collections.Counter()
+    for path, one in zip(paths, dots):
+        drawn[path["stroke"]] += len(one)
+    assert list(drawn.values()) == np.bincount(model.labels_).tolist()
+    darker = sum(len(one) for path, one in zip(paths, dots) if path["stroke-opacity"] == "1.0")
+    assert darker == (model.confidence_ >= 0.9).sum()
     colours = [
         tag["style"].removeprefix("background:") for tag in found.tags if "style" in tag.attrs
     ]
-    assert [path["stroke"] for path in paths] == [x for x in colours if x.startswith("hsl")]
-    assert len({path["stroke"] for path in paths}) == len(paths)
+    assert list(drawn) == [x for x in colours if x.startswith("hsl")]
     flat = np.concatenate([np.array(one, float) for one in dots])
     assert flat.min(0).tolist() == [20, 20] and flat.max(0).tolist() == [620, 440]
     labels = [text.text for text in found.pictures[1]("text")]
     assert labels == [str(k) for k in range(4)]
+
+
+def test_the_least_sure_samples_are_listed_with_the_cluster_that_is_next():
+    model, found = report()
+    listed = [row for row in found.rows if len(row) == 4 and "(" in row[1]]
+    least = np.sort(model.confidence_)[:10]
+    for (name, own, other, _), sure in zip(listed, least, strict=True):
+        i, cluster, following = int(name) - 1, int(own.split()[0]), int(other.split()[0])
+        shares = np.delete(model.membership_[i], cluster)
+        assert model.labels_[i] == cluster != following
+        assert float(own.split("(")[1][:-1]) == pytest.approx(sure, abs=0.006)
+        assert float(other.split("(")[1][:-1]) == pytest.approx(shares.max(), abs=0.006)
 
 
 @pytest.mark.parametrize(
