@@ -893,7 +893,7 @@ STUDIES = {
                 settings_of(CLOSED_FORM, candidates=[*range(2, 13), 15, 20, 30, 45, 68, 100]),
             )
         },
-        tuple(d for d in (*SIXTEEN, *NEVER_TOUCHED) if DATASETS[d].n_samples <= 3000),
+        tuple(d for d in (*SIXTEEN, *NEVER_TOUCHED) if DATASETS[d].n_samples <= 1000),
         range(1),
         "how_many_clusters",
     ),
