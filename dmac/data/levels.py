@@ -152,7 +152,8 @@ class LevelPipeline(ViewPipeline):
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
-        if 0 < (there := filled(x)).sum() < len(there):
+        there = filled(x)
+        if there.any() and not there.all():
             x = x[there]  # rows of zeros say nothing, least of all that they are alike
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.

@@ -123,7 +123,9 @@ def test_of_one_direction_lengths_are_kept():
     np.testing.assert_array_equal(made.transform(x), found)
 
 
-@pytest.mark.parametrize("x", [np.zeros((12, 5)), np.ones((12, 9)), np.eye(12)[:, :3]])
+@pytest.mark.parametrize(
+    "x", [np.zeros((12, 5)), np.zeros((12, 30)), np.ones((12, 9)), np.eye(12)[:, :3]]
+)
 def test_degenerate_views_stay_finite(x):
     made = pipeline(n_components=2, plain_components=2)
     found = made.fit_transform(x)
