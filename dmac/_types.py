@@ -1,7 +1,6 @@
 """Types that many signatures share. Type checkers read them; a program never imports this file."""
 
 import os
-from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -14,8 +13,6 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 #: An array or a CSR matrix. SciPy has no types, so a checker has to believe what is done with it.
 Matrix: TypeAlias = Any
-#: What gives the blocks of rows of a view, once more with every call.
-Blocks: TypeAlias = Callable[[], Iterable[Matrix]]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

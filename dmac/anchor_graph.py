@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.nn.functional as F
 
-from dmac.compute.parallel import many, total
+from dmac.compute.parallel import total
 from dmac.compute.threads import walk
 
 if TYPE_CHECKING:
@@ -72,11 +72,8 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
                 out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
         return out
 
-    slices = rows_in_cache(len(x))
-    if many(len(x)) and x.device.type == "cpu":
-        first, *others = walk(slices, add)
-        return sum(others, start=first)
-    return add(slices)
+    first, *others = walk(rows_in_cache(len(x)), add, x)
+    return sum(others, start=first)
 
 
 def sampled_products(indices: Tensor, x: Tensor, f: Tensor) -> Tensor:

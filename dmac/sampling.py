@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -31,34 +31,47 @@ if TYPE_CHECKING:
     AnchorSource: TypeAlias = "EmbeddingAnchors | ViewAnchors"
 
 
-class Draw(Protocol):
-    """One set of anchors with its graphs: one per view, or one for all views together."""
+@dataclass(frozen=True)
+class Draw:
+    """One set of anchors in the views. In the embedding an anchor is its samples' mean, D^-1 S^T Z.
 
-    @property
-    def graphs(self) -> list[AnchorGraph]: ...
+    Attributes
+    ----------
+    graphs : list of dmac.anchor_graph.AnchorGraph
+        One a view, or one for all views together.
+    share : float
+        Its weight in the structure loss.
+    """
 
-    @property
-    def share(self) -> float: ...
+    graphs: list[AnchorGraph]
+    share: float
 
     def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Of every graph the samples (n, r) and the anchors (m, r) of its anchor learning loss."""
+        """Of every graph the samples (n, r) and the anchors (m, r) of its anchor learning loss.
+
+        Unit rows of Z, and unit rows of the anchors' means, held constant.
+        """
+        unit = F.normalize(z, dim=1)
+        means = (anchor_means(graph, z.detach()) for graph in self.graphs)
+        return [(unit, F.normalize(u, dim=1)) for u in means]
 
     def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
+        return [assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
-        """Per view a graph, and what its convolution starts from, (m, d)."""
+        """Per view a graph, and the anchors' means of its embedding (m, d), which are convolved."""
+        graphs = _per_view(self.graphs, zs)
+        return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
 
 
 @dataclass(frozen=True)
-class EmbeddingDraw:
+class EmbeddingDraw(Draw):
     """Anchors U (m, d) in the embedding; they are what is assigned to and convolved."""
 
-    graphs: list[AnchorGraph]
     on: list[tuple[Tensor, Tensor]]
     entropies: list[Tensor]
     u: torch.Tensor
-    share: float = 1.0
 
     def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
         """What gave the graphs."""
@@ -66,34 +79,11 @@ class EmbeddingDraw:
 
     def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
         """From the distances that gave the graphs."""
-        return self.entropies or [assignment_entropy(*measured(x, u, recipe)) for x, u in self.on]
+        return self.entropies or super().anchor_learning(z, recipe)
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """U for every view."""
         return _per_view(self.graphs, zs), [self.u] * len(zs)
-
-
-@dataclass(frozen=True)
-class ViewDraw:
-    """Anchors in the views. In the embedding an anchor is the mean of its samples, D^-1 S^T Z."""
-
-    graphs: list[AnchorGraph]
-    share: float
-
-    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Unit rows of Z, and unit rows of the anchors' means, held constant."""
-        unit = F.normalize(z, dim=1)
-        means = (anchor_means(graph, z.detach()) for graph in self.graphs)
-        return [(unit, F.normalize(u, dim=1)) for u in means]
-
-    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
-        """Of its pairs."""
-        return [assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)]
-
-    def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
-        """The anchors' means of every view's embedding."""
-        graphs = _per_view(self.graphs, zs)
-        return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
 
 
 # An anchor learning loss of weight 0 is measured on this many samples; their order is random.
@@ -129,7 +119,7 @@ def embedding_draw(
     found = [assign(x, y, n_neighbors + 1, entropy=recipe.al_weight > 0) for x, y in pairs]
     graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in found]
     entropies = [a.entropy for a in found if a.entropy is not None]
-    return EmbeddingDraw(graphs, pairs, entropies, u)
+    return EmbeddingDraw(graphs, 1.0, pairs, entropies, u)
 
 
 class EmbeddingAnchors:
@@ -161,7 +151,7 @@ class EmbeddingAnchors:
         noise = noise_like(u_hat, self.generator)
         return self.network.anchors(u_hat, noise, normalize=recipe.normalize_anchors)
 
-    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
+    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[EmbeddingDraw]:
         """The draws of an epoch."""
         return [embedding_draw(zs, self.anchors(z), n_neighbors, self.recipe)]
 
@@ -173,10 +163,6 @@ class EmbeddingAnchors:
         """Go on from a `state`."""
         if state and self._warm is not None:
             self._warm.restore(state)
-
-    def graphs(self) -> list[AnchorGraph]:
-        """Graphs for the closed-form start: there are none before there is an embedding."""
-        raise ValueError("recipe field closed_form_start needs anchor_space='views'")
 
 
 def _initial_anchors(
@@ -265,9 +251,9 @@ class ViewAnchors:
                 u_hat = self.sets[at]
                 u = self.network.perturb(u_hat, noise_like(u_hat, self.generator))
                 graphs = self._graphs_of(self.x, u, n_neighbors, recipe.joint_graph)
-            draws.append(ViewDraw(graphs, 1 - share))
+            draws.append(Draw(graphs, 1 - share))
         if share > 0:
-            draws.append(ViewDraw(self.vote_graphs(z, n_neighbors), share))
+            draws.append(Draw(self.vote_graphs(z, n_neighbors), share))
         return draws
 
     def vote_graphs(self, z: Tensor, n_neighbors: int) -> list[AnchorGraph]:

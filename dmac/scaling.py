@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
-from dmac.compute.distances import ALONE, SEARCHED, block_distances, row_blocks, smallest
+from dmac.compute.distances import block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, many, n_processes, total
 from dmac.compute.threads import walk
 
@@ -182,12 +182,10 @@ def _sweep(
                 dy.addcmul_(g.sum(0)[:, None], y)
         return loss, dy
 
-    times = SEARCHED if not entropy else ALONE if many(n) else 1
-    blocks = row_blocks(n, m, z.device, times)
+    blocks = row_blocks(n, m, z.device, searched=not entropy)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
-    found = walk(blocks, sweep) if many(n) and z.device.type == "cpu" else [sweep(blocks)]
-    loss, dy = found[0]
-    for of_part, gradient_of_part in found[1:]:
+    (loss, dy), *others = walk(blocks, sweep, z)
+    for of_part, gradient_of_part in others:
         loss, dy = loss + of_part, dy + gradient_of_part
     grads = () if dz is None else (dz, dy)
     return nearest, indices, (loss / n_all).to(z.dtype), grads

@@ -226,7 +226,7 @@ def anchor_source(
     return ViewAnchors(network, views, n_anchors, recipe, generator)
 
 
-def _start_in_closed_form(network: Network, views: Sequence[Any], source: AnchorSource) -> None:
+def _start_in_closed_form(network: Network, views: Sequence[Any], source: Any) -> None:
     """Set the linear part of every encoder to the closed form on the concatenated views."""
     linears = [encoder.linear for encoder in network.encoders if hasattr(encoder, "linear")]
     if len(linears) < len(network.encoders):

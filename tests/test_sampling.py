@@ -144,12 +144,6 @@ def test_sparse_views_are_refused_with_the_way_out():
         ViewAnchors(STILL, [*views(), sparse], M, REVISED, torch.Generator())
 
 
-def test_anchors_in_the_embedding_have_no_graph_before_it():
-    made = EmbeddingAnchors(STILL, M, RELEASED, torch.Generator())
-    with pytest.raises(ValueError, match="closed_form_start needs anchor_space='views'"):
-        made.graphs()
-
-
 def test_anchors_in_the_embedding_can_be_samples_of_it(generator):
     recipe = dataclasses.replace(
         RELEASED, anchor_start="sample", anchor_iterations=0, perturbation=False, embedding_dim=3

@@ -75,12 +75,16 @@ def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
 def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
     """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
     state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        part, _, rest = key.partition(".")
-        if part == "optimiser":
-            i, _, name = rest.partition(".")
-            state.setdefault(int(i), {})[name] = value
+    for key, value in _part(tensors, "optimiser").items():
+        i, _, name = key.partition(".")
+        state.setdefault(int(i), {})[name] = value
     return {"state": state, "param_groups": groups}
+
+
+def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a name and a dot, without it."""
+    start = f"{name}."
+    return {k.removeprefix(start): x for k, x in tensors.items() if k.startswith(start)}
 
 
 class Checkpoint:
@@ -141,11 +145,6 @@ class Checkpoint:
                     f"{self.path} belongs to another fit: its {key} is {about.get(key)}, here it "
                     f"is {value}; name another folder, or remove it to start anew"
                 )
-        parts: dict[str, dict[str, Tensor]] = {"network": {}, "source": {}}
-        for key, value in tensors.items():
-            part, _, name = key.partition(".")
-            if part in parts:
-                parts[part][name] = value
         optimiser = None
         if "groups" in numbers:
             optimiser = optimiser_state(tensors, numbers["groups"])
@@ -155,8 +154,8 @@ class Checkpoint:
         return {
             "phase": numbers["phase"],
             "progress": Progress(numbers["epoch"], optimiser, schedule),
-            "network": parts["network"],
-            "source": parts["source"],
+            "network": _part(tensors, "network"),
+            "source": _part(tensors, "source"),
             "generator": tensors["generator"],
             "histories": numbers["histories"],
         }

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from dmac.compute import parallel
-from dmac.compute.threads import walk
+from dmac.compute.threads import row_slices, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
 
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}
-_GROUP = 32
-# How much larger a block may be that is only searched, or whose thread is alone with it: fewer
-# operations, for which threads wait. On a GPU both are the smaller number, for its memory.
-SEARCHED, ALONE = 8, 4
+# How much larger it may be on a processor where it is only searched: fewer operations, for which
+# threads wait.
+_SEARCHED = 8
 # Numbers that NumPy sorts at once, and candidates for the smallest beyond those asked for.
 _SORTED = 128
 _SPARE = 2
@@ -47,14 +45,13 @@ def squared_distances(z: Tensor, u: Tensor) -> Tensor:
     return d2.add_(norms).clamp_min_(0)  # two passes over n x m less
 
 
-def row_blocks(n: int, m: int, device: torch.device, times: int = 1) -> list[slice]:
+def row_blocks(n: int, m: int, device: torch.device, searched: bool = False) -> list[slice]:
     """Slices of n rows, such that a block of distances with m columns stays small.
 
-    One that is only searched, with no gradient beside it, may be a few ``times`` as large.
+    A block is larger where it is only ``searched``, with no gradient beside it.
     """
-    times, kind = (min(times, ALONE), "cuda") if device.type == "cuda" else (times, "cpu")
-    size = max(1, times * _BLOCK[kind] // m)
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    numbers = _BLOCK[device.type] * (_SEARCHED if searched and device.type == "cpu" else 1)
+    return row_slices(n, max(1, numbers // m))
 
 
 def block_distances(x: Tensor, y: Tensor, norms: Tensor) -> Tensor:
@@ -137,26 +134,16 @@ def nearest(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     n, m = len(x), len(y)
     d2 = x.new_empty(n)
     indices = torch.empty(n, dtype=torch.long, device=x.device)
-    # An arg-min over a long row is several times slower than a min: find the group, then the place.
-    groups = -(-m // _GROUP)
-    padded = torch.nn.functional.pad(y, (0, 0, 0, groups * _GROUP - m))
-    norms = padded.square().sum(1)
-    norms[m:] = torch.inf
+    norms = y.square().sum(1)
 
     def search(slices: Sequence[slice]) -> None:
         for rows in slices:
             block = x[rows]
             # ||x||^2 does not change which is nearest.
-            d = torch.addmm(norms, block, padded.T, alpha=-2).view(len(block), groups, _GROUP)
-            group = d.amin(2).argmin(1)
-            least, place = d[torch.arange(len(block), device=x.device), group].min(1)
-            indices[rows] = group * _GROUP + place
+            d = torch.addmm(norms, block, y.T, alpha=-2)
+            least, indices[rows] = d.min(1)
             d2[rows] = least.add_(block.square().sum(1)).clamp_min_(0)
             del d  # before the next block: the same memory is still in the cache
 
-    blocks = row_blocks(n, m, x.device, SEARCHED)
-    if parallel.many(n) and x.device.type == "cpu":
-        walk(blocks, search)
-    else:
-        search(blocks)
+    walk(row_blocks(n, m, x.device, searched=True), search, x)
     return d2, indices

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
 import scipy.sparse
 import torch
 
@@ -19,30 +18,15 @@ if TYPE_CHECKING:
 
     from dmac._types import Array, Matrix
 
+
 # Columns of a product, from which on it is made a few columns at a time, whose part of the product
 # stays near the processor.
 _WIDE, _COLUMNS = 64, 16
 
 
 def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
-    """CSR factors (n, M_b) side by side, each times a number: (n, sum of M_b).
-
-    Each has the same number of stored entries in all its rows.
-    """
-    n, width = factors[0].shape[0], sum(factor.shape[1] for factor in factors)
-    counts = [factor.nnz // n if n else 0 for factor in factors]
-    total = sum(counts)
-    kind = np.int32 if max(n * total, width) < 2**31 else np.int64
-    data = np.empty((n, total), np.result_type(*factors) if n else float)
-    indices = np.empty((n, total), kind)
-    entry = column = 0
-    for factor, scale, count in zip(factors, scales, counts):
-        here = slice(entry, entry + count)
-        np.multiply(factor.data.reshape(n, count), data.dtype.type(scale), out=data[:, here])
-        np.add(factor.indices.reshape(n, count), kind(column), out=indices[:, here])
-        entry, column = entry + count, column + factor.shape[1]
-    start = np.arange(0, n * total + 1, total or 1, dtype=kind)[: n + 1]
-    return scipy.sparse.csr_matrix((data.ravel(), indices.ravel(), start), (n, width))
+    """CSR factors (n, M_b) side by side, each times a number: (n, sum of M_b)."""
+    return scipy.sparse.hstack([f * scale for f, scale in zip(factors, scales)], "csr")
 
 
 def csr_tensor(matrix: Matrix) -> Tensor:
@@ -73,7 +57,4 @@ def _times(matrix: Tensor, x: Array) -> Array:
     x = torch.as_tensor(x)
     if x.shape[1] < _WIDE:
         return (matrix @ x).numpy()
-    out = x.new_empty(len(matrix), x.shape[1])
-    for part, found in zip(x.split(_COLUMNS, 1), out.split(_COLUMNS, 1)):
-        found.copy_(matrix @ part.contiguous())
-    return out.numpy()
+    return torch.cat([matrix @ part.contiguous() for part in x.split(_COLUMNS, 1)], 1).numpy()

@@ -5,7 +5,6 @@ Chapter 3 of the book begins with the anchors that it finds.
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 from typing import TYPE_CHECKING
@@ -14,14 +13,12 @@ import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 from dmac.compute import parallel
 from dmac.compute.lloyd import lloyd, means
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from torch import Tensor
 
     from dmac._types import Array, Integers
@@ -33,13 +30,6 @@ if TYPE_CHECKING:
 _SEED_SAMPLES = 32
 _FULL_PASSES = 10
 _WARM_PASSES = 2
-# Samples up to which the distances between all of them are kept while starts are drawn: 128 MB.
-_TABLE = 4000
-
-
-@functools.cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
@@ -48,69 +38,12 @@ def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     The same result for the same seed. With fewer distinct rows than clusters some centres coincide;
     that is no error, since a collapsed embedding has to be measurable.
     """
-    is_dense = isinstance(x, np.ndarray) and x.dtype == np.float64
-    starts: Any = _Starts(n_init) if n_init > 1 and is_dense else "k-means++"
-    model = KMeans(n_clusters, init=starts, n_init=n_init, random_state=seed)
+    model = KMeans(n_clusters, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and
     # rounding then differs from run to run. BLAS too: its threads and OpenMP's wait for each other.
-    with warnings.catch_warnings(), _threads().limit(limits=1):
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(x)
-
-
-class _Starts:
-    """The k-means++ starts that scikit-learn would draw one after the other, all at a time.
-
-    A start compares a few candidates with all samples, once for every centre. Side by side the
-    starts take one product a centre; with many centres one product of all samples serves all.
-    """
-
-    def __init__(self, n_init: int) -> None:
-        self._n_init = n_init
-        self._found: list[Array] = []
-
-    def __call__(self, x: Array, n_clusters: int, random_state: np.random.RandomState) -> Array:
-        """The next start: (n, d), the same at every call -> (c, d)."""
-        if not self._found:
-            self._found = list(x[_starts(x, n_clusters, self._n_init, random_state)])
-        return self._found.pop(0)
-
-
-def _starts(x: Array, c: int, count: int, random_state: np.random.RandomState) -> Integers:
-    """Numbers of the samples (n, d) where each start has its centres: (count, c)."""
-    n, trials = len(x), 2 + int(np.log(c))
-    chosen, draws = np.empty((count, c), int), np.empty((count, c, trials))
-    for start in range(count):  # in scikit-learn's order
-        chosen[start, 0] = random_state.choice(n, p=np.full(n, 1 / n))
-        draws[start, 1:] = random_state.uniform(size=(c - 1, trials))
-    norms = np.einsum("ij,ij->i", x, x)
-    whole = _from_samples(x, x, norms) if n <= min(count * c * trials, _TABLE) else None
-
-    def distances(rows: Integers) -> Array:
-        return _from_samples(x[rows], x, norms) if whole is None else whole[rows]
-
-    closest, every = distances(chosen[:, 0]), np.arange(count)
-    potential = closest.sum(1)
-    for j in range(1, c):
-        cumulative, sought = closest.cumsum(1), draws[:, j] * potential[:, None]
-        numbers = np.array([of.searchsorted(at) for of, at in zip(cumulative, sought)])
-        numbers = numbers.clip(max=n - 1)
-        found = distances(numbers.ravel()).reshape(count, trials, n)
-        np.minimum(found, closest[:, None], out=found)
-        potentials = found.sum(2)
-        best = potentials.argmin(1)
-        chosen[:, j], closest = numbers[every, best], found[every, best]
-        potential = potentials[every, best]
-    return chosen
-
-
-def _from_samples(y: Array, x: Array, norms: Array) -> Array:
-    """Squared distances (b, n) of rows y to all samples x, of the squared lengths ``norms``."""
-    d2 = y @ x.T
-    d2 *= -2
-    d2 += np.einsum("ij,ij->i", y, y)[:, None]
-    d2 += norms
-    return np.maximum(d2, 0, out=d2)
 
 
 def kmeans_anchors(
@@ -210,7 +143,8 @@ def improved_anchors(
     if iterations and parallel.many(len(x)) and len(order) == _SEED_SAMPLES * n_anchors:
         x = parallel.take(x, order.sort().values)
         mean = x.mean(0)
-        return lloyd(x - mean, anchors - mean, iterations, 0.0, alone=True)[0] + mean
+        with parallel.alone():  # every process has all of these
+            return lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
     x = x if among is None else x[among]
     mean = parallel.mean(x)
     moved = x - mean if iterations else x[:0]
@@ -233,7 +167,8 @@ def _start(
     if n <= enough:
         return _seed_anchors(parallel.gather(x), m, generator)
     x = parallel.take(x, torch.randint(n, (enough,), generator=generator))
-    return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold, alone=True)[0]
+    with parallel.alone():  # every process has all of these
+        return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
 
 
 def _passes(x: Tensor, m: int, max_iter: int, warm: bool = False) -> int:

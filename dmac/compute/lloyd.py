@@ -17,8 +17,6 @@ from dmac.compute import parallel
 from dmac.compute.distances import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
 
 # With more than this share of the anchors moved, all samples are compared with all anchors.
@@ -35,7 +33,6 @@ def lloyd(
     assigned: Tensor | None = None,
     *,
     relocate: bool = False,
-    alone: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """Lloyd's iterations from given centres.
 
@@ -50,8 +47,6 @@ def lloyd(
         An assignment; if the first pass finds the same, nothing is left to do.
     relocate : bool
         Move a centre without samples to the sample farthest from its own; else it stays.
-    alone : bool
-        Whether x is the same in every process.
 
     Returns
     -------
@@ -59,18 +54,14 @@ def lloyd(
     assigned : torch.Tensor of shape (n,), int64, or None
         The centre of every sample in the last pass; as given if there was no pass.
     """
-    total: Callable[[Tensor], Tensor] = parallel.total
-    everywhere: Callable[[bool], bool] = parallel.everywhere
-    if alone:
-        total, everywhere = lambda sums: sums, lambda flag: flag
     before = centres
     known: tuple[Tensor, Tensor] | None = None
     for _ in range(max_iter):
         d2, indices = known = _reassign(x, centres, before, known)
-        if assigned is not None and everywhere(torch.equal(indices, assigned)):
+        if assigned is not None and parallel.everywhere(torch.equal(indices, assigned)):
             break
         assigned = indices
-        moved, counts = means(x, assigned, centres, total)
+        moved, counts = means(x, assigned, centres)
         if relocate:
             moved = _relocate(x, d2, moved, (counts == 0).nonzero()[:, 0])
         shift = (moved - centres).square().sum()
@@ -80,15 +71,10 @@ def lloyd(
     return centres, assigned
 
 
-def means(
-    x: Tensor, assigned: Tensor, centres: Tensor, total: Callable[[Tensor], Tensor] = parallel.total
-) -> tuple[Tensor, Tensor]:
-    """The mean (m, d) of every anchor's samples, and how many they are; without any it stays.
-
-    ``total`` is the sum over processes.
-    """
-    counts = total(torch.bincount(assigned, minlength=len(centres)))[:, None]
-    sums = total(torch.zeros_like(centres).index_add_(0, assigned, x))
+def means(x: Tensor, assigned: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean (m, d) of every anchor's samples, and how many they are; without any it stays."""
+    counts = parallel.total(torch.bincount(assigned, minlength=len(centres)))[:, None]
+    sums = parallel.total(torch.zeros_like(centres).index_add_(0, assigned, x))
     return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
 
 

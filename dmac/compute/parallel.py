@@ -167,9 +167,7 @@ def largest(x: Tensor) -> Tensor:
 
 def broadcast_seed(n: int) -> int:
     """The first process's seed, in all of them."""
-    if _active is None:
-        return n
-    return int(_reduce(torch.tensor(n if _active.rank == 0 else 0)))
+    return count(n if my_rank() == 0 else 0)
 
 
 def everywhere(flag: bool) -> bool:
@@ -179,13 +177,11 @@ def everywhere(flag: bool) -> bool:
 
 def mean(x: Tensor) -> Tensor:
     """Mean row over the samples of all processes: (n, d) -> (d,)."""
-    return x.mean(0) if _active is None else total(x.sum(0)) / count(len(x))
+    return total(x.sum(0)) / count(len(x))
 
 
 def mean_square(x: Tensor) -> Tensor:
     """Mean of the squared entries over the samples of all processes: (n, d) -> ()."""
-    if _active is None:
-        return x.square().mean()
     return total(x.square().sum()) / (count(len(x)) * x[:1].numel())
 
 

@@ -28,12 +28,12 @@ class ProgressBar:
     def __init__(self, n_stages: int, lengths: Mapping[str, int]) -> None:
         self._lengths = lengths
         self._kind: str | None = None
+        self._running = 0  # 1 while a stage is
         self._bar = _bar(total=n_stages, desc="preparing", unit="stage")
-        self._running = 0
 
     def stage(self, text: str) -> None:
         """Say what begins; the stage before it is done."""
-        self._bar.update(self._running)
+        self.done()
         self._running = 1
         self._bar.set_description(text)
 
@@ -41,21 +41,20 @@ class ProgressBar:
         """Show a record of an epoch that is done."""
         kind = type(record).__name__
         if kind != self._kind:
-            self._next(kind, record.epoch - 1)
+            self.done()
+            self.close()
+            at = {"total": self._lengths[kind], "initial": record.epoch - 1}
+            self._kind, self._bar = kind, _bar(**at, desc=_NAMES[kind], unit="epoch")
         self._bar.set_postfix(loss=f"{record.loss:.4g}", refresh=False)
         self._bar.update(record.epoch - self._bar.n)
 
-    def _next(self, kind: str, done: int) -> None:
-        if self._kind is None:
-            self._bar.update(self._running)
-        self._bar.close()
-        self._kind = kind
-        self._bar = _bar(total=self._lengths[kind], initial=done, desc=_NAMES[kind], unit="epoch")
+    def done(self) -> None:
+        """Count the stage that is running."""
+        self._bar.update(self._running)
+        self._running = 0
 
-    def close(self, finished: bool) -> None:
-        """End the bar; ``finished`` is False where an error ended the fit."""
-        if finished and self._kind is None:
-            self._bar.update(self._running)
+    def close(self) -> None:
+        """End the bar where it is."""
         self._bar.close()
 
 
@@ -77,12 +76,11 @@ def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[
         yield None
         return
     before, _active = _active, ProgressBar(n_stages, lengths)
-    finished = False
     try:
         yield _active
-        finished = True
+        _active.done()
     finally:
-        _active.close(finished)
+        _active.close()
         _active = before
 
 

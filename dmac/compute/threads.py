@@ -33,11 +33,14 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 from dmac.compute.device import usual_settings
+from dmac.compute.parallel import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
+
+    from torch import Tensor
 
     _Result = TypeVar("_Result")
 
@@ -176,12 +179,19 @@ def row_slices(n: int, size: int, first: int = 0) -> list[slice]:
     return [slice(start, min(start + size, first + n)) for start in ends]
 
 
-def walk(rows: Sequence[slice], function: Callable[[Sequence[slice]], _Result]) -> list[_Result]:
+def walk(
+    rows: Sequence[slice],
+    function: Callable[[Sequence[slice]], _Result],
+    samples: Tensor | None = None,
+) -> list[_Result]:
     """What a function of consecutive slices of rows returns, of four parts side by side.
 
-    A process without rows has one part, which is empty.
+    Of ``samples`` that are few (`dmac.compute.parallel.many`) or on a GPU there is one part, as in
+    a process without rows, where it is empty.
     """
-    cuts = [len(rows) * i // _PARTS for i in range(_PARTS + 1)]
+    few = samples is not None and not (many(len(samples)) and samples.device.type == "cpu")
+    number = 1 if few else _PARTS
+    cuts = [len(rows) * i // number for i in range(number + 1)]
     parts = [rows[start:stop] for start, stop in zip(cuts, cuts[1:]) if stop > start]
     return side_by_side([functools.partial(function, part) for part in parts or [rows]])
 

@@ -5,16 +5,28 @@ Chapter 1 of the book uses it through :class:`dmac.data.whitening.Whitening`.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
+    from typing import Any
 
     from dmac._types import Array, Matrix
+
+#: Up to this many columns or rows of a matrix all of them go into one product.
+GRAM = 2000
+# Up to this many the exact decomposition of an array takes less time than a part of it.
+_SMALL = 500
+# Passes of the subspace iteration, and columns beyond those that are asked for.
+_PASSES, _MORE = 5, 10
+# Directions whose singular value is below this share of the largest are left out of a product.
+_TOLERANCE = 1e-6
 
 
 def scale_exactly(x: Matrix, exponent: int) -> Matrix:
@@ -49,29 +61,92 @@ def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
     return scaled, exponent, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
 
-def leading_directions(
-    product: Callable[[Array], Array], gram: Callable[[Array], Array], d: int, rank: int
-) -> tuple[Array, Array]:
-    """The largest singular values of a matrix A and their right vectors, by ARPACK.
+def as_dense(x: Matrix) -> Array:
+    """A CSR matrix as an array; an array as it is."""
+    return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
 
-    One vector at a time can miss copies of a repeated singular value: views of classes of equal
-    size have those. So the complement of what was found is searched, until that gains nothing.
+
+def leading_directions(
+    blocks: Iterable[Matrix], shape: tuple[int, int], rank: int | None, mean: Array | None = None
+) -> tuple[Array, Array]:
+    r"""The largest singular values of :math:`X - 1 \bar x^T` and their right vectors.
+
+    Without a mean X is not centred, and half of the digits are enough: a product with all columns
+    or all rows gives them, or, of a view that is wide and long, few passes of an iteration, which
+    come close where the spectrum falls; where it is flat any directions do. With a mean the
+    decomposition is exact, and a sparse view is never made dense while ``rank`` is below half of
+    min(n, d).
 
     Parameters
     ----------
-    product, gram : callable
-        A q for q of shape (d,) or (d, r), and A^T A q for q of shape (d,).
-    d : int
-        Columns of A.
-    rank : int
-        How many to find, below d.
+    blocks : iterable of array or CSR matrix
+        The rows of X, from the start with every pass; without a mean one block. Entries are at most
+        about 1.
+    shape : tuple of int
+        n and d.
+    rank : int or None
+        How many to find; all by default. There may be more of them, and without a mean fewer.
+    mean : numpy.ndarray of shape (d,), optional
 
     Returns
     -------
     s, vt : numpy.ndarray of shape (r,) and (r, d)
-        Largest first, the same bits for the same input. r is ``rank``, or 0 if A is zero; singular
-        values beyond the rank of A are at rounding level.
+        Largest first, the same bits for the same input.
     """
+    (n, d), first = shape, next(iter(blocks))
+    if mean is None:
+        return _by_products(first, rank or d)
+    # Blocks are read again in every of hundreds of passes, which a small factor saves.
+    large = n > _SMALL and d > (_SMALL if first.shape[0] == n else GRAM)
+    if rank is not None and 2 * rank < min(n, d) and (large or scipy.sparse.issparse(first)):
+        return lanczos(blocks, mean, rank)
+    centred = (as_dense(x) - mean for x in blocks)
+    return np.linalg.svd(functools.reduce(_factor_of_both, centred), full_matrices=False)[1:]
+
+
+def _factor_of_both(x: Array, y: Array) -> Array:
+    """What has the singular values and right vectors of two blocks of rows: (d, d)."""
+    factor: Any = np.linalg.qr(np.concatenate([x, y]), mode="r")
+    return factor
+
+
+def _by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
+    n, d = x.shape
+    if d <= min(n, GRAM):
+        return leading_of_gram(as_dense(x.T @ x), rank)
+    if n <= GRAM:
+        s, left = leading_of_gram(as_dense(x @ x.T), rank)
+        return s, as_dense(x.T @ left.T).T / s[:, None]
+    q = np.random.default_rng(0).standard_normal((d, rank + _MORE))
+    for _ in range(_PASSES):
+        q = np.linalg.qr(x.T @ (x @ q))[0]
+    _, s, wt = np.linalg.svd(x @ q, full_matrices=False)
+    there = np.flatnonzero(s > _TOLERANCE * s[0])[:rank]
+    return s[there], (wt @ q.T)[there]
+
+
+def leading_of_gram(gram: Array, rank: int) -> tuple[Array, Array]:
+    """`leading_directions` without a mean, from X^T X of shape (d, d)."""
+    d = len(gram)
+    values, vectors = eigh(gram, subset_by_index=[max(0, d - rank), d - 1])
+    s = np.sqrt(values[::-1].clip(0))
+    there = s > _TOLERANCE * s[0]
+    return s[there], vectors.T[::-1][there]
+
+
+def lanczos(blocks: Iterable[Matrix], mean: Array, rank: int) -> tuple[Array, Array]:
+    """`leading_directions` by ARPACK, of ``rank`` below d: x - mean, which is dense, is not formed.
+
+    One vector at a time can miss copies of a repeated singular value: views of classes of equal
+    size have those. So the complement of what was found is searched, until that gains nothing.
+    There are none if all rows are the mean; beyond the rank of X they are at rounding level.
+    """
+
+    def gram(q: Array) -> Array:
+        images = ((x, x @ q - mean @ q) for x in blocks)
+        return sum(x.T @ image - mean * image.sum() for x, image in images)
+
+    d = len(mean)
     start = np.random.default_rng(0).standard_normal(d)
     s, vt, wanted = np.empty(0), np.empty((0, d)), rank
     while True:
@@ -90,8 +165,15 @@ def leading_directions(
                 return s, vt
             more = np.eye(d)  # everything, by LAPACK
         basis = np.linalg.qr(np.hstack([vt.T, more]))[0]
-        size, (_, s, wt) = np.sum(s**2), np.linalg.svd(product(basis), full_matrices=False)
+        image = np.concatenate([x @ basis - mean @ basis for x in blocks])
+        size, (_, s, wt) = np.sum(s**2), np.linalg.svd(image, full_matrices=False)
         s, vt = s[:rank], (wt @ basis.T)[:rank]
         if np.sum(s**2) <= (1 + 1e-12) * size:
             return s, vt
         wanted = 1
+
+
+def signed(vt: Array) -> Array:
+    """Directions as rows, the entry of largest magnitude in each positive."""
+    largest = np.abs(vt).argmax(1)[:, None]
+    return vt * np.sign(np.take_along_axis(vt, largest, 1))

@@ -12,14 +12,14 @@ import scipy.sparse
 
 from dmac._warn import warn
 from dmac.data.checks import NARROW
+from dmac.data.disk import StreamedArray
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Self
 
-    from dmac._types import Array, Blocks, Floats, Matrix
-    from dmac.data.disk import StreamedArray
+    from dmac._types import Array, Floats, Matrix
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.
@@ -57,13 +57,17 @@ class ViewPipeline:
 
     Attributes
     ----------
+    widths_ : tuple of int
+        Columns of the result: d_a, one more of a narrow view, or r; at least 1 (a column of zeros
+        if all samples are equal).
     n_features_out_ : int
-        Width of the result: d_a, one more of a narrow view, or r; at least 1 (a column of zeros if
-        all samples are equal).
+        Their sum.
     """
 
     #: What messages call the view.
     title = "a view"
+    rows_: RowNormalizer | LiftedRows
+    lengths_: dict[str, RowNormalizer]
 
     def __init__(
         self, root: bool = False, n_components: int | None = None, ridge: float = 0.0
@@ -72,72 +76,85 @@ class ViewPipeline:
         self.n_components = n_components
         self.ridge = ridge
 
-    def fit_transform(self, x: Matrix) -> Matrix:
-        """Learn the steps from a checked view (n, d_a), dense or CSR, and apply them to it.
+    def _heads(self) -> dict[str, Any]:
+        """What unit rows are projected by, not fitted."""
+        if self.n_components is None:
+            return {}
+        return {"whitened": Whitening(self.n_components, self.ridge)}
 
-        Returns
-        -------
-        numpy.ndarray of shape (n, ``n_features_out_``), or CSR where a sparse view is not whitened
-        and not narrow
-        """
-        self._decide_on_root(lambda: [x], x.shape)
-        x = self._take_root(x)
-        self.rows_ = self._fit_rows([x], x.shape[1])
-        x = self.rows_.transform(x)
-        self.whitening_ = self.whitened_rows_ = None
-        if self.n_components is not None:
-            self.whitening_ = Whitening(self.n_components, self.ridge)
-            x = self.whitening_.fit_transform(x)
-            x = self._pad(x)
-            self.whitened_rows_ = row_normalizer([x], x.shape[1])
-            x = self.whitened_rows_.transform(x)
-        self.n_features_out_ = x.shape[1]
-        return x
-
-    def fit_streamed(self, array: StreamedArray) -> Floats | None:
-        """Learn the steps from a `dmac.data.disk.StreamedArray`, with a block in memory at a time.
+    def fit_transform(self, x: Matrix | StreamedArray) -> Matrix | None:
+        """Learn the steps from a checked view (n, d_a), and apply them to it.
 
         Parameters
         ----------
-        array : dmac.data.disk.StreamedArray of shape (n, d_a)
+        x : numpy.ndarray, scipy.sparse.csr_matrix or dmac.data.disk.StreamedArray
+            Of an array on disk a block is in memory at a time.
 
         Returns
         -------
-        numpy.ndarray of shape (n, r) or None
-            The whitened view, which is small; without ``n_components`` it stays on disk, and
-            `transform` gives its blocks.
+        numpy.ndarray or scipy.sparse.csr_matrix of shape (n, ``n_features_out_``), or None
+            CSR where a sparse view is not whitened and not narrow. A view on disk that is not
+            whitened stays there, and `transform` gives its blocks.
         """
-        self._decide_on_root(array.blocks, array.shape)
-        self.rows_ = self._fit_rows((self._take_root(x) for x in array.blocks()), array.shape[1])
-        self.whitening_ = self.whitened_rows_ = None
-        self.n_features_out_ = array.shape[1] + isinstance(self.rows_, LiftedRows)
-        if self.n_components is None:
-            return None
+        rows, self.heads_ = self._fit_rows(x), self._heads()
+        if not self.heads_:
+            self.lengths_, self.widths_ = {}, (x.shape[1] + isinstance(self.rows_, LiftedRows),)
+            return rows[0] if isinstance(rows, list) else None
+        for head in self.heads_.values():
+            head.fit_blocks(rows)
+        return self._fit_lengths(rows)
 
-        def blocks() -> Iterable[Matrix]:
-            return (self.rows_.transform(self._take_root(x)) for x in array.blocks())
+    def _fit_rows(self, x: Matrix | StreamedArray) -> Iterable[Matrix]:
+        """Learn the root and the lengths of rows: the unit rows of a view, in blocks."""
+        blocks: Iterable[Matrix] = [x]
+        if isinstance(x, StreamedArray):
+            blocks = _Lazy(x.slices(), x.read)
+        self._decide_on_root(blocks, x.shape)
+        rooted, width = _after(blocks, self._take_root), x.shape[1]
+        if 1 < width <= NARROW:
+            self.rows_ = LiftedRows().fit_blocks(rooted)
+        else:
+            self.rows_ = row_normalizer(rooted, width)
+        return _after(rooted, self.rows_.transform)
 
-        shape = (array.shape[0], self.n_features_out_)
-        self.whitening_ = Whitening(self.n_components, self.ridge).fit_blocks(blocks, shape)
-        x = self._pad(np.concatenate([self.whitening_.transform(x) for x in blocks()]))
-        self.n_features_out_ = x.shape[1]
-        self.whitened_rows_ = row_normalizer([x], x.shape[1])
-        return self.whitened_rows_.transform(x)
+    def _unit_rows(self, x: Matrix) -> Matrix:
+        return self.rows_.transform(self._take_root(x))
+
+    def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
+        """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
+        self.lengths_, levels = {}, []
+        for name, head in self.heads_.items():
+            level = np.concatenate([self._level(head, x) for x in rows])
+            self.lengths_[name] = row_normalizer([level], level.shape[1])
+            levels.append(self.lengths_[name].transform(level))
+        self.widths_ = tuple(level.shape[1] for level in levels)
+        return np.hstack(levels)
+
+    def _level(self, head: Any, x: Matrix) -> Array:
+        """A head on unit rows: at least one column, though equal samples have no directions."""
+        level = head.transform(x)
+        return level if level.shape[1] else np.zeros((len(level), 1))
 
     def transform(self, x: Matrix) -> Matrix:
         """Apply the stored steps to checked new samples of shape (n_new, d_a)."""
-        x = self.rows_.transform(self._take_root(x))
-        if self.whitening_ is not None and self.whitened_rows_ is not None:
-            x = self.whitened_rows_.transform(self._pad(self.whitening_.transform(x)))
-        return x
+        x = self._unit_rows(x)
+        if not self.heads_:
+            return x
+        levels = ((name, self._level(head, x)) for name, head in self.heads_.items())
+        return np.hstack([self.lengths_[name].transform(level) for name, level in levels])
 
-    def _decide_on_root(self, blocks: Blocks, shape: tuple[int, int]) -> None:
+    @property
+    def n_features_out_(self) -> int:
+        """Width of the result."""
+        return sum(self.widths_)
+
+    def _decide_on_root(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> None:
         """Set whether the root is taken, and the size up to which a negative entry counts as 0."""
         self.root_, self.negligible_ = self.root, 0.0
         if not self.root:
             return
         logs, n_nonzero, lowest = 0.0, 0, 0.0
-        for x in blocks():
+        for x in blocks:
             values = _stored(x)
             lowest = min(lowest, values.min(initial=0.0))
             values = np.abs(values[values != 0])
@@ -148,7 +165,7 @@ class ViewPipeline:
             return
         self.root_ = False
         size = shape[0] * shape[1]
-        n_negative = sum(int((_stored(x) < -self.negligible_).sum()) for x in blocks())
+        n_negative = sum(int((_stored(x) < -self.negligible_).sum()) for x in blocks)
         if n_negative <= max(1, size // _FEW):
             warn(
                 f"{n_negative} of the {size} entries of {self.title} are negative, the lowest is "
@@ -174,56 +191,57 @@ class ViewPipeline:
         roots[(values < 0) & (values >= -self.negligible_)] = 0
         return roots
 
-    @staticmethod
-    def _fit_rows(blocks: Iterable[Matrix], width: int) -> RowNormalizer | LiftedRows:
-        if 1 < width <= NARROW:
-            return LiftedRows().fit_blocks(blocks)
-        return row_normalizer(blocks, width)
-
-    @staticmethod
-    def _pad(x: Array) -> Array:
-        return x if x.shape[1] else np.zeros((len(x), 1))
-
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What `restore` needs: a dict of numbers and a dict of arrays."""
         numbers = {
-            "root": self.root,
             "rooted": self.root_,
             "negligible": self.negligible_,
-            "n_components": self.n_components,
-            "ridge": self.ridge,
-            "width": self.n_features_out_,
+            "widths": list(self.widths_),
+            "lengths": {name: rows.floor_ for name, rows in self.lengths_.items()},
         }
         if isinstance(self.rows_, LiftedRows):
             numbers["lifted"] = {key: value.tolist() for key, value in vars(self.rows_).items()}
         else:
             numbers["floor"] = self.rows_.floor_
-        arrays = {}
-        if self.whitening_ is not None and self.whitened_rows_ is not None:
-            numbers["whitened_floor"] = self.whitened_rows_.floor_
-            for name in ("mean_", "components_", "scale_"):
-                arrays[name] = getattr(self.whitening_, name)
+        arrays = {
+            f"{name}.{key}": value
+            for name, head in self.heads_.items()
+            for key, value in vars(head).items()
+            if isinstance(value, np.ndarray)
+        }
         return numbers, arrays
 
-    @classmethod
-    def restore(cls, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """Rebuild a fitted pipeline from its `state`."""
-        pipeline = cls(numbers["root"], numbers["n_components"], numbers["ridge"])
-        pipeline.root_, pipeline.n_features_out_ = numbers["rooted"], numbers["width"]
-        pipeline.negligible_ = numbers.get("negligible", 0.0)  # older saves took no entry for 0
+    def restore(self, numbers: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """Take over a `state` of a pipeline with the same parameters. Returns self."""
+        self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
+        self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
+        lengths = numbers["lengths"].items()
+        self.lengths_ = {name: RowNormalizer.with_floor(floor) for name, floor in lengths}
         if "lifted" in numbers:
-            pipeline.rows_ = LiftedRows()
-            vars(pipeline.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
-        else:  # also the narrow views of older saves, whose rows had unit length
-            pipeline.rows_ = RowNormalizer.with_floor(numbers["floor"])
-        pipeline.whitening_ = pipeline.whitened_rows_ = None
-        if arrays:
-            pipeline.whitening_ = Whitening(pipeline.n_components, pipeline.ridge)
-            for name, value in arrays.items():
-                setattr(pipeline.whitening_, name, value)
-            pipeline.whitened_rows_ = RowNormalizer()
-            pipeline.whitened_rows_.floor_ = numbers["whitened_floor"]
-        return pipeline
+            self.rows_ = LiftedRows()
+            vars(self.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
+        else:
+            self.rows_ = RowNormalizer.with_floor(numbers["floor"])
+        for key, value in arrays.items():
+            head, name = key.split(".")
+            setattr(self.heads_[head], name, value)
+        return self
+
+
+class _Lazy:
+    """What a function makes of blocks, anew in every pass."""
+
+    def __init__(self, blocks: Iterable[Any], function: Callable[[Any], Matrix]) -> None:
+        self._blocks, self._function = blocks, function
+
+    def __iter__(self) -> Iterator[Matrix]:
+        return map(self._function, self._blocks)
+
+
+def _after(blocks: Iterable[Matrix], function: Callable[[Matrix], Matrix]) -> Iterable[Matrix]:
+    """What a function makes of blocks, which stays in memory where they are."""
+    made = _Lazy(blocks, function)
+    return list(made) if isinstance(blocks, list) else made
 
 
 def _stored(x: Matrix) -> Array:

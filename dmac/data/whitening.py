@@ -15,13 +15,20 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
-from dmac.data.linalg import largest_exponent, leading_directions, scale_exactly, scale_rows
+from dmac.data.linalg import (
+    as_dense,
+    largest_exponent,
+    leading_directions,
+    scale_exactly,
+    scale_rows,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from dmac._types import Array, Blocks, Floats, Matrix
+    from dmac._types import Array, Floats, Matrix
 
 
 class RowNormalizer:
@@ -56,7 +63,7 @@ class RowNormalizer:
         return normalizer
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
-        """The same from the blocks of rows of a view. Returns self."""
+        """Set the floor from the blocks of rows of a view. Returns self."""
         floors = []
         for x in blocks:
             _, exponent, norms = scale_rows(x)
@@ -73,20 +80,19 @@ class RowNormalizer:
             raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
         with np.errstate(over="ignore"):
-            above = np.ldexp(norms, exponent) > self.floor_
-        if scipy.sparse.issparse(x):
+            below = np.ldexp(norms, exponent) <= self.floor_
+        sparse = scipy.sparse.issparse(x)
+        if sparse:
             rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-            above, norms = above[rows], norms[rows]
-            out = x.copy()
-            with np.errstate(invalid="ignore"):  # rows of stored zeros, which come next
-                unit = scaled / norms
-            out.data = np.divide(x.data, self.floor_, out=unit, where=~above)
-            return out
-        below = ~above
-        np.divide(scaled, np.where(above, norms, 1)[:, None], out=scaled)
-        if below.any():
-            scaled[below] = x[below] / self.floor_
-        return scaled
+            below, norms = below[rows], norms[rows]
+        with np.errstate(invalid="ignore"):  # rows of zeros, which come next
+            scaled /= norms if sparse else norms[:, None]
+        scaled[below] = (x.data if sparse else x)[below] / self.floor_
+        if not sparse:
+            return scaled
+        out = x.copy()
+        out.data = scaled
+        return out
 
     def fit_transform(self, x: Matrix) -> Matrix:
         """Set the floor from ``x`` and scale ``x``."""
@@ -117,7 +123,7 @@ class LiftedRows:
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """Learn from the blocks of rows of a view, dense or CSR; they have few columns."""
-        x = np.concatenate([_as_dense(block) for block in blocks])
+        x = np.concatenate([as_dense(block) for block in blocks])
         x = x[x.any(1)] if x.any() else x
         self.exponent_ = np.frexp(np.abs(x).max(0))[1]
         x = np.ldexp(x, -self.exponent_)
@@ -130,7 +136,7 @@ class LiftedRows:
         """(n, d), dense or CSR -> an array of shape (n, d + 1)."""
         if not hasattr(self, "mean_"):
             raise NotFittedError("this LiftedRows is not fitted: call fit_blocks first")
-        x = _as_dense(x)
+        x = as_dense(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a new entry may be far beyond all
             z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
         z = np.where(self.inverse_ > 0, z, 0.0).clip(-1e100, 1e100)
@@ -138,10 +144,6 @@ class LiftedRows:
         z /= np.linalg.norm(z, axis=1, keepdims=True)
         z[~np.any(x, axis=1)] = 0
         return z
-
-
-def _as_dense(x: Matrix) -> Array:
-    return x.toarray() if scipy.sparse.issparse(x) else x
 
 
 def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
@@ -209,47 +211,40 @@ class Whitening:
         deviations along the components; largest first.
     """
 
+    mean_: Array
+    components_: Array
+    scale_: Array
+
     def __init__(self, n_components: int | None = None, ridge: float = 0.0) -> None:
         self.n_components = n_components
         self.ridge = ridge
 
     def fit(self, x: Matrix) -> Self:
         """Find the components of a checked view of shape (n, d), dense or CSR. Returns self."""
-        rank = self._rank()
-        sparse = scipy.sparse.issparse(x)
-        n, d = x.shape
         exponent = largest_exponent(x)
-        x = scale_exactly(x, -exponent)  # entries up to about 1: no overflow
-        mean = np.asarray(x.mean(0)).ravel()
-        size = min(n, d)
-        if rank is not None and 2 * rank < size and (sparse or size > 500):
-            s, vt = self._leading(lambda: [x], mean, rank)
-        else:
-            centred = (x.toarray() if sparse else x) - mean
-            _, s, vt = np.linalg.svd(centred, full_matrices=False)
-        return self._keep(s, vt, mean, n, exponent)
+        self.fit_blocks([scale_exactly(x, -exponent)])  # entries up to about 1: no overflow
+        self.mean_ = scale_exactly(self.mean_, exponent)
+        self.scale_ = scale_exactly(self.scale_, exponent)
+        return self
 
-    def fit_blocks(self, blocks: Blocks, shape: tuple[int, int]) -> Self:
-        """The same from a callable that gives the blocks of rows of a dense view. Returns self.
+    def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
+        """Find the components of a view in blocks of rows, of entries of at most about 1.
 
         Two passes over the blocks, or hundreds where more than 2000 columns would make a large
-        triangular factor; their entries are at most about 1 (unit rows).
+        triangular factor. Returns self.
         """
-        rank = self._rank()
-        n, d = shape
-        mean = sum(x.sum(0) for x in blocks()) / n
-        if rank is not None and 2 * rank < min(n, d) and n > 500 and d > 2000:
-            s, vt = self._leading(blocks, mean, rank)  # hundreds of passes, and little memory
-        else:
-            # In one pass: the triangular factor has the singular values and right vectors of all.
-            factor = np.empty((0, d))
-            for x in blocks():
-                factor = np.linalg.qr(np.concatenate([factor, x - mean]), mode="r")
-            _, s, vt = np.linalg.svd(factor, full_matrices=False)
-        return self._keep(s, vt, mean, n, 0)
+        rank = self.n_components
+        if rank is not None and (not isinstance(rank, (int, np.integer)) or rank < 1):
+            raise ValueError(f"n_components must be None or an integer of at least 1, got {rank!r}")
+        if not 0 <= self.ridge < np.inf:
+            raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}")
+        means = [(x.shape[0], np.asarray(x.mean(0)).ravel()) for x in blocks]
+        n = sum(size for size, _ in means)
+        mean = sum(size / n * of_block for size, of_block in means)
+        return self._keep(*leading_directions(blocks, (n, len(mean)), rank, mean), mean, n)
 
     def fit_gram(self, gram: Array, mean: Array, n: int) -> Self:
-        r"""The same from :math:`X^T X` and the mean row, to half the digits. Returns self.
+        r"""Find the components by :math:`X^T X` and the mean row, to half the digits. Returns self.
 
         Directions below :math:`10^{-7}` of the leading one are lost in it and are left out.
 
@@ -261,45 +256,19 @@ class Whitening:
         n : int
             Samples.
         """
-        self._rank()
         values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
         s = np.sqrt(values[::-1].clip(0))
         exact = s > 1e-7 * np.sqrt(np.trace(gram))
-        return self._keep(s[exact], vectors[:, ::-1].T[exact], mean, n, 0)
+        return self._keep(s[exact], vectors[:, ::-1].T[exact], mean, n)
 
-    @staticmethod
-    def _leading(blocks: Blocks, mean: Array, rank: int) -> tuple[Array, Array]:
-        """Leading directions of x - mean, which is never formed: it would not be sparse."""
-
-        def product(q: Array) -> Array:
-            return np.concatenate([x @ q - mean @ q for x in blocks()])
-
-        def gram(q: Array) -> Array:
-            images = ((x, x @ q - mean @ q) for x in blocks())
-            return sum(x.T @ image - mean * image.sum() for x, image in images)
-
-        return leading_directions(product, gram, len(mean), rank)
-
-    def _rank(self) -> int | None:
-        rank = self.n_components
-        if rank is not None and (not isinstance(rank, (int, np.integer)) or rank < 1):
-            raise ValueError(f"n_components must be None or an integer of at least 1, got {rank!r}")
-        if not 0 <= self.ridge < np.inf:
-            raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}")
-        return rank
-
-    def _keep(self, s: Array, vt: Array, mean: Array, n: int, exponent: int) -> Self:
-        rank, d = self.n_components, len(mean)
+    def _keep(self, s: Array, vt: Array, mean: Array, n: int) -> Self:
         eps = np.finfo(float).eps
-        tolerance = eps * max(max(n, d) * s.max(initial=0), np.sqrt(n) * np.linalg.norm(mean))
-        keep = np.flatnonzero(s > tolerance)[:rank]
-        s, vt = s[keep], vt[keep]
-        largest = np.abs(vt).argmax(1)[:, None]
-        self.components_ = vt * np.sign(np.take_along_axis(vt, largest, 1))
+        rounding = max(n, len(mean)) * s.max(initial=0), np.sqrt(n) * np.linalg.norm(mean)
+        keep = np.flatnonzero(s > eps * max(rounding))[: self.n_components]
+        self.components_, s = signed(vt[keep]), s[keep]
         if self.ridge and len(s):
             s = np.sqrt(s**2 + self.ridge * np.mean(s**2))
-        self.mean_ = scale_exactly(mean, exponent)
-        self.scale_ = scale_exactly(s / np.sqrt(n), exponent)
+        self.mean_, self.scale_ = mean, s / np.sqrt(n)
         return self
 
     def transform(self, x: Matrix) -> Floats:

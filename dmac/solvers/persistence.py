@@ -17,7 +17,7 @@ from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
-from dmac.recipes import BaseRecipe, Recipe, SpectralRecipe
+from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 
@@ -130,7 +130,7 @@ def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _E
 def _check_format(path: Path, model: dict[str, Any]) -> None:
     """Refuse a model that this version cannot read, and say what to do."""
     found = model.get("format")
-    if found in (3, FORMAT):
+    if found == FORMAT:
         return
     if "phase" in model and found is None:
         raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
@@ -145,23 +145,8 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
 
 
 def _recipe(params: dict[str, Any]) -> BaseRecipe:
-    """The recipe of a stored model; format 3 has the fields of both kinds in one."""
-    fields, kind = dict(params.pop("recipe")), params.pop("kind", None)
-    if kind is None:
-        kind = "SpectralRecipe" if fields.pop("solver") == "spectral" else "Recipe"
-        ideas = {"refinement": "none", "trained_epochs": 0, "al_form": "entropy"}
-        changed = {name for name, value in ideas.items() if fields.get(name, value) != value}
-        if fields.get("sigma") == "spread":
-            fields["sigma"] = "relu"
-            changed |= {"sigma"} if kind == "Recipe" and fields["perturbation"] else set()
-        if changed:
-            raise ValueError(
-                f"the model's recipe sets {sorted(changed)}, which this version does not have: "
-                "load it with the version that saved it"
-            )
-        of_kind = SpectralRecipe if kind == "SpectralRecipe" else Recipe
-        known = {field.name for field in dataclasses.fields(of_kind)}
-        fields = {name: value for name, value in fields.items() if name in known}
+    """The recipe of a stored model, of a kind that some imported module defines."""
+    fields, kind = params.pop("recipe"), params.pop("kind")
     kinds, waiting = {}, [BaseRecipe]
     while waiting:
         found = waiting.pop()
@@ -194,7 +179,7 @@ def _restore(
     for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):
         names = [key for key in tensors if key.startswith(f"view.{a}.")]
         arrays = {key.removeprefix(f"view.{a}."): tensors.pop(key).numpy() for key in names}
-        estimator.pipelines_.append(type(pipeline).restore(numbers, arrays))
+        estimator.pipelines_.append(pipeline.restore(numbers, arrays))
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:

@@ -15,6 +15,7 @@ from dmac.compute.streaming import StreamedView, pick, take
 from dmac.compute.threads import row_slices, walk
 from dmac.data.disk import StreamedArray, block_rows
 from dmac.data.levels import LevelPipeline, moments
+from dmac.data.linalg import GRAM
 from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
 
@@ -95,7 +96,7 @@ def _whole(
     rows = parallel.my_rows(x.shape[0])
     if not isinstance(x, StreamedArray):
         return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
-    whitened = pipeline.fit_streamed(x)
+    whitened = pipeline.fit_transform(x)
     if whitened is not None:
         return view_tensor(whitened[order[rows]], dtype, device)
     out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)
@@ -110,25 +111,23 @@ def _whole(
 
 
 def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
-    """The levels of the samples in ``order``, fitted to them and to the moments of all."""
-    every = None if len(order) == x.shape[0] else _EverySample(x)
-    return pipeline.fit_transform(pick(x, order), every)
+    """The levels of the samples in ``order``; their directions are those of all, if they can be."""
+    some, (n, d) = pick(x, order), x.shape
+    if len(order) < n and scipy.sparse.issparse(x) and d > GRAM:
+        return pipeline.fit_transform(some, every=x)
+    if len(order) < n and d <= min(n, GRAM):
+        return pipeline.fit_transform(some, moments_of=lambda unit: _moments_of(x, unit))
+    return pipeline.fit_transform(some)
 
 
-class _EverySample:
-    """See :class:`dmac.data.levels.EverySample`; every process of several reads its own samples."""
-
-    def __init__(self, x: Matrix) -> None:
-        self._x, self.shape = x, x.shape
-        self.sparse = x if scipy.sparse.issparse(x) else None
-
-    def moments(self, transform: Callable[[Matrix], Matrix]) -> Moments:
-        n, d = self.shape
-        mine = parallel.my_rows(n)
-        slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
-        parts = walk(slices, lambda some: moments(transform(take(self._x, s)) for s in some))
-        count, total, gram = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
-        return int(count), total, gram
+def _moments_of(x: Matrix, transform: Callable[[Matrix], Matrix]) -> Moments:
+    """Of all samples, of which every process of several reads its own."""
+    n, d = x.shape
+    mine = parallel.my_rows(n)
+    slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
+    parts = walk(slices, lambda some: moments(transform(take(x, s)) for s in some))
+    count, total, gram = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
+    return int(count), total, gram
 
 
 def _in_blocks(
@@ -136,7 +135,7 @@ def _in_blocks(
 ) -> PreparedView:
     """A view in blocks in the order of the disk, as all are as soon as one is there."""
     if isinstance(x, StreamedArray):
-        pipeline.fit_streamed(x)
+        pipeline.fit_transform(x)
         shape = (x.shape[0], pipeline.n_features_out_)
         return StreamedView(
             lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device

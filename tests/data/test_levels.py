@@ -32,7 +32,7 @@ def test_projection_has_the_leading_singular_directions(n, d):
 def test_projection_of_a_wide_and_long_view_is_that_by_a_product(monkeypatch, sparse):
     x = scipy.sparse.csr_matrix(view(90, 70)) if sparse else view(90, 70)
     by_product = Projection(5).fit(x).transform(x)
-    monkeypatch.setattr("dmac.data.levels._GRAM", 10)
+    monkeypatch.setattr("dmac.data.linalg.GRAM", 10)
     by_passes = Projection(5).fit(x).transform(x)
     np.testing.assert_allclose(by_passes, by_product, atol=1e-6)
 
@@ -92,7 +92,7 @@ def test_new_samples_and_saved_states(levels, sparse):
     x = scipy.sparse.csr_matrix(view()) if sparse else view()
     made = pipeline(levels)
     fitted = made.fit_transform(x)
-    again = LevelPipeline.restore(*made.state())
+    again = pipeline(levels).restore(*made.state())
     for rows in (slice(None), slice(5, 8)):
         np.testing.assert_allclose(made.transform(x[rows]), fitted[rows], atol=1e-12)
         np.testing.assert_array_equal(again.transform(x[rows]), made.transform(x[rows]))
@@ -106,7 +106,7 @@ def test_a_row_that_the_directions_hardly_see_stays_short():
     x[[7, 50], [0, 1]], x[[7, 50], 9] = 1e-9, 1
     made = pipeline("plain", plain_components=3)
     found = made.fit_transform(x)
-    lengths, floor = np.linalg.norm(found, axis=1), made.rows_["plain"].floor_
+    lengths, floor = np.linalg.norm(found, axis=1), made.lengths_["plain"].floor_
     assert 0.5e-6 < floor < 2e-6
     np.testing.assert_allclose(lengths[[7, 50]], 1e-9 / floor, rtol=0.1)
     np.testing.assert_allclose(np.delete(lengths, [7, 50]), 1)
@@ -123,7 +123,9 @@ def test_of_one_direction_lengths_are_kept():
     np.testing.assert_array_equal(made.transform(x), found)
 
 
-@pytest.mark.parametrize("x", [np.zeros((12, 5)), np.ones((12, 9)), np.eye(12)[:, :3]])
+@pytest.mark.parametrize(
+    "x", [np.zeros((12, 5)), np.zeros((12, 30)), np.ones((12, 9)), np.eye(12)[:, :3]]
+)
 def test_degenerate_views_stay_finite(x):
     made = pipeline(n_components=2, plain_components=2)
     found = made.fit_transform(x)

@@ -150,7 +150,7 @@ def test_whitening_in_blocks_is_that_of_the_whole(shape):
     n, d = shape
     x = normalize_rows(np.random.default_rng(0).normal(size=shape) * np.linspace(1, 0.1, d))
     whole = Whitening(4, 0.1).fit(x)
-    blocks = Whitening(4, 0.1).fit_blocks(lambda: np.array_split(x, 7), shape)
+    blocks = Whitening(4, 0.1).fit_blocks(np.array_split(x, 7))
     np.testing.assert_allclose(blocks.mean_, whole.mean_, atol=1e-13)
     np.testing.assert_allclose(blocks.scale_, whole.scale_, rtol=1e-10)
     np.testing.assert_allclose(blocks.components_, whole.components_, atol=1e-9)

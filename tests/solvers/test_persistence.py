@@ -44,7 +44,7 @@ def test_other_content_is_refused_by_name(model, tmp_path):
             dmac.DMAC.load(tmp_path)
 
     refused(f"{NAME} was saved by dmac .* in format 99, this version reads", format=99)
-    refused(f"in format 2, this version reads {FORMAT}: fit it again", format=2)
+    refused(f"in format 4, this version reads {FORMAT}: fit it again", format=4)
     refused(f"{NAME} was saved in format None, this version reads", format=None, version=None)
     refused("is the checkpoint of a fit, not a model: pass it to fit", format=None, phase=1)
     refused(
@@ -66,42 +66,6 @@ def test_a_state_that_has_moved_on_is_not_saved(kind, expected, tmp_path):
     again = dmac.DMAC.load(tmp_path)
     assert again.random_state == expected
     np.testing.assert_array_equal(again.predict(views), model.labels_)
-
-
-#: What format 3 had in the recipe of either kind, beside the fields that there are.
-FORMAT_3 = {
-    "Recipe": {"al_form": "entropy", "vote_rounds": 0, "guard": 0.0, "refinement": "none"},
-    "SpectralRecipe": {"epochs": 0, "encoder": "mlp", "refinement": "none", "trained_epochs": 0},
-}
-
-
-@pytest.mark.parametrize("recipe", ["revised", "closed_form"])
-def test_models_of_format_3_are_read_and_their_ideas_refused(recipe, tmp_path):
-    views = list(np.random.default_rng(0).normal(size=(2, 40, 6)))
-    recipe = dmac.recipes.get_recipe(recipe)
-    if recipe.name == "revised":
-        recipe = dataclasses.replace(recipe, epochs=1)
-    model = dmac.DMAC(2, recipe, random_state=0, device="cpu").fit(views)
-    model.save(tmp_path)
-    tensors, about = read_tensors(tmp_path / NAME)
-    params = dict(about["params"])
-    kind = params.pop("kind")
-    solver = "spectral" if kind == "SpectralRecipe" else "network"
-    fields = params["recipe"] | FORMAT_3[kind] | {"solver": solver}
-    if kind == "Recipe":
-        fields["sigma"] = "spread"  # as REVISED had it, whose perturbation is off
-
-    def write(**changes):
-        old = about | {"format": 3, "params": params | {"recipe": fields | changes}}
-        write_tensors(tmp_path / NAME, dict(tensors), old)
-        return dmac.DMAC.load(tmp_path)
-
-    again = write()
-    assert again.recipe_ == recipe
-    np.testing.assert_array_equal(again.transform(views), model.transform(views))
-    idea = {"refinement": "prediction"} if solver == "spectral" else {"al_form": "balanced"}
-    with pytest.raises(ValueError, match=f"sets .*{next(iter(idea))}.*, which this version does"):
-        write(**idea)
 
 
 def test_a_kind_of_recipe_that_is_not_imported_is_refused(model, tmp_path):
