@@ -388,7 +388,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        says: Callable[[Array, Array | None], Array],
+        says: Callable[[Array, Array | None], Any],
     ) -> Array:
         """Check samples, embed them block by block, and say something of each: (n, ...).
 

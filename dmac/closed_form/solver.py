@@ -444,10 +444,10 @@ class SpectralSolver(Solver):
             tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
             tensors |= outcome.model.state_dict()
         tensors = parallel.from_first(tensors)
-        arrays = {name: tensors.pop(name).numpy() for name in _ARRAYS}
+        labels, z, anchors, centers, shares = (tensors.pop(name).numpy() for name in _ARRAYS)
         like = prepared.device, prepared.dtype
         model = self.restore(tensors, prepared.pipelines, n_clusters, *like)
-        return Outcome(model=model, **arrays)
+        return Outcome(labels, z, anchors, centers, model, membership=shares)
 
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:

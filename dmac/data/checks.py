@@ -16,7 +16,6 @@ from dmac.data.disk import (
     ROWS_ARE_FOR,
     WIDTH,
     StreamedArray,
-    block_rows,
     check_finite,
     check_kind,
     is_streamed,
@@ -25,7 +24,7 @@ from dmac.data.named_views import NamedView, as_named, number_of, title
 from dmac.data.names import lined_up, of_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import numpy.typing as npt
@@ -421,17 +420,28 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     found: set[bytes] = set()
-    size = min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
+    size = max(_ROWS, most)
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
-        parts: list[Any] = [
-            x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views
-        ]
-        dense = [x.toarray() if scipy.sparse.issparse(x) else x for x in parts]
-        found.update(row.tobytes() for row in np.hstack(dense) + 0.0)  # -0 becomes 0
-        if len(found) >= most:
-            return most
+        parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
+        for row in zip(*map(_row_bytes, parts)):
+            found.add(b"".join(row))
+            if len(found) >= most:
+                return most
     return len(found)
+
+
+def _row_bytes(x: Any) -> Iterator[bytes]:
+    """What tells the rows of a view apart; a sparse one stays sparse."""
+    if not scipy.sparse.issparse(x):
+        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
+        return
+    x = scipy.sparse.csr_array(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    for start, stop in zip(x.indptr, x.indptr[1:]):
+        columns, values = x.indices[start:stop], x.data[start:stop]
+        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
 
 
 def _complete_with_zeros(

@@ -119,7 +119,7 @@ def in_order(
     model, n = outcome.model, mine.stop - mine.start
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64) if into is None else into[mine]
-    of_all = np.empty((len(z), outcome.membership.shape[1]), z.dtype)
+    of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
     def keep(rows: slice, found: Array, shares: Array | None) -> None:
@@ -134,6 +134,5 @@ def in_order(
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up
         return dataclasses.replace(outcome, labels=into)
-    arrays = {"z": z, "labels": labels, "membership": of_all}
-    arrays = {name: parallel.gather(torch.as_tensor(x)).numpy() for name, x in arrays.items()}
-    return dataclasses.replace(outcome, **arrays)
+    z, labels, shares = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels, of_all))
+    return dataclasses.replace(outcome, z=z, labels=labels, membership=shares)

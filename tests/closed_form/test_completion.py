@@ -376,7 +376,7 @@ def test_some_missing_entries_are_refused_and_infinity_too():
         (np.ones((59, 3), bool), r"shape \(59, 3\), and there are 60 samples of 3 view"),
         (np.ones((60, 2), bool), r"it must be \(60, 3\)"),
         (np.full((60, 3), 2), "must hold True where a sample has a view"),
-        (np.full((60, 3), "yes"), "must hold True where a sample has a view"),
+        (np.full((60, 3), "yes"), "something else than True and False"),
     ],
 )
 def test_a_mask_that_does_not_fit(said, message):
@@ -392,18 +392,14 @@ def test_networks_say_why_not(recipe):
         ValueError, match="samples lack views: only the recipe closed_form of dmac.DMAC"
     ):
         fit(views, recipe=recipe, present=present)
-    with pytest.raises(
-        ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"
-    ):
+    with pytest.raises(ValueError, match="the whole row is NaN, and only the recipe closed_form"):
         fit(where(views, present, np.nan), recipe=recipe)
 
 
 @pytest.mark.parametrize("name", dmac.peers.ALL)
 def test_the_other_systems_say_so(name):
     views, _ = planted(60)
-    with pytest.raises(
-        ValueError, match=r"rows? of nothing but NaN, and only the recipe closed_form"
-    ):
+    with pytest.raises(ValueError, match="the whole row is NaN, and only the recipe closed_form"):
         dmac.peers.ALL[name](4).fit(where(views, mask(60, 3, 0.3), np.nan))
 
 
