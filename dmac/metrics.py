@@ -63,7 +63,7 @@ def matched(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
     Parameters
     ----------
     true, predicted : array_like of shape (n,)
-        As for `scores`.
+        As for :func:`dmac.scores`.
 
     Returns
     -------
