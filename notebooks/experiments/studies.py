@@ -885,6 +885,12 @@ STUDIES = {
         range(3),
         "how_many_clusters",
     ),
+    "number of clusters, never touched": Study(
+        {SUGGESTED: (SUGGESTED, {"candidates": [*range(2, 13), 15, 20, 30, 45, 68, 100]})},
+        tuple(d for d in NEVER_TOUCHED if DATASETS[d].n_samples <= 1000),
+        range(3),
+        "how_many_clusters",
+    ),
     # Each candidate fitted by the default, on the data and on permuted columns.
     "number of clusters, by fits": Study(
         {
