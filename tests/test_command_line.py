@@ -74,8 +74,10 @@ def test_labels_go_to_the_standard_output_a_pipe_or_where_a_link_leads(call):
     written = Path("labels.csv").read_text()
     code, out, err = call("fit", "data.npz", "--clusters", 3, "--out", "-")
     assert code == 0 and out == written and "60 samples, 2 views" in err
+    code, out, err = call("predict", "kept", "data.npz", "--out", "more.csv")
+    assert code == 0 and table("more.csv") == table("labels.csv")
     code, out, err = call("predict", "kept", "data.npz", "--out", "-")
-    assert code == 0 and out == written and "60 samples, 2 views" in err
+    assert code == 0 and out == Path("more.csv").read_text() and "60 samples, 2 views" in err
     assert not Path("-").exists()
     Path("link.csv").symlink_to("elsewhere.csv")
     os.mkfifo("pipe")
