@@ -16,7 +16,7 @@ from dmac.compute.kmeans import sample_anchors
 from dmac.compute.layers import SparseView
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from dmac.sampling import EmbeddingAnchors, ViewAnchors, ViewDraw, anchor_means, embedding_draw
+from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, anchor_means, embedding_draw
 
 N, M, K, V = 30, 8, 3, 3
 STILL = SimpleNamespace(perturbation=None)
@@ -180,7 +180,7 @@ def test_means_of_the_anchors_are_weighted_means_of_their_samples():
 def test_anchor_learning_of_anchors_in_the_views_is_between_unit_rows(weight, rows, generator):
     d2 = torch.rand(600, M, generator=generator, dtype=torch.float64)
     z = torch.randn(600, 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    draw = ViewDraw([anchor_graph(d2, K)], 1.0)
+    draw = Draw([anchor_graph(d2, K)], 1.0)
     (loss,) = draw.anchor_learning(z, dataclasses.replace(REVISED, al_weight=weight))
     means = F.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
     d2 = reference.squared_distances(F.normalize(z, dim=1), means)

@@ -50,7 +50,9 @@ def row_blocks(n: int, m: int, device: torch.device, searched: bool = False) -> 
 
     A block is larger where it is only ``searched``, with no gradient beside it.
     """
-    numbers = _BLOCK[device.type] * (_SEARCHED if searched and device.type == "cpu" else 1)
+    numbers = _BLOCK.get(device.type, _BLOCK["cuda"]) * (
+        _SEARCHED if searched and device.type == "cpu" else 1
+    )
     return row_slices(n, max(1, numbers // m))
 
 

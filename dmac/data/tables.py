@@ -195,12 +195,12 @@ def _with_points(cells: Array) -> Array:
 
 def parsed(cells: Any) -> tuple[Floats, Flags]:
     """Cells as floats, nan where they are none, and which of these hold a word."""
-    import pandas as pd
-
     values = np.asarray(cells, object)
     try:
         x = values.astype(float)  # ten times as fast, where there are no words
     except (TypeError, ValueError):
+        import pandas as pd
+
         x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
     words = np.isnan(x) & (values == values)
     words[words] = [str(cell).strip().lower() not in _MISSING for cell in values[words]]
