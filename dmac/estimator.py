@@ -509,13 +509,21 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     @property
     def membership_(self) -> Array:
-        check_is_fitted(self, "network_")
+        self._check_graph()
         if self._membership is None:
+            raise AttributeError(
+                "the labels were written as they came, and nothing else was kept: predict_proba of "
+                "the views has the memberships"
+            )
+        return self._membership
+
+    def _check_graph(self) -> None:
+        check_is_fitted(self, "network_")
+        if not hasattr(self.network_, "ends"):
             raise AttributeError(
                 f"the recipe {self.recipe_.name} trains a network, which has no graph of samples: "
                 'fit with recipe="closed_form"'
             )
-        return self._membership
 
     @property
     def confidence_(self) -> Array:
@@ -543,7 +551,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         AttributeError
             If the recipe trains a network, which has no graph of samples.
         """
-        _ = self.membership_
+        self._check_graph()
         return self._placed(views, present, lambda _, shares: shares)
 
     def predict(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import dmac
-from dmac.metrics import contingency
+from dmac.metrics import contingency, matched
 
 labellings = st.integers(1, 30).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(-3, 2), min_size=n, max_size=n) for _ in "ab"))
@@ -94,3 +94,11 @@ def test_more_clusters_than_classes():
 def test_unusable_labels_are_refused(true, predicted, message):
     with pytest.raises(ValueError, match=message):
         dmac.scores(true, predicted)
+
+
+def test_matched_clusters_have_the_names_of_their_classes():
+    true, predicted = ["a", "a", "a", "b", "b"], [5, 5, 2, 7, 7]
+    assert matched(true, predicted).tolist() == [0, 0, -1, 1, 1]
+    assert (matched(true, predicted) == [0, 0, 0, 1, 1]).mean() == dmac.scores(true, predicted)[
+        "acc"
+    ]

@@ -133,6 +133,6 @@ def in_order(
     say_which_are_zero(np.asarray(~present.any(1)))
     model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
     if into is not None:  # all processes have written theirs, since the numbers are added up
-        return dataclasses.replace(outcome, labels=into)
+        return dataclasses.replace(outcome, labels=into, membership=None)
     z, labels, shares = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels, of_all))
     return dataclasses.replace(outcome, z=z, labels=labels, membership=shares)

@@ -97,6 +97,7 @@ GROUPS = {
     "touched once": _TOUCHED_ONCE,
     "never touched": NEVER_TOUCHED,
 }
+#: All of them.
 EVERY = tuple(name for group in GROUPS.values() for name in group)
 #: Of the sixteen, those on which NEMO and SNF are run, which hold n x n matrices: with more than
 #: 5000 samples a fit takes minutes and several GB.

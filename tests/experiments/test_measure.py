@@ -119,3 +119,14 @@ def test_labels_that_differ_between_threads_are_counted(monkeypatch, small_views
     monkeypatch.setattr(dmac.DMAC, "fit_predict", other_each_time)
     record = measure.compare_threads(data, "closed_form", 0, (1, 2))
     assert record["other_labels"] > 0 and record["ari"] < 1
+
+
+def test_sure_numbers_are_judged_by_what_is_right():
+    true, predicted = np.repeat([0, 1], 10), np.repeat([1, 0], 10)
+    predicted[:4] = 0  # four are wrong
+    right = predicted != true
+    found = measure.sureness(true, predicted, right + 0.0)
+    assert found["auc"] == 1 and found["curve"][7] == 1 and found["curve"][-1] == 0.8
+    assert measure.sureness(true, predicted, 1.0 - right)["auc"] == 0
+    assert measure.sureness(true, 1 - true, right + 0.0)["auc"] is None
+    assert measure.stays([true, 1 - true, predicted]).tolist() == [0.5] * 4 + [1] * 16
