@@ -159,7 +159,11 @@ def read_views(
     items = [x for file in files for x in _items(file, files, transposed, labels_key)]
     known, items = known_classes(name_samples(items), labels_key, read.left_out)
     views = [x for key in views_key or () for x in _by_key(items, key)]
-    views = _turned(views or _views(items, read.left_out), known, transposed)
+    views = views or _views(items, read.left_out)
+    if not views:
+        names = ", ".join(file.name for file in files)
+        raise ValueError(f"{names}: there are no views beside {', '.join(read.left_out)}")
+    views = _turned(views, known, transposed)
     taken = [*map(called, views), *(name for name, reason in read.left_out.items() if not reason)]
     read.left_out = {name: read.left_out[name] for name in read.left_out if name not in taken}
     _tell_of_rows(views, transposed, read.told)
@@ -290,8 +294,6 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
             listed = ", ".join(f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside)
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
         views += tables
-    if not views:
-        raise ValueError(f"there are no views beside {', '.join(left_out)}")
     for x in rest:
         matrix = _is_matrix(x) and 1 not in _shape(x)
         reason = "by their names others are the views" if matrix else "a view is a table of numbers"

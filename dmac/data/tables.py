@@ -254,9 +254,10 @@ def _has_header(view: NamedView, cells: Frame) -> bool:
 def name_samples(items: list[NamedView]) -> list[NamedView]:
     """Take the column that names the samples out of each table.
 
-    It is a column that every table has under the same header, with distinct words or whole numbers
-    of which the tables share more than half, wherever it stands. Else it is that of ids by its
-    header, or a first column of words, most of them distinct.
+    It is one of ids by its header, or a first column of words, most of them distinct, where the
+    tables share half of these names. Else it is a column that every table has under the same
+    header, with distinct words or whole numbers of which the tables share more than half, wherever
+    it stands.
 
     Parameters
     ----------
@@ -268,10 +269,12 @@ def name_samples(items: list[NamedView]) -> list[NamedView]:
     -------
     list of NamedView
     """
-    tables = [x for x in items if is_frame(x.values)]
-    wide = [x for x in tables if min(x.values.shape) > 1]
-    shared = dict(zip(map(id, wide), _shared(wide)))
-    named = {id(x): _named(x, shared.get(id(x), _own_names(x))) for x in tables}
+    tables = [x for x in items if is_frame(x.values) and min(x.values.shape) > 1]
+    columns = [_own_names(x) for x in tables]
+    cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
+    if len(tables) > 1 and _share(cells) < 0.5:
+        columns = _everywhere(tables) or columns
+    named = {id(x): _named(x, j) for x, j in zip(tables, columns)}
     return [named.get(id(x), x) for x in items]
 
 
@@ -298,23 +301,23 @@ def _ids(view: NamedView) -> dict[str, list[str]]:
     return {headers[j]: _names(view.values.iloc[:, j]) for j in places if count[headers[j]] == 1}
 
 
-def _shared(tables: list[NamedView]) -> list[int]:
+def _share(named: list[list[str]]) -> float:
+    """The share of names that every list has with the first, at least."""
+    first, *rest = map(set, named)
+    return min((len(x & first) / max(min(len(x), len(first)), 1) for x in rest), default=1.0)
+
+
+def _everywhere(tables: list[NamedView]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
-    ids = [_ids(x) for x in tables] if len(tables) > 1 else [{}]
-    best, most = None, 0.5
-    for header in ids[0]:
-        first, *rest = (set(x.get(header, [])) for x in ids)
-        share = min(len(names & first) / max(min(len(names), len(first)), 1) for names in rest)
-        if share > most:
-            best, most = header, share
-    return [] if best is None else [_headers(x).index(best) for x in tables]
+    ids = [_ids(x) for x in tables]
+    shares = {header: _share([x.get(header, []) for x in ids]) for header in ids[0]}
+    best = max(shares, key=lambda x: shares[x], default="")
+    return [_headers(x).index(best) for x in tables] if shares.get(best, 0) > 0.5 else None
 
 
 def _own_names(view: NamedView) -> int | None:
     """The column that names the samples, as far as the table itself says it."""
     cells, headers = view.values, view.features or []
-    if cells.shape[1] == 1:
-        return None
     for j, header in enumerate(headers):
         if says_samples(header, j) and (j == 0 or _names(cells.iloc[:, j])):
             return j
