@@ -323,7 +323,7 @@ BAD = {
         (
             "a name that is missing, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], None])],
-            "view 2: sample 40 has no name (it is nan), and views are",
+            "view 2 has no name for sample 40 (it is nan), and views are",
         ),
         (
             "a sample twice, beside another frame",

@@ -330,11 +330,8 @@ def test_a_model_knows_its_columns_by_name(call):
     ):
         assert call("predict", "kept", "two")[0] == 0
     write_tables("two", VIEWS, "h")
-    with pytest.warns(
-        UserWarning, match="view . .*: the columns have other names .the first is h0, "
-    ):
-        assert call("predict", "kept", "two", "--out", "more.csv")[0] == 0
-    assert table("more.csv") == table("labels.csv")
+    code, _, err = call("predict", "kept", "two")
+    assert code == 1 and "unseen at fit time:\n- h0\n" in err
 
 
 def test_known_classes_in_a_folder_are_told_and_not_clustered(call):

@@ -389,7 +389,7 @@ def test_tables_that_cannot_be_joined_are_refused(tmp_path):
     write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
     refused(r"view 2 \(b\) has 11 names for 12 samples \(more than once: s1\)")
     write_named(tmp_path / "b.csv", ["", *names[:0:-1]], VIEWS[1])
-    refused(r"view 2 \(b\): sample 1 has no name .it is ''., and views are lined up by name")
+    refused(r"view 2 \(b\) has no name for sample 1 .it is ''., and views are lined up by name")
     write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
     np.save(tmp_path / "c.npy", VIEWS[0])
     with pytest.warns(
