@@ -44,9 +44,9 @@ _DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 def read_table(file: Path, name: str) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Commas, semicolons or tabs separate the cells of a text, whichever its first line has most of;
-    without any of them in a ``.txt`` file it is spaces. Between semicolons a number may have a
-    decimal comma, as spreadsheets of many countries write it.
+    Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
+    first of these that its first line has. Between semicolons a number may have a decimal comma, as
+    spreadsheets of many countries write it.
 
     Parameters
     ----------
@@ -72,10 +72,8 @@ def read_table(file: Path, name: str) -> list[NamedView]:
         sheets = read(file)
     except ImportError as error:
         raise ImportError(f"{file} needs another package, or save it as .csv: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is not a table of text in UTF-8 ({error}): save it so") from error
     except _DAMAGED as error:
-        raise ValueError(f"{file} is not a table of text: {str(error).strip()}") from error
+        raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
     if not sheets:
         raise ValueError(f"{file} is empty")
     views = []
@@ -115,8 +113,9 @@ def _read_text(file: Path) -> dict[str, Array]:
     """
     import pandas as pd
 
-    head, start = _head(file)
-    delimiter = _delimiter(file, "".join(head[:1]))
+    head = _head(file)
+    spaces = " " if ".txt" in file.name.lower() else ","
+    delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
     rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
     first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
     width = max(len(first), len(second), 1)
@@ -126,11 +125,10 @@ def _read_text(file: Path) -> dict[str, Array]:
     rest = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
-        skiprows=start + 1,
-        header=None,
+        header=0,
         names=range(width),
         index_col=False,
-        dtype=str if commas else dict.fromkeys(_texts(rows), str),
+        dtype=str if commas else dict.fromkeys(_texts(first, rows), str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
@@ -144,33 +142,18 @@ def _read_text(file: Path) -> dict[str, Array]:
     return {"": _with_points(cells) if commas else cells}
 
 
-def _texts(rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for row in rows[:1] for j, x in enumerate(row) if says_samples(x.strip(), j)}
-    return {0} | named | {j for row in rows for j, x in enumerate(row) if _is_padded(x.strip())}
-
-
-def _is_padded(cell: str) -> bool:
-    return cell[:1] == "0" and cell.isdigit() and len(cell) > 1
-
-
-def _head(file: Path) -> tuple[list[str], int]:
-    """The first lines of a text, and how many empty ones are above them."""
+def _head(file: Path) -> list[str]:
+    """The first lines of a text that are not empty."""
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
     with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
-        head = list(islice(lines, _HEAD))
-    start = next((i for i, line in enumerate(head) if line.strip()), 0)
-    return head[start:], start
+        return [line for line in islice(lines, _HEAD) if line.strip()]
 
 
-def _delimiter(file: Path, line: str) -> str:
-    """What separates the cells of a table whose first line is this."""
-    if ".tsv" in file.name.lower():
-        return "\t"
-    if re.search(rf";{_DECIMAL_COMMA}(;|$)", line):
-        return ";"
-    best = max(",;\t", key=line.count)
-    return " " if best not in line and ".txt" in file.name.lower() else best
+def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
+    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
+    named = {j for j, x in enumerate(first) if says_samples(x, j)}
+    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    return {0} | named | padded
 
 
 def _with_points(cells: Array) -> Array:

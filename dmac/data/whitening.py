@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
@@ -76,8 +75,6 @@ class RowNormalizer:
 
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
-        if not hasattr(self, "floor_"):
-            raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
         with np.errstate(over="ignore"):
             below = np.ldexp(norms, exponent) <= self.floor_
@@ -134,8 +131,6 @@ class LiftedRows:
 
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, d + 1)."""
-        if not hasattr(self, "mean_"):
-            raise NotFittedError("this LiftedRows is not fitted: call fit_blocks first")
         x = as_dense(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a new entry may be far beyond all
             z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
@@ -273,8 +268,6 @@ class Whitening:
 
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
-        if not hasattr(self, "components_"):
-            raise NotFittedError("this Whitening is not fitted: call fit first")
         exponent = largest_exponent(x, self.mean_)
         x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):

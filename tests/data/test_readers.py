@@ -244,7 +244,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
     [
         ("x.csv", b"", "x.csv is empty"),
         ("x.csv", b"id,b\n", "a header and no samples"),
-        ("x.csv", "a,b\nü,1\n".encode("latin-1"), "not a table of text in UTF-8 .'utf-8' codec"),
+        ("x.csv", "a,b\nü,1\n".encode("latin-1"), "not a table of text in UTF-8: .utf-8. codec"),
         (
             "x.csv",
             b"a;b\n1;0,5\n2;1.234,5\n",
@@ -260,7 +260,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
         (
             "x.csv",
             b"1,2\n3,4\n5,6,7\n",
-            "x.csv is not a table of text: .* 2 fields in line 3, saw 3",
+            "x.csv is not a table of text in UTF-8: .* 2 fields in line 3, saw 3",
         ),
         ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
         ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
