@@ -369,8 +369,6 @@ def _say(read: Reading, checked: list[Matrix]) -> None:
     if read.labels is not None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
-    for text in read.told:
-        click.echo(text)
     for name, reason in read.left_out.items():
         click.echo(_spoken(f"left out: {name}, since {reason}"))
     if read.left_out:

@@ -21,6 +21,8 @@ RNG = np.random.default_rng(0)
 CLASSES = np.arange(60) % 3
 VIEWS = [5 * RNG.normal(size=(3, d))[CLASSES] + RNG.normal(size=(60, d)) for d in (6, 4)]
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* do not name their samples")
+
 
 @pytest.fixture
 def call(capsys, monkeypatch, tmp_path):

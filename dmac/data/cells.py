@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import importlib
 import warnings
 from typing import TYPE_CHECKING
 
@@ -11,19 +11,12 @@ import scipy.io
 import scipy.sparse
 
 from dmac.data.named_views import NamedView
-from dmac.data.safe_files import check_readable, open_hdf5
+from dmac.data.safe_files import open_hdf5
 from dmac.data.variables import by_type
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
-
-# What mudata says of itself with every file, and nobody who reads one can change.
-_LIBRARY_WARNINGS = (
-    (r"From 0\.4 \.update\(\) will not pull obs/var columns", FutureWarning),
-    (r"The inplace keyword in DataFrame\.(rename|drop) is deprecated", DeprecationWarning),
-    (r"Cannot join columns with the same name because var_names", UserWarning),
-)
 
 
 def open_cells(path: Path) -> Any:
@@ -33,10 +26,7 @@ def open_cells(path: Path) -> Any:
     """
     package = "anndata" if path.suffix.lower() == ".h5ad" else "mudata"
     try:
-        import anndata
-
-        if package == "mudata":
-            import mudata
+        module = importlib.import_module(package)
     except ImportError as error:
         raise ImportError(
             f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
@@ -44,9 +34,8 @@ def open_cells(path: Path) -> Any:
     open_hdf5(path).close()  # they would follow a link out of the file
     try:
         with warnings.catch_warnings():
-            for text, kind in _LIBRARY_WARNINGS:
-                warnings.filterwarnings("ignore", text, kind, r"mudata\.")
-            return anndata.read_h5ad(path) if package == "anndata" else mudata.read_h5mu(path)
+            warnings.simplefilter("ignore")  # of the libraries' own formats
+            return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error
 
@@ -98,12 +87,9 @@ def read_cell_ranger(folder: Path) -> list[NamedView]:
         (matrix,), (features,), (barcodes,) = (
             sorted(folder.glob(f"{name}.*"))[:1] for name in ("matrix", "features", "barcodes")
         )
-        for file in (matrix, features, barcodes):
-            check_readable(file)
         counts = scipy.sparse.csr_matrix(scipy.io.mmread(matrix)).T.tocsr()
         about = pd.read_csv(features, sep="\t", header=None, dtype=str)
-        with (gzip.open if barcodes.suffix == ".gz" else open)(barcodes, "rt") as lines:
-            names = lines.read().split()
+        names = pd.read_csv(barcodes, sep="\t", header=None, dtype=str)[0]
         if counts.shape != (len(names), len(about)):
             raise ValueError(f"{counts.shape[::-1]} counts for {len(about)} x {len(names)} names")
         return by_type(counts, about[1], about[2], names)

@@ -22,7 +22,7 @@ from dmac.data.disk import (
     is_streamed,
 )
 from dmac.data.named_views import NamedView, as_named, number_of, title
-from dmac.data.names import lined_up, of_samples
+from dmac.data.names import in_order, lined_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,9 +169,7 @@ def _present(
     present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
 ) -> Flags:
     """The mask of a user, (n, v), checked, all True without one; False where a name is lacking."""
-    present = of_samples(
-        np.ones(shape) if present is None else present, views[0].samples, "present"
-    )
+    present = np.ones(shape) if present is None else in_order(present, views[0].samples)
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
         found = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)

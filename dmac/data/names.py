@@ -52,16 +52,16 @@ def as_views(x: Any, views: Views) -> Any:
     return in_order(x, index_of(views))
 
 
-def in_order(x: Any, index: Any) -> Any:
-    """A Series in the order of an index.
+def in_order(x: Any, names: Any) -> Any:
+    """A Series or data frame in the order of an index or a list of names.
 
     One whose index does not hold exactly these names is returned unchanged, as all else is.
     """
-    if index is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
+    if names is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
         return x
-    if not (x.index.is_unique and index.is_unique) or len(x.index) != len(index):
+    if not x.index.is_unique or not len(x.index) == len(names) == len(set(names)):
         return x
-    places = x.index.get_indexer(index)
+    places = x.index.get_indexer(names)
     return x if (places < 0).any() else x.iloc[places]
 
 
@@ -232,24 +232,6 @@ def _some(names: Iterable[Any]) -> str:
     names = list(names)
     shown = [f"{name!s:.40}" for name in names[:_EXAMPLES]]
     return ", ".join([*shown, "..."] if len(names) > _EXAMPLES else shown)
-
-
-def of_samples(x: Any, names: Sequence[Any] | None, what: str) -> Any:
-    """Rows in the order of the samples, of a data frame with their names; all else as it is.
-
-    ``what`` is what an error calls it, which says the first sample without a row.
-    """
-    if names is None or not is_frame(x) or x.index.tolist() in (names, list(range(len(x)))):
-        return x
-    places = {name: i for i, name in enumerate(x.index)}
-    lost = [name for name in names if name not in places]
-    if lost or len(x) != len(names):
-        raise ValueError(
-            f"{what} is a data frame of {len(x)} rows for {len(names)} samples, and has none for "
-            f"{len(lost)} of them ({_some(lost)}): give it the index of the samples, or pass "
-            f"{what}.to_numpy() to take rows by position"
-        )
-    return x.iloc[[places[name] for name in names]]
 
 
 def feature_names(views: Views) -> Array | None:

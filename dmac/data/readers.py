@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import scipy.sparse
 
+from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import having_name, known_classes, vector
@@ -104,15 +105,12 @@ class Reading:
         Where the known classes were.
     left_out : dict of str to str
         What is neither a view nor the known classes, with the reason.
-    told : list of str
-        What was decided otherwise.
     """
 
     views: list[NamedView] = field(default_factory=list)
     labels: Integers | None = None
     known: str | None = None
     left_out: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
 
 
 def read_views(
@@ -166,7 +164,7 @@ def read_views(
     views = _turned(views, known, transposed)
     taken = [*map(called, views), *(name for name, reason in read.left_out.items() if not reason)]
     read.left_out = {name: read.left_out[name] for name in read.left_out if name not in taken}
-    _tell_of_rows(views, transposed, read.told)
+    _warn_of_rows(views, transposed)
     read.views = lined_up(views, incomplete=True)
     if known is not None:
         _score(known, read, labels_key)
@@ -359,8 +357,8 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], known: NamedView | 
     )
 
 
-def _tell_of_rows(views: list[NamedView], transposed: bool | None, told: list[str]) -> None:
-    """Tell that tables are put side by side by places; refuse those whose columns are the same."""
+def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
+    """Warn that tables are put side by side by places; refuse those whose columns are the same."""
     tables = [x for x in views if ending_of(Path(x.source)) in _TABLES]
     names = ", ".join(dict.fromkeys(x.source for x in tables))
     rows = {frozenset(x.samples or [len(x.values)]) for x in tables}
@@ -372,7 +370,7 @@ def _tell_of_rows(views: list[NamedView], transposed: bool | None, told: list[st
             "transposed=False"
         )
     if len(tables) > 1 and all(x.samples is None for x in tables):
-        told.append(f"{names} do not name their samples: row i is taken for the same one in each")
+        warn(f"{names} do not name their samples: row i is taken for the same one in each")
 
 
 def _score(known: NamedView, read: Reading, key: str | None) -> None:

@@ -342,9 +342,9 @@ def numbers(view: NamedView) -> NamedView:
             "separate the cells)"
         )
     x, words = parsed(cells)
-    by_column, turned = (words, np.isfinite(x)), columns.name == "line"
-    in_words, in_numbers = (y.sum(int(turned)) for y in by_column)
-    if len(text := np.flatnonzero(in_words > in_numbers)):
+    turned = columns.name == "line"
+    text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
+    if len(text):
         names = (view.samples or cells.index) if turned else _headers(view)
         first = cells.iloc[:, 0] if turned else cells.iloc[0]
         listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)

@@ -141,14 +141,12 @@ class LiftedRows:
         return z
 
 
-def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
+def normalize_rows(x: Matrix) -> Matrix:
     """Scale the rows of one view to unit length (:class:`RowNormalizer`).
 
     Parameters
     ----------
     x : array or sparse matrix of shape (n, d)
-    floor : float > 0, optional
-        Rows shorter than this are divided by it instead. Taken from ``x`` if not given.
 
     Returns
     -------
@@ -157,15 +155,10 @@ def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
     Raises
     ------
     ValueError
-        If the view is not usable (:func:`dmac.data.checks.check_views`) or the floor is not
-        positive.
+        If the view is not usable (:func:`dmac.data.checks.check_views`).
     """
     (x,) = check_views([x])
-    if floor is None:
-        return RowNormalizer().fit_transform(x)
-    if not 0 < floor < np.inf:
-        raise ValueError(f"floor must be a positive number, got {floor}")
-    return RowNormalizer.with_floor(floor).transform(x)
+    return RowNormalizer().fit_transform(x)
 
 
 class Whitening:

@@ -188,7 +188,7 @@ def test_a_mask_with_names_is_lined_up():
         out = check_views(frames, incomplete=True, present=present)
         assert out[0].any(1).tolist() == [False, *[True] * 5, False, False]
         assert out[1].any(1).tolist() == [1, 1, 0, 1, 0, 0, 1, 1]
-    with pytest.raises(ValueError, match="present is a data frame of 6 rows for 8 .* 2 of them .q"):
+    with pytest.raises(ValueError, match=r"present must .* as \(8, 2\): it has the shape \(6, 2\)"):
         check_views(frames, incomplete=True, present=has.iloc[:6])
 
 
