@@ -252,7 +252,7 @@ def name_samples(items: list[NamedView]) -> list[NamedView]:
     -------
     list of NamedView
     """
-    tables = [x for x in items if is_frame(x.values) and min(x.values.shape) > 1]
+    tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
     columns = [_own_names(x) for x in tables]
     cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
     if len(tables) > 1 and _share(cells) < 0.5:
@@ -270,7 +270,7 @@ def _headers(view: NamedView) -> list[str]:
 def _names(column: Frame) -> list[str]:
     """The cells of a column that may name samples, distinct words or whole numbers; else none."""
     x, words = parsed(column)
-    if not column.is_unique or not (words | (np.floor(x) == x)).all():
+    if len(column) == 1 or not column.is_unique or not (words | (np.floor(x) == x)).all():
         return []
     names = as_text(column)
     return names if len(set(names)) == len(names) else []

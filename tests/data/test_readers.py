@@ -210,6 +210,8 @@ def test_headers_and_names_of_samples(text, samples, tmp_path):
         ("0,1\n4,5\n", None, (2, 2), None),
         ("a,b\n2026-01-02,1\n2026-01-03,2\n", None, (2, 1), ["2026-01-02"]),
         ("id,b\n5 %,1\n5 %,2\n", None, (2, 1), ["5 %"]),
+        ("id,a,b\nu,1,2\n", None, (1, 2), ["u"]),  # one new sample
+        ("id,a,b\n7,1,2\n", None, (1, 2), ["7"]),
         ("u,5.0\nv,2\nw,1\nx,2\ny,1\n", None, (5, 1), ["u"]),
         ("id;b\n1.001;0,5\n1.002;1,5\n", None, (2, 1), ["1.001"]),
     ],
