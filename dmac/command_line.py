@@ -52,6 +52,7 @@ _OPTIONS = {
     **{"labels_key=False": "--no-labels", "labels_key=": "--labels-key"},
     **{"views_key=": "--views-key", "views_key": "--views-key"},
     **{"transposed=True": "--transposed", "transposed=False": "--not-transposed"},
+    **{"n_clusters": "--clusters", "random_state": "--seed"},
 }
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
@@ -192,7 +193,6 @@ def fit(
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model, data)
     read = _read(data, reading)
-    _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
     found = {"cluster": estimator.labels_}
@@ -344,7 +344,6 @@ def report(
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         read = _read(data, reading)
-        _check_number(clusters, read)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
@@ -432,12 +431,6 @@ def _read(
         read.views[:] = _in_order(read.views, model._view_names)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
-
-
-def _check_number(clusters: int, read: Reading) -> None:
-    n = read.views[0].values.shape[0]
-    if clusters > n:
-        raise ValueError(f"--clusters is {clusters}, but there are only {number_of(n, 'sample')}")
 
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:

@@ -336,16 +336,13 @@ def numbers(view: NamedView) -> NamedView:
     columns of words.
     """
     cells, columns = view.values, view.values.columns
-    if not cells.shape[1]:
-        raise ValueError(
-            f"{view.source} has no {columns.name} of numbers (commas, semicolons or tabs "
-            "separate the cells)"
-        )
     x, words = parsed(cells)
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     if len(text):
-        names = (view.samples or cells.index) if turned else _headers(view)
+        names = _headers(view)
+        if turned:
+            names = view.samples or [f"column {j}" for j in cells.index]
         first = cells.iloc[:, 0] if turned else cells.iloc[0]
         listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)
         raise ValueError(
