@@ -373,7 +373,7 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
         warn(f"{names} do not name their samples: row i is taken for the same one in each")
 
 
-def _score(known: NamedView, read: Reading, key: str | None) -> None:
+def _score(known: NamedView, read: Reading, key: str | Literal[False] | None) -> None:
     """The classes of the samples in their order: by name where both have names."""
     samples, values, n = read.views[0].samples, known.values, read.views[0].values.shape[0]
     reason = f"it has {len(values)} entries, and there are {n} samples" if len(values) != n else ""

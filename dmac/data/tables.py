@@ -114,14 +114,12 @@ def _read_text(file: Path) -> dict[str, Array]:
     import pandas as pd
 
     head = _head(file)
-    spaces = " " if ".txt" in file.name.lower() else ","
-    delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
+    delimiter, commas = _signs(file, head)
     rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
     first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
     width = max(len(first), len(second), 1)
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
-    commas = delimiter == ";" and re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
     rest = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
@@ -147,6 +145,14 @@ def _head(file: Path) -> list[str]:
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
     with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
         return [line for line in islice(lines, _HEAD) if line.strip()]
+
+
+def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
+    """What separates the cells of a table with these first lines; whether commas are decimal."""
+    spaces = " " if ".txt" in file.name.lower() else ","
+    delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
+    decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
+    return delimiter, delimiter == ";" and decimal is not None
 
 
 def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
