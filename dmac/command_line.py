@@ -26,7 +26,7 @@ import click
 
 import dmac
 from dmac.data.named_views import number_of
-from dmac.data.readers import ENDINGS, Wording, ending_of, is_data
+from dmac.data.readers import ENDINGS, ending_of, is_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +47,13 @@ _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 _OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
 # Files of cells, into whose copy the clusters go as a column of this name.
 _CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
-# How readers call what is asked for here.
-_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
+# What is called otherwise in Python.
+_OPTIONS = {
+    **{"labels_key=False": "--no-labels", "labels_key=": "--labels-key"},
+    **{"views_key=": "--views-key", "views_key": "--views-key"},
+    **{"transposed=True": "--transposed", "transposed=False": "--not-transposed"},
+    **{"n_clusters": "--clusters", "random_state": "--seed"},
+}
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
@@ -188,7 +193,6 @@ def fit(
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model, data)
     read = _read(data, reading)
-    _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
     found = {"cluster": estimator.labels_}
@@ -340,7 +344,6 @@ def report(
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         read = _read(data, reading)
-        _check_number(clusters, read)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
@@ -365,11 +368,9 @@ def _say(read: Reading, checked: list[Matrix]) -> None:
     if read.labels is not None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
-    for text in read.told:
-        click.echo(text)
     for name, reason in read.left_out.items():
-        click.echo(f"left out: {name}, since {reason}")
-    if any("name is that" in reason for reason in read.left_out.values()):
+        click.echo(_spoken(f"left out: {name}, since {reason}"))
+    if read.left_out:
         click.echo("to take one as a view, name every view with --views-key")
 
 
@@ -425,18 +426,11 @@ def _read(
         views_key=list(reading["views_key"]) or None,
         labels_key=False if reading["no_labels"] else reading["labels_key"],
         transposed=reading["transposed"],
-        wording=_OPTIONS,
     )
     if model is not None:
         read.views[:] = _in_order(read.views, model._view_names)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
-
-
-def _check_number(clusters: int, read: Reading) -> None:
-    n = read.views[0].values.shape[0]
-    if clusters > n:
-        raise ValueError(f"--clusters is {clusters}, but there are only {number_of(n, 'sample')}")
 
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
@@ -587,9 +581,16 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(f"Error: {_spoken(message)}", err=True)
     return code
 
 
+def _spoken(message: str) -> str:
+    """A message with the options of the command line in place of Python's arguments."""
+    for argument, option in _OPTIONS.items():
+        message = message.replace(argument, option)
+    return message
+
+
 def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
-    return f"Warning: {message}\n"
+    return f"Warning: {_spoken(str(message))}\n"

@@ -40,7 +40,6 @@ from dmac.data.names import (
     check_feature_names,
     column_names,
     feature_names,
-    first_frame,
     index_of,
 )
 from dmac.model_selection import averaged_graph
@@ -416,9 +415,13 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
         of_all = get_config()["transform_output"]
         output = getattr(self, "_sklearn_output_config", {}).get("transform", of_all)
-        frame = first_frame(views) if output == "pandas" else None
+        index = index_of(views) if output == "pandas" else None
+        if index is None:
+            return z
+        import pandas as pd
+
         # scikit-learn finds no index in a list, and keeps that of a frame.
-        return z if frame is None else type(frame)(z, index=index_of(views))
+        return pd.DataFrame(z, index=index)
 
     def score(
         self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None

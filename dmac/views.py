@@ -179,9 +179,8 @@ def load(
     paths, name, about, views_key, labels_key = _found(source, views_key, labels_key)
     read = read_views(paths, views_key=views_key, labels_key=labels_key, transposed=transposed)
     told = [f"{one} was left out, since {reason}" for one, reason in read.left_out.items()]
-    if name is None and (read.told or (told and not (views_key or labels_key is False))):
-        advice = ["views_key= names the views"] if told else []
-        warn("; ".join([*read.told, *told, *advice]))
+    if name is None and told and not (views_key or labels_key is False):
+        warn("; ".join([*told, "views_key= names the views"]))
     in_memory = [replace(x, values=_in_memory(x.values)) for x in read.views]
     try:
         views = check_views(in_memory, incomplete=True)

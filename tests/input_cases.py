@@ -234,8 +234,8 @@ BAD = {
         ("a dictionary", lambda: {"a": X}, "not a dict: pass list(views.values())"),
         ("what dmac.load returns", lambda: dmac.load("mfeat"), "a MultiViewData: pass its views"),
         ("an empty list", list, "no views: the list is empty"),
-        ("one array of 1 dimension", lambda: X[0], "one array of shape (4,)"),
-        ("one array of 3", lambda: X[None], "one array of shape (1, 40, 4)"),
+        ("one array of 1 dimension", lambda: X[0], "not one of shape (4,). Reshape your data"),
+        ("one array of 3", lambda: X[None], "not one of shape (1, 40, 4)"),
         ("1 dimension", lambda: [X, X[:, 0]], "view 2 has 1 dimension(s)"),
         ("3 dimensions", lambda: [X, X[None]], "view 2 has 3 dimension(s)"),
         ("a nested list by itself", X.tolist, "A nested list is a list of views: pass [x]"),
@@ -291,11 +291,6 @@ BAD = {
         ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
         ("records", lambda: X.view([("a", float), ("b", float)]), "not real numbers"),
         ("a table of records", lambda: [frame().to_records()], "pandas.DataFrame(x) of records"),
-        (
-            "an integer beyond float64",
-            lambda: with_entry(10**400, object),
-            "integer beyond the range",
-        ),
     ],
     "pandas": [
         ("a column of text", lambda: frame(b="x"), "'x' at row 0, column 1"),
@@ -323,7 +318,7 @@ BAD = {
         (
             "a name that is missing, beside another frame",
             lambda: [named(X), named(SECOND, names=[*NAMES[:39], None])],
-            "view 2: sample 40 has no name (it is nan), and views are",
+            "view 2 has no name for sample 40 (it is nan), and views are",
         ),
         (
             "a sample twice, beside another frame",
@@ -332,7 +327,6 @@ BAD = {
         ),
     ],
     "torch": [
-        ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
         (
             "complex",
             lambda: torch.tensor(X + 0j),

@@ -206,16 +206,14 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
 
 def test_columns_in_another_order_are_refused_also_after_loading(small_views, tmp_path):
     pd, arrays = pytest.importorskip("pandas"), small_views[0]
-    frames = [pd.DataFrame(x) for x in arrays]
-    named = [frames[0].rename(columns="c{}".format), *arrays[1:]]
-    for views in (frames, named):  # called by numbers, and beside arrays
-        model = dmac.DMAC(3, random_state=0).fit(views)
-        model.save(tmp_path)
-        for one in (model, dmac.DMAC.load(tmp_path)):
-            assert not hasattr(one, "feature_names_in_")
-            np.testing.assert_array_equal(one.predict(views), model.labels_)
-            with pytest.raises(ValueError, match="view 1: .*\\n.*same order"):
-                one.predict([views[0].iloc[:, ::-1], *views[1:]])
+    views = [pd.DataFrame(arrays[0]).rename(columns="c{}".format), *arrays[1:]]
+    model = dmac.DMAC(3, random_state=0).fit(views)
+    model.save(tmp_path)
+    for one in (model, dmac.DMAC.load(tmp_path)):
+        assert not hasattr(one, "feature_names_in_")
+        np.testing.assert_array_equal(one.predict(views), model.labels_)
+        with pytest.raises(ValueError, match="view 1: .*\\n.*same order"):
+            one.predict([views[0].iloc[:, ::-1], *views[1:]])
 
 
 def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):

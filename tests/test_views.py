@@ -18,6 +18,8 @@ from dmac.views import MultiViewData, load
 
 ROOT = Path(__file__).parents[1]
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* do not name their samples")
+
 
 def real(filename):
     """A file under the folder named by DMAC_DATA; skips the test where there is none."""

@@ -5,6 +5,7 @@ Chapter 14 of the book shows what they say.
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,10 @@ from dmac.data.disk import (
     is_streamed,
 )
 from dmac.data.named_views import NamedView, as_named, number_of, title
-from dmac.data.names import lined_up, of_samples
+from dmac.data.names import in_order, lined_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     import numpy.typing as npt
@@ -45,30 +46,25 @@ _ANNOTATED = {
     "BaseCompressedSparseDataset": "it is on disk, pass x.to_memory()",
     "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
 }
-
-# What tables that are not computed yet are asked for, by the method that does it.
-_LAZY = {"compute": "x.compute()", "collect": "x.collect()", "toPandas": "x.toPandas()"}
+# What tables that are not computed yet are asked for.
+_LAZY = ("compute", "collect", "toPandas")
 
 
 def _refuse_containers(x: Any, where: str) -> None:
     """Say what to pass in place of an annotated table, or of one that is not computed yet."""
-    for kind in type(x).__mro__:
-        if kind.__name__ in _ANNOTATED:
-            advice = _ANNOTATED[kind.__name__]
-            raise ValueError(f"{where} is an object of the class {kind.__name__}: {advice}")
-    for method, how in _LAZY.items():
-        if hasattr(x, method) and not hasattr(x, "to_numpy"):
-            kind = type(x)
-            raise ValueError(
-                f"{where} is a {kind.__module__.split('.')[0]} {kind.__name__}, which is not "
-                f"computed yet: pass {how}"
-            )
+    names = [kind.__name__ for kind in type(x).__mro__]
+    advice = [f"{_ANNOTATED[name]}" for name in names if name in _ANNOTATED]
+    if not hasattr(x, "to_numpy"):
+        advice += [f"it is not computed yet, pass x.{way}()" for way in _LAZY if hasattr(x, way)]
+    if advice:
+        package = type(x).__module__.split(".")[0]
+        raise ValueError(f"{where} is an object of {package}'s class {names[0]}: {advice[0]}")
 
 
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
-        return _from_tensor(x, where)
+        return _from_tensor(x)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
     try:
@@ -80,17 +76,10 @@ def _as_array(x: Any, where: str) -> Any:
             f"{where} is a {type(x).__name__}: pass a 2-D array (samples x features), read from a "
             "file by dmac.load; for samples that lack the view its rows are NaN"
         )
-    if array.ndim == 1 and isinstance(x, (list, tuple)):
-        raise ValueError(
-            f"{where} has 1 dimension(s), shape {array.shape}; a view has two: samples, features. "
-            "A nested list is a list of views: pass [x] for one view"
-        )
     return array
 
 
-def _from_tensor(x: Any, where: str) -> Any:
-    if x.is_meta:
-        raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
+def _from_tensor(x: Any) -> Any:
     x = x.detach().cpu()
     x = x if x.is_complex() else x.double()
     if "sparse" not in str(x.layout) or x.ndim != 2:
@@ -107,11 +96,8 @@ def _as_matrix(given: Any, where: str) -> Matrix:
         return _as_csr(x, where)
     check_kind(x, where, "biufO")
     x = _of_objects(x, where) if x.dtype == object else x
-    try:
-        with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
-            x = x.astype(np.float64, copy=False)
-    except OverflowError as error:
-        raise ValueError(f"{where} holds an integer beyond the range of float64") from error
+    with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
+        x = x.astype(np.float64, copy=False)
     return np.ascontiguousarray(np.ma.filled(x, np.nan))
 
 
@@ -131,10 +117,9 @@ def _of_objects(x: Array, where: str) -> Array:
     import pandas as pd
 
     x = np.array(np.ma.filled(x, np.nan))
+    x[pd.isna(x)] = np.nan
     for (i, j), value in np.ndenumerate(x):
-        if value is None or value is pd.NA or value is pd.NaT:
-            x[i, j] = np.nan
-        elif not isinstance(value, (numbers.Real, np.bool_)):
+        if not isinstance(value, (numbers.Real, np.bool_)):
             raise ValueError(
                 f"{where} holds {value!r:.60} at row {i}, column {j}, not a real number (views are "
                 "counted from 1, rows and columns from 0)"
@@ -180,25 +165,20 @@ def _rows_or_nan(x: Any) -> Any:
     return [[np.nan] * max(widths, default=0) if row is None else row for row in x]
 
 
-def _present(present: npt.ArrayLike | None, shape: tuple[int, int]) -> Flags:
-    """The mask of a user, (n, v), checked; all True without one."""
-    if present is None:
-        return np.ones(shape, bool)
+def _present(
+    present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
+) -> Flags:
+    """The mask of a user, (n, v), checked, all True without one; False where a name is lacking."""
+    present = np.ones(shape) if present is None else in_order(present, views[0].samples)
+    must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
         found = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"present holds something else than True and False, or has rows of different lengths: "
-            f"it must be {shape} ({error})"
-        ) from error
-    if not np.isin(found, (0, 1)).all():
-        raise ValueError("present must hold True where a sample has a view, and False elsewhere")
-    if found.shape != shape:
-        raise ValueError(
-            f"present has the shape {found.shape}, and there are {shape[0]} samples of {shape[1]} "
-            f"view(s): it must be {shape}"
-        )
-    return found.astype(bool)
+        raise ValueError(f"{must}: {error}") from error
+    if found.shape != shape or not np.isin(found, (0, 1)).all():
+        raise ValueError(f"{must}: it has the shape {found.shape}")
+    lacking = [np.zeros(shape[0], bool) if x.lacking is None else x.lacking for x in views]
+    return (found == 1) & ~np.transpose(lacking)
 
 
 def check_views(
@@ -256,17 +236,11 @@ def check_views(
     named = as_named(_as_list(views, streamed))
     if len(named) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    if n_features is not None and len(named) != len(n_features):
-        raise ValueError(
-            f"got {number_of(len(named), 'view')}, but the model was fitted on {len(n_features)}"
-        )
     named = lined_up(named, incomplete)
     samples, titles = named[0].samples, [title(a, x) for a, x in enumerate(named)]
     kept = [_kept(x.values, where, streamed, incomplete, most) for x, where in zip(named, titles)]
     _check_shapes(kept, titles, n_features)
-    there = _present(of_samples(present, samples, "present"), (kept[0].shape[0], len(kept)))
-    for a, x in enumerate(named):
-        there[:, a] &= True if x.lacking is None else ~x.lacking
+    there = _present(present, named, (kept[0].shape[0], len(kept)))
     if not (incomplete or there.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
     if tells:
@@ -290,7 +264,11 @@ def _kept(x: Any, where: str, streamed: bool, incomplete: bool, most: int | None
 
 
 def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
-    """Refuse views of other numbers of samples, or of other widths than those of a fit."""
+    """Refuse views of other numbers of samples, or of other numbers or widths than in a fit."""
+    if n_features is not None and len(views) != len(n_features):
+        raise ValueError(
+            f"got {number_of(len(views), 'view')}, but the model was fitted on {len(n_features)}"
+        )
     n = views[0].shape[0]
     for a, (x, where) in enumerate(zip(views, titles)):
         if x.shape[0] != n:
@@ -313,6 +291,8 @@ def _stays(x: Any, most: int | None) -> bool:
 
 def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
     """Views as a list, of one that is passed by itself, too."""
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        return list(views)
     if isinstance(views, (list, tuple)):
         for a, x in enumerate(views):
             _refuse_containers(x, f"view {a + 1}")
@@ -321,18 +301,18 @@ def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
     n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
     if n_axes == 2 or isinstance(views, NamedView) or (streamed and is_streamed(views)):
         return [views]
-    if n_axes == 1 and getattr(views, "dtype", None) == np.dtype(object):
-        return list(views)
-    if n_axes is not None:
-        advice = ". Reshape your data with x[:, None] if it is one feature" if n_axes == 1 else ""
-        raise ValueError(
-            f"views is one array of shape {tuple(views.shape)}; pass a list of 2-D arrays "
-            f"(samples x features), or one 2-D array for one view{advice}"
-        )
-    advice = ": pass its views" if hasattr(views, "views") else ""  # what dmac.load returns
-    if isinstance(views, dict):
+    shape = getattr(views, "shape", None)
+    what, advice = f"a {type(views).__name__}" if shape is None else f"one of shape {shape}", ""
+    if n_axes == 1:
+        advice = ". Reshape your data with x[:, None] if it is one feature"
+    elif isinstance(views, dict):
         advice = ": pass list(views.values())"
-    raise ValueError(f"views must be a list of 2-D arrays, not a {type(views).__name__}{advice}")
+    elif hasattr(views, "views"):  # what dmac.load returns
+        advice = ": pass its views"
+    raise ValueError(
+        f"views must be a list of 2-D arrays (samples x features), or one such array, not {what}"
+        f"{advice}"
+    )
 
 
 def filled(x: Matrix) -> Flags:
@@ -346,9 +326,8 @@ def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
-        zero &= ~filled(x)
-        if not zero.any():
-            return
+        if zero.any():  # what is on disk is read for it
+            zero &= ~filled(x)
     say_which_are_zero(zero)
 
 
@@ -419,29 +398,25 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
 
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    found: set[bytes] = set()
+    found: set[Any] = set()
     size = max(_ROWS, most)
     for start in range(0, views[0].shape[0], size):
         rows = slice(start, start + size)
         parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        for row in zip(*map(_row_bytes, parts)):
-            found.add(b"".join(row))
-            if len(found) >= most:
-                return most
+        found.update(zip(*map(_row_bytes, parts)))
+        if len(found) >= most:
+            return most
     return len(found)
 
 
-def _row_bytes(x: Any) -> Iterator[bytes]:
+def _row_bytes(x: Matrix) -> list[Any]:
     """What tells the rows of a view apart; a sparse one stays sparse."""
     if not scipy.sparse.issparse(x):
-        yield from (row.tobytes() for row in np.asarray(x) + 0.0)  # -0 becomes 0
-        return
-    x = scipy.sparse.csr_array(x, copy=True)
-    x.sum_duplicates()
+        return [row.tobytes() for row in np.asarray(x) + 0.0]  # -0 becomes 0
+    x = x.copy()
     x.eliminate_zeros()
-    for start, stop in zip(x.indptr, x.indptr[1:]):
-        columns, values = x.indices[start:stop], x.data[start:stop]
-        yield np.int64(stop - start).tobytes() + columns.tobytes() + values.tobytes()
+    ends = itertools.pairwise(x.indptr)
+    return [(x.indices[start:stop].tobytes(), x.data[start:stop].tobytes()) for start, stop in ends]
 
 
 def _complete_with_zeros(

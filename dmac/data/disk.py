@@ -61,7 +61,7 @@ def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
     if len(x.shape) != 2:
         raise ValueError(
             f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
-            "samples, features"
+            "samples, features. A nested list is a list of views: pass [x] for one view"
         )
     if 0 in x.shape:
         what = "samples" if x.shape[0] == 0 else "features"

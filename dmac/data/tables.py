@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmac._warn import warn
-from dmac.data.named_views import NamedView
-from dmac.data.vocabulary import is_known_header, says_features, says_samples
+from dmac.data.named_views import NamedView, is_frame
+from dmac.data.vocabulary import KNOWN, says_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
@@ -34,12 +33,10 @@ TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 BINARY = (".parquet", ".xlsx")
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
 # Numbers as most of Europe writes them, in tables whose cells semicolons separate.
-_THOUSANDS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
+_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*")
 _DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
-# So many lines that count are no chance; so many lines are looked at for what a table is.
-_MANY, _HEAD = 10, 30
-# Whole numbers of more features than that are no chance among fractions.
-_FEW = 4
+# So many lines are looked at for what a table is.
+_HEAD = 30
 # Errors of a file that is no table.
 _DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 
@@ -47,9 +44,9 @@ _DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 def read_table(file: Path, name: str) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Commas, semicolons or tabs separate the cells of a text, whichever its first line has most of;
-    without any of them in a ``.txt`` file it is spaces. Between semicolons a number may have a
-    decimal comma, as spreadsheets of many countries write it.
+    Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
+    first of these that its first line has. Between semicolons a number may have a decimal comma, as
+    spreadsheets of many countries write it.
 
     Parameters
     ----------
@@ -75,10 +72,8 @@ def read_table(file: Path, name: str) -> list[NamedView]:
         sheets = read(file)
     except ImportError as error:
         raise ImportError(f"{file} needs another package, or save it as .csv: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is not a table of text in UTF-8 ({error}): save it so") from error
     except _DAMAGED as error:
-        raise ValueError(f"{file} is not a table of text: {str(error).strip()}") from error
+        raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
     if not sheets:
         raise ValueError(f"{file} is empty")
     views = []
@@ -118,22 +113,20 @@ def _read_text(file: Path) -> dict[str, Array]:
     """
     import pandas as pd
 
-    head, start = _head(file)
-    delimiter = _delimiter(file, "".join(head[:1]))
+    head = _head(file)
+    delimiter, commas = _signs(file, head)
     rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
     first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
     width = max(len(first), len(second), 1)
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
-    commas = delimiter == ";" and re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
     rest = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
-        skiprows=start + 1,
-        header=None,
+        header=0,
         names=range(width),
         index_col=False,
-        dtype=str if commas else dict.fromkeys(_texts(rows), str),
+        dtype=str if commas else dict.fromkeys(_texts(first, rows), str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
@@ -147,49 +140,39 @@ def _read_text(file: Path) -> dict[str, Array]:
     return {"": _with_points(cells) if commas else cells}
 
 
-def _texts(rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for row in rows[:1] for j, x in enumerate(row) if says_samples(x.strip(), j)}
-    return {0} | named | {j for row in rows for j, x in enumerate(row) if _is_padded(x.strip())}
-
-
-def _is_padded(cell: str) -> bool:
-    return cell[:1] == "0" and cell.isdigit() and len(cell) > 1
-
-
-def _head(file: Path) -> tuple[list[str], int]:
-    """The first lines of a text, and how many empty ones are above them."""
+def _head(file: Path) -> list[str]:
+    """The first lines of a text that are not empty."""
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
     with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
-        head = list(islice(lines, _HEAD))
-    start = next((i for i, line in enumerate(head) if line.strip()), 0)
-    return head[start:], start
+        return [line for line in islice(lines, _HEAD) if line.strip()]
 
 
-def _delimiter(file: Path, line: str) -> str:
-    """What separates the cells of a table whose first line is this."""
-    if ".tsv" in file.name.lower():
-        return "\t"
-    if re.search(rf";{_DECIMAL_COMMA}(;|$)", line):
-        return ";"
-    best = max(",;\t", key=line.count)
-    return " " if best not in line and ".txt" in file.name.lower() else best
+def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
+    """What separates the cells of a table with these first lines; whether commas are decimal."""
+    spaces = " " if ".txt" in file.name.lower() else ","
+    delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
+    decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
+    return delimiter, delimiter == ";" and decimal is not None
+
+
+def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
+    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
+    named = {j for j, x in enumerate(first) if says_samples(x, j)}
+    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    return {0} | named | padded
 
 
 def _with_points(cells: Array) -> Array:
     """Decimal commas as points; points between thousands are refused beside them."""
-    texts = np.vectorize(str, otypes=[object])(cells)
-    commas, thousands = (
-        np.vectorize(lambda cell, of=of: re.fullmatch(of, cell) is not None)(texts)
-        for of in (_DECIMAL_COMMA, _THOUSANDS)
-    )
-    thousands[:, 0] &= not says_samples(texts[0, 0], 0)
-    for i, j in np.argwhere(thousands)[:1]:
-        raise ValueError(
-            f"line {i + 1}, column {j + 1} holds {cells[i, j]!r} among numbers with a decimal "
-            "comma: write thousands without a point"
-        )
-    cells[commas] = [cell.replace(",", ".") for cell in texts[commas]]
+    ids = says_samples(as_text(cells[0])[0], 0)
+    for (i, j), cell in np.ndenumerate(cells):
+        if _THOUSANDS.fullmatch(str(cell)) and not (ids and j == 0):
+            raise ValueError(
+                f"line {i + 1}, column {j + 1} holds {cell!r} among numbers with a decimal "
+                "comma: write thousands without a point"
+            )
+        if re.fullmatch(_DECIMAL_COMMA, str(cell)):
+            cells[i, j] = cell.replace(",", ".")
     return cells
 
 
@@ -219,13 +202,11 @@ def typed(column: Frame) -> Array:
     return np.array(as_text(column)) if words.any() or np.isnan(values).all() else values
 
 
-def with_header(view: NamedView, transposed: bool) -> tuple[NamedView, list[str]]:
+def with_header(view: NamedView, transposed: bool) -> NamedView:
     """A table with a row for each sample, whose first line may have the names of its features.
 
-    The first line is a header if it has words where numbers stand below, a name of names or of
-    classes, or the only word of a column whose others repeat; or if it counts 0, 1, 2, ..., which a
-    ``UserWarning`` says. Lines below that describe the features are no samples: those without a
-    number, of ids, and of whole numbers where all else has fractions.
+    The first line is a header if it has a word where a number stands below, or the name of classes
+    or, first, of names; or if it counts 0, 1, 2, ..., which a ``UserWarning`` says.
 
     Parameters
     ----------
@@ -233,91 +214,57 @@ def with_header(view: NamedView, transposed: bool) -> tuple[NamedView, list[str]
         As :func:`read_table` gives it.
     transposed : bool
         Whether the samples are its columns.
-
-    Returns
-    -------
-    view : NamedView
-    told : list of str
-        The lines that describe features.
     """
     cells = (view.values.T if transposed else view.values).dropna(axis=1, how="all")
     if not cells.size:
         raise ValueError(f"{view.source} is empty")
-    cells, features = cells.loc[: cells.last_valid_index()], None
-    if _has_header(view, cells):
-        features, cells = as_text(cells.iloc[0]), cells.iloc[1:]
-        if not len(cells):
-            raise ValueError(f"{view.source} has a header and no samples")
-    about = _describing(cells)
-    told = [
-        f"{view.source}: {name:.40} describes the features, and is no sample"
-        for name in as_text(cells.iloc[:about, 0])
-    ]
-    return replace(view, values=cells.iloc[about:], features=features), told
+    cells = cells.loc[: cells.last_valid_index()]
+    if not _has_header(view, cells):
+        return replace(view, values=cells)
+    if len(cells) == 1:
+        raise ValueError(f"{view.source} has a header and no samples")
+    return replace(view, values=cells.iloc[1:], features=as_text(cells.iloc[0]))
 
 
 def _has_header(view: NamedView, cells: Frame) -> bool:
-    first, rest, text = as_text(cells.iloc[0]), cells.iloc[1:], parsed(cells.iloc[0])[1]
-    if not text.any():
-        counted = first[:-1] if len(first) > 5 and not _counts(first) else first
-        if _counts(counted) and not (len(rest) and _counts([*first, *as_text(rest.iloc[0])])):
-            warn(
-                f"{view.source}: the first {cells.index.name} counts {', '.join(first[:3])}, ..., "
-                "as tables without names of columns are written, and is no sample; if it is one, "
-                "write a line of names above it"
-            )
-            return True
-        return len(first) > 1 and first[0] == ""
-    if not len(rest):
-        return bool(text.all())
-    named = len(first) > 1 and says_samples(first[0], 0)
-    below = np.isfinite(parsed(rest.iloc[:_HEAD])[0]).any(0)
-    counts = rest.iloc[:, -1].value_counts()  # does every word of a column repeat, but the first?
-    alone = text[-1] and len(counts) > 1 and counts.min() > 1 and first[-1] not in counts
-    return bool(named or (text & below).any() or any(map(is_known_header, first)) or alone)
+    first, words = as_text(cells.iloc[0]), parsed(cells.iloc[0])[1]
+    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
+        warn(
+            f"{view.source}: the first {cells.index.name} counts 0, 1, 2, ..., as tables without "
+            "names of columns are written, and is no sample; if it is one, write a line of names "
+            "above it"
+        )
+        return True
+    below = np.isfinite(parsed(cells.iloc[1:_HEAD])[0]).any(0)
+    known = any(re.sub(r"[\W_]+", "", cell.lower()) in KNOWN for cell in first)
+    return known or bool((words & below).any()) or (len(first) > 1 and says_samples(first[0], 0))
 
 
-def _counts(cells: Sequence[str]) -> bool:
-    """Whether cells count from 0 or 1, three or more of them."""
-    start = int(cells[0] == "1")
-    return len(cells) > 2 and list(cells) == [str(start + j) for j in range(len(cells))]
-
-
-def _describing(cells: Frame) -> int:
-    """How many lines below the header describe the features."""
-    head = parsed(cells.iloc[:_HEAD, 1:])[0]
-    has, whole = np.isfinite(head), (np.floor(head) == head).all(1)
-    for i, (row, name) in enumerate(zip(head, as_text(cells.iloc[:_HEAD, 0]))):
-        text = not has[i].any() and cells.iloc[i, 1:].notna().sum() > 1
-        codes = whole[i] and len(set(row)) == len(row) > _FEW and not whole[i + 1 :].any()
-        about = text or says_features(name) or (codes and i + 2 < len(head))
-        if not about or not has[i + 1 :].any():
-            return i
-    return 0
-
-
-def name_samples(tables: list[NamedView]) -> list[NamedView]:
+def name_samples(items: list[NamedView]) -> list[NamedView]:
     """Take the column that names the samples out of each table.
 
-    It is a first column of words, or of ids by its header, where the tables share half of these
-    names. Else it is a column that every table has under the same header, with distinct words or
-    whole numbers of which the tables share more than half, wherever it stands.
+    It is one of ids by its header, or a first column of words, most of them distinct, where the
+    tables share half of these names. Else it is a column that every table has under the same
+    header, with distinct words or whole numbers of which the tables share more than half, wherever
+    it stands.
 
     Parameters
     ----------
-    tables : list of NamedView
-        With a header, as :func:`with_header` gives them.
+    items : list of NamedView
+        Tables with a header, as :func:`with_header` gives them; what is no table is returned as it
+        is.
 
     Returns
     -------
     list of NamedView
     """
-    wide = [x for x in tables if x.values.shape[1] > 1 and len(x.values) > 1]
-    columns = [_own_names(x) for x in wide]
-    if len(wide) > 1 and (None in columns or _shared(wide, columns) < 0.5):
-        columns = _everywhere(wide) or columns
-    places = {id(x): j for x, j in zip(wide, columns)}
-    return [_named(x, places[id(x)] if x in wide else _own_names(x)) for x in tables]
+    tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
+    columns = [_own_names(x) for x in tables]
+    cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
+    if len(tables) > 1 and _share(cells) < 0.5:
+        columns = _everywhere(tables) or columns
+    named = {id(x): _named(x, j) for x, j in zip(tables, columns)}
+    return [named.get(id(x), x) for x in items]
 
 
 def _headers(view: NamedView) -> list[str]:
@@ -326,65 +273,59 @@ def _headers(view: NamedView) -> list[str]:
     return view.features or [f"{columns.name} {j}" for j in columns]
 
 
+def _names(column: Frame) -> list[str]:
+    """The cells of a column that may name samples, distinct words or whole numbers; else none."""
+    x, words = parsed(column)
+    if len(column) == 1 or not column.is_unique or not (words | (np.floor(x) == x)).all():
+        return []
+    names = as_text(column)
+    return names if len(set(names)) == len(names) else []
+
+
+def _ids(view: NamedView) -> dict[str, list[str]]:
+    """The columns that may name samples, by their headers."""
+    x, words = parsed(view.values.iloc[:_HEAD])
+    headers, places = _headers(view), np.flatnonzero((words | (np.floor(x) == x)).all(0))
+    count = Counter(headers)
+    return {headers[j]: _names(view.values.iloc[:, j]) for j in places if count[headers[j]] == 1}
+
+
+def _share(named: list[list[str]]) -> float:
+    """The share of names that every list has with the first, at least."""
+    first, *rest = map(set, named)
+    return min((len(x & first) / max(min(len(x), len(first)), 1) for x in rest), default=1.0)
+
+
 def _everywhere(tables: list[NamedView]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
     ids = [_ids(x) for x in tables]
-    columns = [[x[header] for x in ids] for header in ids[0] if all(header in x for x in ids)]
-    best = max(columns, key=lambda x: _shared(tables, x), default=None)
-    return best if best is not None and _shared(tables, best) > 0.5 else None
-
-
-def _ids(view: NamedView) -> dict[str, int]:
-    """The columns that may name samples, by their headers: distinct words or whole numbers."""
-    x, words = parsed(view.values)
-    places = np.flatnonzero((words | (np.floor(x) == x)).all(0)).tolist()
-    headers = _headers(view)
-    counts = Counter(headers)
-    named = {headers[j]: j for j in places if counts[headers[j]] == 1}
-    return {header: j for header, j in named.items() if _differ(view.values.iloc[:, j])}
-
-
-def _differ(column: Frame) -> bool:
-    """Whether all cells of a column differ, also where some are text and some numbers."""
-    return column.is_unique and len(set(as_text(column))) == len(column)
-
-
-def _shared(tables: list[NamedView], columns: list[Any]) -> float:
-    """The share of names that every table has with the first, at least."""
-    names = [set(as_text(x.values.iloc[:, j])) for x, j in zip(tables, columns) if j is not None]
-    return min((len(s & names[0]) / min(len(s), len(names[0])) for s in names[1:]), default=1.0)
+    shares = {header: _share([x.get(header, []) for x in ids]) for header in ids[0]}
+    best = max(shares, key=lambda x: shares[x], default="")
+    return [_headers(x).index(best) for x in tables] if shares.get(best, 0) > 0.5 else None
 
 
 def _own_names(view: NamedView) -> int | None:
     """The column that names the samples, as far as the table itself says it."""
     cells, headers = view.values, view.features or []
-    if cells.shape[1] == 1:
-        return None
+    for j, header in enumerate(headers):
+        if says_samples(header, j) and (j == 0 or _names(cells.iloc[:, j])):
+            return j
     first = cells.iloc[:, 0].dropna()
-    is_text = np.isnan(parsed(first)[0]).all()
-    if headers and says_samples(headers[0], 0) and (is_text or not headers[0] or first.is_unique):
-        return 0
-    if is_text and 2 * first.nunique() > len(first):
-        return 0
-    named = (j for j, header in enumerate(headers) if j and says_samples(header, j))
-    return next((j for j in named if j in _ids(view).values()), None)
+    return 0 if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) else None
 
 
 def _named(view: NamedView, j: int | None) -> NamedView:
-    """A table without column j, which has the names of its samples.
-
-    A first column that counts them, and is not taken for their names, is told.
-    """
+    """A table without column j, which has the names of its samples."""
     cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
-    if j is not None:
-        return without(replace(view, values=cells, samples=as_text(cells.iloc[:, j])), j)
-    first = as_text(view.values.iloc[:, 0])
-    if view.values.shape[1] > 1 and len(first) >= _MANY and _counts(first):
-        warn(
-            f"{view.source}: the first {view.values.columns.name} ({first[0]}, {first[-1]}, ...) "
-            "numbers the samples, and counts as a feature: call it id if it is none"
+    if j is None:
+        return view
+    names, turned = as_text(cells.iloc[:, j]), cells.index.name == "column"
+    for name in filter(says_samples, names if turned else []):
+        raise ValueError(
+            f"{view.source}: {name!r:.40} stands where a sample is named, and says that its "
+            "column has ids of the features: take that column out of the file"
         )
-    return view
+    return without(replace(view, values=cells, samples=names), j)
 
 
 def without(view: NamedView, j: int) -> NamedView:
@@ -401,25 +342,25 @@ def numbers(view: NamedView) -> NamedView:
     columns of words.
     """
     cells, columns = view.values, view.values.columns
-    if not cells.shape[1]:
-        raise ValueError(
-            f"{view.source} has no {columns.name} of numbers (commas, semicolons or tabs "
-            "separate the cells)"
-        )
     x, words = parsed(cells)
-    if len(text := np.flatnonzero(words.sum(0) > np.isfinite(x).sum(0))):
-        listed = (f"{_headers(view)[j]} ({cells.iloc[0, j]!s:.20}, ...)" for j in text)
+    turned = columns.name == "line"
+    text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
+    if len(text):
+        names = _headers(view)
+        if turned:
+            names = view.samples or [f"column {j}" for j in cells.index]
+        first = cells.iloc[:, 0] if turned else cells.iloc[0]
+        listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)
         raise ValueError(
-            f"{view.source} has {columns.name}s of words, not numbers: {', '.join(listed)}; take "
-            "them out of the file, or write them as numbers"
+            f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
+            "file, or write them as numbers; if it is no view, views_key= names the views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
     for i, j in np.argwhere(~np.isfinite(x))[:1]:
-        place = {cells.index.name: cells.index[i], columns.name: columns[j]}
-        cell, word = cells.iloc[i, j], words[i, j] or np.isinf(x[i, j])
+        place, cell = {cells.index.name: cells.index[i], columns.name: columns[j]}, cells.iloc[i, j]
         advice = "write one, or take the feature out"
-        if not word:
+        if not words[i, j] and not np.isinf(x[i, j]):
             advice = "fill it in, or empty the whole row where the sample lacks this view"
         what = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         raise ValueError(

@@ -6,7 +6,7 @@ run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
 from typing import TYPE_CHECKING
 
 import h5py
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 # So many structures stand in each other.
 _DEEP = 8
-
-
-class _Unread(ValueError):
-    """A sound file that holds what is not read."""
 
 
 def read_mat(file: Path) -> list[NamedView]:
@@ -51,50 +47,33 @@ def read_mat(file: Path) -> list[NamedView]:
         If it is corrupt or truncated.
     """
 
-    def variables() -> Iterator[NamedView]:
+    with _guarded(file):
         if not h5py.is_hdf5(file):
-            for key, value in loadmat(file).items():
-                yield from _named(key, _from_mat5(value), file)
-            return
-        with open_hdf5(file) as opened:
-            for key in opened:
-                if not key.startswith("#"):
-                    yield from _named(key, _from_hdf5(opened[key], opened), file)
-
-    return _guarded(variables, file)
+            variables = {key: _from_mat5(value) for key, value in loadmat(file).items()}
+        else:
+            with open_hdf5(file) as opened:
+                keys = [key for key in opened if not key.startswith("#")]
+                variables = {key: _from_hdf5(opened[key], opened) for key in keys}
+        return [x for key, value in variables.items() for x in _named(key, value)]
 
 
 def read_npz(file: Path) -> list[NamedView]:
     """The arrays of a NumPy archive, in its order."""
 
-    def members() -> Iterator[NamedView]:
-        with np.load(file, allow_pickle=False) as archive:
-            if {"indptr", "indices", "data", "format"} <= set(archive.files):
-                raise _Unread(
-                    "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
-                    "several into a .mat file, by scipy.io.savemat"
-                )
-            for key in archive.files:
-                try:
-                    yield NamedView(archive[key], key, source=file.name)
-                except ValueError as error:
-                    if "allow_pickle" not in str(error):
-                        raise
-                    raise _Unread(
-                        f"{key} holds Python objects, which are never read: save numbers, and "
-                        "words by .astype(str)"
-                    ) from error
-
-    return [x for x in _guarded(members, file) if isinstance(x.values, np.ndarray)]
+    with _guarded(file), np.load(file, allow_pickle=False) as archive:
+        if "indptr" in archive.files:
+            raise ValueError(
+                "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
+                "several into a .mat file, by scipy.io.savemat"
+            )
+        arrays = {key: archive[key] for key in archive.files}
+    return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
 
 
 def read_npy(file: Path, name: str) -> list[NamedView]:
     """The array of a ``.npy`` file, which stays on disk."""
-    try:
-        x = np.lib.format.open_memmap(file, mode="r")  # np.load would take an archive as well
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{file} cannot be read as an array of numbers: {error}") from error
-    return [NamedView(x, name, source=file.name)]
+    with _guarded(file):  # np.load would take an archive as well
+        return [NamedView(np.lib.format.open_memmap(file, mode="r"), name)]
 
 
 def read_hdf5(file: Path) -> list[NamedView]:
@@ -111,37 +90,34 @@ def read_hdf5(file: Path) -> list[NamedView]:
     opened, items = open_hdf5(file), {}
     opened.visititems(lambda name, item: items.update({name: item}))
     if isinstance(opened.get("matrix/features/feature_type"), h5py.Dataset):
-        return _guarded(lambda: _of_cell_ranger(opened["matrix"], file), file)
+        with _guarded(file):
+            return _of_cell_ranger(opened["matrix"])
     views = []
     for name in sorted(items, key=natural):
         x = items[name]
         if isinstance(x, h5py.Group) and "indptr" in x:  # as AnnData and SciPy store it
-            views.append(NamedView(None, name, source=file.name))
+            views.append(NamedView(None, name))
         elif isinstance(x, h5py.Dataset) and x.ndim:
             values = _text(x) if h5py.check_string_dtype(x.dtype) else x
-            views.append(NamedView(values, name, source=file.name))
+            views.append(NamedView(values, name))
     return views
 
 
-def _of_cell_ranger(matrix: h5py.Group, file: Path) -> Iterator[NamedView]:
+def _of_cell_ranger(matrix: h5py.Group) -> list[NamedView]:
     """Counts of features in rows, a view for each type of feature."""
     entries = matrix["data"][()], matrix["indices"][()], matrix["indptr"][()]
     counts = scipy.sparse.csr_matrix(entries, tuple(matrix["shape"][()])[::-1])
-    features = matrix["features"]
-    names = _text(features["name"]), _text(features["feature_type"]), _text(matrix["barcodes"])
-    yield from by_type(_check_indices(counts), *names, file)
+    names, types = (_text(matrix[f"features/{x}"]) for x in ("name", "feature_type"))
+    return by_type(_check_indices(counts), names, types, _text(matrix["barcodes"]))
 
 
-def by_type(counts: Matrix, names: Any, types: Any, samples: Any, file: Path) -> list[NamedView]:
+def by_type(counts: Matrix, names: Any, types: Any, samples: Any) -> list[NamedView]:
     """Columns of a matrix as a view for each type of feature, in the order in which they come."""
-    types = np.asarray(types, str)
-    views = []
-    for kind in dict.fromkeys(types.tolist()):
-        columns = np.flatnonzero(types == kind)
-        features = np.asarray(names, str)[columns].tolist()
-        view = NamedView(counts[:, columns], kind, list(map(str, samples)), features)
-        views.append(replace(view, source=file.name))
-    return views
+    types, names, samples = np.asarray(types, str), np.asarray(names, str), list(map(str, samples))
+    return [
+        NamedView(counts[:, types == kind], kind, samples, names[types == kind].tolist())
+        for kind in dict.fromkeys(types.tolist())
+    ]
 
 
 def _text(x: h5py.Dataset) -> Any:
@@ -149,16 +125,16 @@ def _text(x: h5py.Dataset) -> Any:
     return np.asarray(x.asstr()[()], str)
 
 
-def _guarded(read: Any, file: Path) -> list[NamedView]:
-    """What a reader of files yields; that of a damaged file can fail anywhere."""
+@contextlib.contextmanager
+def _guarded(file: Path) -> Iterator[None]:
+    """Name the file where its reader fails; that of a damaged file can fail anywhere."""
     try:
-        return list(read())
-    except _Unread as error:
-        raise ValueError(f"{file}: {error}") from error
+        yield
     except Exception as error:
+        pickled = "; Python objects are never read: save numbers, and words by .astype(str)"
         raise ValueError(
             f"{file} cannot be read: it is corrupt, truncated or not what its ending says "
-            f"({type(error).__name__}: {error})"
+            f"({type(error).__name__}: {error}){pickled if 'allow_pickle' in str(error) else ''}"
         ) from error
 
 
@@ -166,24 +142,20 @@ def _guarded(read: Any, file: Path) -> list[NamedView]:
 # structure) or None (else).
 
 
-def _named(key: str, value: Any, file: Path, depth: int = 0) -> Iterator[NamedView]:
+def _named(key: str, value: Any, depth: int = 0) -> Iterator[NamedView]:
     """The arrays in a variable, by their names."""
-    if isinstance(value, list) and len(value) > 1 and all(_is_scalar(x) for x in value):
+    scalars = isinstance(value, list) and [getattr(x, "size", 0) == 1 for x in value]
+    if scalars and len(value) > 1 and all(scalars):
         value = np.array([np.ravel(x)[0] for x in value])
-    if depth > _DEEP or value is None:
-        return
-    if isinstance(value, dict):
+    if isinstance(value, list):
+        value = {f" {i}" if len(value) > 1 else "": x for i, x in enumerate(value, 1)}
+    elif isinstance(value, dict):
+        value = {f".{name}": field for name, field in value.items()}
+    if not isinstance(value, dict):
+        yield NamedView(value, key)
+    elif depth <= _DEEP:
         for name, field in value.items():
-            yield from _named(f"{key}.{name}", field, file, depth + 1)
-    elif isinstance(value, list):
-        for i, x in enumerate(value, 1):
-            yield from _named(f"{key} {i}" if len(value) > 1 else key, x, file, depth + 1)
-    else:
-        yield NamedView(value, key, source=file.name)
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.size == 1
+            yield from _named(key + name, field, depth + 1)
 
 
 def _check_indices(matrix: Matrix) -> Matrix:

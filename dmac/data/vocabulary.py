@@ -1,18 +1,18 @@
-"""What names say: of classes, of what else is known of samples, of samples, and of embeddings."""
+"""What names say: of classes, of what else is known of samples, and of samples."""
 
 from __future__ import annotations
 
 import re
 
-# Names of classes that are taken before others.
-_LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
-# All names of classes, without the signs between their words.
-_CLASSES = _LABELS | set(
+#: Names of classes that are taken before others.
+LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
+#: All names of classes, without the signs between their words.
+CLASSES = LABELS | set(
     "class classes target targets category categories group groups cluster clusters celltype "
     "celltypes subtype subtypes diagnosis diagnoses species leiden louvain pam ident".split()
 )
-# Those, and names of tables of what else is known of samples.
-_KNOWN = _CLASSES | set(
+#: Those, and names of tables of what else is known of samples.
+KNOWN = CLASSES | set(
     "annotation annotations annot clinical clinicaldata phenotype phenotypes pheno phenodata meta "
     "outcome outcomes survival metadata type types condition conditions disease diseases tissue "
     "coldata sampleinfo samplesheet covariates stage status cohort batch histology response "
@@ -24,13 +24,6 @@ _FIRST = set(
     "probe protein marker variable symbol peak".split()
 )
 _ANYWHERE = set("id ids barcode barcodes identifier identifiers geneid".split())
-# Names of lines that describe the features of a table, beside those of ids.
-_OF_FEATURES = set("chr chrom chromosome start end strand length position".split())
-# Parts of the names that tools give to embeddings and places.
-_EMBEDDINGS = re.compile(
-    "^x_|pca|umap|tsne|spatial|coord|embed|latent|phate|diffmap|draw_graph|lsi|harmony|scvi|scanvi|"
-    "totalvi|mofa|scanorama|isomap|mds|(^|_)(nmf|ica|svd|lda|fa2?|pc|glue|xy|centroids?)($|_)"
-)
 
 
 def words(name: str) -> list[str]:
@@ -43,31 +36,11 @@ def bare(name: str) -> str:
     return re.split(r"[/.:]", name)[-1]
 
 
-def _says(name: str, among: set[str]) -> bool:
+def says(name: str, among: set[str]) -> bool:
     """Whether a name is one of these as a whole, or by the word or two that it ends with."""
     parts = words(bare(name))
     ends = {word for word in (*parts[-1:], "".join(parts[-2:])) if len(word) > 2}
     return "".join(parts) in among or bool(ends & among) or "labels" in parts[:1]
-
-
-def says_labels(name: str) -> bool:
-    """Whether a name says "labels", and is taken before other names of classes."""
-    return _says(name, _LABELS)
-
-
-def says_classes(name: str) -> bool:
-    """Whether a column of this name may hold known classes: ``class``, ``BRCA subtype``."""
-    return _says(name, _CLASSES)
-
-
-def says_known(name: str) -> bool:
-    """Whether a table or vector of this name may hold classes, or what else is known of samples."""
-    return _says(name, _KNOWN)
-
-
-def is_known_header(cell: str) -> bool:
-    """Whether the first cell of a column is such a name, and not one of its values."""
-    return re.sub(r"[\W_]+", "", cell.lower()) in _KNOWN
 
 
 def says_samples(header: str, j: int = 1) -> bool:
@@ -77,14 +50,3 @@ def says_samples(header: str, j: int = 1) -> bool:
         return j == 0 and not header
     first = last[0].removesuffix("s") in _FIRST or re.sub("ids?$", "", last[0]) in _FIRST
     return last[0] in _ANYWHERE or (j == 0 and first)
-
-
-def says_features(name: str) -> bool:
-    """Whether a line of this name describes features, as ids of genes do."""
-    last = words(name)[-1:]
-    return bool(last) and (last[0] in _ANYWHERE or last[0] in _OF_FEATURES)
-
-
-def says_embedding(name: str) -> bool:
-    """Whether a table of this name was made from another one, or has places."""
-    return _EMBEDDINGS.search(name.lower()) is not None

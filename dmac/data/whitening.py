@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
@@ -76,8 +75,6 @@ class RowNormalizer:
 
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
-        if not hasattr(self, "floor_"):
-            raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
         with np.errstate(over="ignore"):
             below = np.ldexp(norms, exponent) <= self.floor_
@@ -134,8 +131,6 @@ class LiftedRows:
 
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, d + 1)."""
-        if not hasattr(self, "mean_"):
-            raise NotFittedError("this LiftedRows is not fitted: call fit_blocks first")
         x = as_dense(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a new entry may be far beyond all
             z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
@@ -146,14 +141,12 @@ class LiftedRows:
         return z
 
 
-def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
+def normalize_rows(x: Matrix) -> Matrix:
     """Scale the rows of one view to unit length (:class:`RowNormalizer`).
 
     Parameters
     ----------
     x : array or sparse matrix of shape (n, d)
-    floor : float > 0, optional
-        Rows shorter than this are divided by it instead. Taken from ``x`` if not given.
 
     Returns
     -------
@@ -162,15 +155,10 @@ def normalize_rows(x: Matrix, floor: float | None = None) -> Matrix:
     Raises
     ------
     ValueError
-        If the view is not usable (:func:`dmac.data.checks.check_views`) or the floor is not
-        positive.
+        If the view is not usable (:func:`dmac.data.checks.check_views`).
     """
     (x,) = check_views([x])
-    if floor is None:
-        return RowNormalizer().fit_transform(x)
-    if not 0 < floor < np.inf:
-        raise ValueError(f"floor must be a positive number, got {floor}")
-    return RowNormalizer.with_floor(floor).transform(x)
+    return RowNormalizer().fit_transform(x)
 
 
 class Whitening:
@@ -273,8 +261,6 @@ class Whitening:
 
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
-        if not hasattr(self, "components_"):
-            raise NotFittedError("this Whitening is not fitted: call fit first")
         exponent = largest_exponent(x, self.mean_)
         x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):

@@ -83,8 +83,8 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
             ],
         ),
         (
-            [X, frame(NAMES), frame(NAMES), frame([*NAMES[:4], "q", "r"])],
-            ["view 2 and view 4", "4 names are in both", "2 only in view 2 (y, z)", "4 (q, r)"],
+            [frame(NAMES), frame(NAMES), frame([*NAMES[:4], "q", "r"])],
+            ["view 1 and view 3", "4 names are in both", "2 only in view 1 (y, z)", "3 (q, r)"],
         ),
         (
             [frame(NAMES), frame(NAMES).iloc[1:]],
@@ -97,7 +97,6 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
             ["0 names", "(1 and '1', 2 and '2' differ"],
         ),
         ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "('u' and 'U', 'v' and 'V' differ"]),
-        ([frame(NAMES), frame([*NAMES[:5], ["z"]])], ["view 2: ", "cannot be compared", "'list'"]),
         ([frame(NAMES), frame(list("aabbcc"))], ["view 2 has 3 names for 6 samples", "(more than"]),
         ([frame(list("uvwxyu")), frame(NAMES)], ["view 1", "more than once: u)", "to_numpy()"]),
         ([frame(), frame().iloc[:5]], ["view 2 has 5 samples, view 1 has 6"]),
@@ -176,15 +175,8 @@ def test_names_of_two_samples_are_not_doubted():
 @pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
 def test_a_name_that_is_missing_is_refused(missing):
     first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
-    with pytest.raises(ValueError, match="view 1: sample 1 has no name .it is"):
+    with pytest.raises(ValueError, match="view 1 has no name for sample 1 .it is"):
         check_views([first, second], incomplete=True)
-
-
-def test_default_names_among_others_are_doubted():
-    kept = frame([0, 2, 3, 5], X[:4])
-    assert check_views([frame(), kept], incomplete=True)[1].any(1).tolist() == [1, 0, 1, 1, 0, 1]
-    with pytest.warns(UserWarning, match="view 1 is a data frame with the index 0, 1, ..., as"):
-        check_views([frame(x=X[:3]), kept], incomplete=True)
 
 
 def test_a_mask_with_names_is_lined_up():
@@ -196,7 +188,7 @@ def test_a_mask_with_names_is_lined_up():
         out = check_views(frames, incomplete=True, present=present)
         assert out[0].any(1).tolist() == [False, *[True] * 5, False, False]
         assert out[1].any(1).tolist() == [1, 1, 0, 1, 0, 0, 1, 1]
-    with pytest.raises(ValueError, match="present is a data frame of 6 rows for 8 .* 2 of them .q"):
+    with pytest.raises(ValueError, match=r"present must .* as \(8, 2\): it has the shape \(6, 2\)"):
         check_views(frames, incomplete=True, present=has.iloc[:6])
 
 
@@ -242,44 +234,18 @@ def test_the_fitted_names_pass_silently():
         check_feature_names([columns("a", "b")], FITTED, (2, 1))  # check_views counts the views
 
 
-def test_each_view_is_compared_with_its_own_names():
-    array = np.ones((3, 2))
-    fitted = column_names([columns("a", "b"), array, columns(0, 1), columns("a", 1)], (2, 2, 2, 2))
-    assert fitted[:6].tolist() == ["a", "b", None, None, 0, 1]
-    others = array, columns(1, 2), columns(2, "a")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_feature_names([columns("a", "b"), columns("b", "a"), *others[1:]], fitted, (2,) * 4)
+def test_each_view_is_compared_with_its_own_names_if_these_are_text():
+    array, dates = np.ones((3, 2)), pandas.date_range("2026-01-01", periods=2)
+    views = [columns("a", "b"), array, columns(0, 1), columns("a", 1), columns(*dates)]
+    fitted = column_names(views, (2,) * 5)
+    assert fitted.tolist() == ["a", "b", *[None] * 8]
+    others = array, columns(2, 1), columns("b", 1), columns(*dates[::-1])
+    check_feature_names([columns("a", "b"), *others], fitted, (2,) * 5)
+    check_feature_names([columns("a", "b"), columns("b", "a"), *others[1:]], fitted, (2,) * 5)
     with pytest.raises(ValueError, match="view 1: .*\n.*same order"):
-        check_feature_names([columns("b", "a"), *others], fitted, (2,) * 4)
-    with pytest.raises(ValueError, match="view 3: .*\n.*same order"):
-        check_feature_names([columns("a", "b"), array, columns(1, 0), array], fitted, (2,) * 4)
-    with pytest.raises(ValueError, match="view 4: .*\n.*same order"):
-        check_feature_names(
-            [columns("a", "b"), array, columns(0, 1), columns(1, "a")], fitted, (2,) * 4
-        )
+        check_feature_names([columns("b", "a"), *others], fitted, (2,) * 5)
     with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
-        check_feature_names([columns(0, 1), *others], fitted, (2,) * 4)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        pandas.MultiIndex.from_product([["a", "b"], [1, 2]]),
-        pandas.date_range("2026-01-01", periods=4),
-        [b"a", b"b", b"c", b"d"],
-        [0.5, 1.5, 2.5, 3.5],
-    ],
-    ids=["pairs", "dates", "bytes", "fractions"],
-)
-def test_names_of_every_kind_are_compared_in_their_order(names):
-    x = pandas.DataFrame(np.ones((3, 4)), columns=names)
-    fitted = column_names([x], (4,))
-    assert all(isinstance(name, int) for name in fitted)  # which a saved model can hold
-    check_feature_names([x], fitted, (4,))
-    check_feature_names([x.iloc[:, [0, 1, 2, 2]]], fitted, (4,))
-    with pytest.raises(ValueError, match="must be in the same order"):
-        check_feature_names([x.iloc[:, ::-1]], fitted, (4,))
+        check_feature_names([columns(0, 1), *others], fitted, (2,) * 5)
 
 
 def test_views_without_names_are_taken_with_a_warning():
