@@ -888,7 +888,7 @@ STUDIES = {
     ),
     "number of clusters, never touched": Study(
         {SUGGESTED: (SUGGESTED, {"candidates": [*range(2, 13), 15, 20, 30, 45, 68, 100]})},
-        tuple(d for d in NEVER_TOUCHED if DATASETS[d].n_samples <= 1000),
+        NEVER_TOUCHED,
         range(3),
         "how_many_clusters",
     ),
@@ -900,7 +900,7 @@ STUDIES = {
                 settings_of(CLOSED_FORM, candidates=[*range(2, 13), 15, 20, 30, 45, 68, 100]),
             )
         },
-        tuple(d for d in (*SIXTEEN, *NEVER_TOUCHED) if DATASETS[d].n_samples <= 1000),
+        (*SIXTEEN, *NEVER_TOUCHED),
         range(1),
         "how_many_clusters",
     ),
