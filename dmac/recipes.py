@@ -383,7 +383,7 @@ class SpectralRecipe(BaseRecipe):
         How many samples are fitted at most, a random part, or more for many clusters (the next);
         the others are placed as new samples are. None fits all.""",
     )
-    fit_of_cluster: int = choice(400, at_least(0), "``fit_samples`` are at least so many times c.")
+    fit_of_cluster: int = choice(800, at_least(0), "``fit_samples`` are at least so many times c.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

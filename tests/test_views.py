@@ -139,7 +139,7 @@ def test_registered_views_are_scaled_and_whitened(name):
             continue
         x = x[::4] if np.prod(x.shape) > 2**22 else x  # which would take seconds
         h = Whitening(2 * data.n_clusters).fit_transform(normalize_rows(x))
-        np.testing.assert_allclose(h.T @ h / len(h), np.eye(h.shape[1]), atol=1e-8)
+        np.testing.assert_allclose(h.T @ h / len(h), np.eye(h.shape[1]), atol=5e-8)
     assert (zero > 0) == (name in LACKING)
 
 

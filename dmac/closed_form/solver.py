@@ -76,6 +76,10 @@ _ARRAYS = ("labels", "z", "anchors", "centers", "membership")
 # least, and 0.35 on all but one.
 _LACKING, _LITTLE = 0.22, 0.01
 
+# A walk on a part's graph that remembers less of where it began says nothing about a linear map. It
+# does on fifty noisy clusters (0.0008), and remembers 0.09 or more of a quarter of the real sets.
+_MUTE = 0.01
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -419,8 +423,8 @@ class SpectralSolver(Solver):
         views, clusters = fit.prepared.views, end.clusters
         model = model.of_part(views, end.z)
         labels = clusters.predict(model.with_linear(end.z, side_by_side(views)))
-        taken, _ = self.guard(graph, [clusters.labels_, labels])
-        return model if taken else dataclasses.replace(model, linear=None)
+        taken, stable = self.guard(graph, [clusters.labels_, labels])
+        return model if taken or stable[0] < _MUTE else dataclasses.replace(model, linear=None)
 
     def restore(
         self,

@@ -785,7 +785,8 @@ def _growth(results, child, sharded=(300_000,), on_disk=(10_000_000,), profiled=
 
 # --- a part of the samples, beside all
 
-#: Samples of each kind of :mod:`experiments.large_views`, and how many of them are fitted.
+#: Samples of each kind of :mod:`experiments.large_views`, and how many of them are fitted; of fifty
+#: clusters also as many as by default.
 KIND_SAMPLES, FITTED = 60_000, (20_000, 10_000, None)
 #: The real sets of 2000 samples and more, of which a quarter is fitted; those that were never
 #: touched are not among them.
@@ -817,6 +818,7 @@ def part_accuracy(name, fitted, seed):
 def _samples(results, child, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2)):
     for name in names:
         numbers = FITTED if name in KINDS else (DATASETS[name].n_samples // 4, None)
+        numbers = (40_000, *numbers) if name == "many" else numbers
         for fitted, seed in itertools.product(numbers, seeds):
             about = {"name": name, "fitted": fitted, "seed": seed}
             yield Job("fits", about, functools.partial(alone, part_accuracy, **about, threads=1))

@@ -373,10 +373,10 @@ def test_some_missing_entries_are_refused_and_infinity_too():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (np.ones((59, 3), bool), r"shape \(59, 3\), and there are 60 samples of 3 view"),
-        (np.ones((60, 2), bool), r"it must be \(60, 3\)"),
+        (np.ones((59, 3), bool), r"as \(60, 3\): it has the shape \(59, 3\)"),
+        (np.ones((60, 2), bool), r"as \(60, 3\): it has the shape \(60, 2\)"),
         (np.full((60, 3), 2), "must hold True where a sample has a view"),
-        (np.full((60, 3), "yes"), "something else than True and False"),
+        (np.full((60, 3), "yes"), "could not convert string"),
     ],
 )
 def test_a_mask_that_does_not_fit(said, message):

@@ -42,7 +42,7 @@ def test_how_many_are_fitted():
         return SpectralSolver(dataclasses.replace(CLOSED_FORM, **changes)).n_fitted(n, c)
 
     assert fitted(20_000, 10) == fitted(10**6, 10) == 20_000 and fitted(300, 10) == 300
-    assert fitted(10**6, 100) == 40_000 and fitted(30_000, 100) == 30_000
+    assert fitted(10**6, 100) == 80_000 and fitted(30_000, 100) == 30_000
     assert fitted(10**6, 10, fit_samples=None) == 10**6
     assert fitted(1000, 10, fit_samples=50, fit_of_cluster=0) == 50
     with pytest.raises(ValueError, match="n_clusters is 2000"):
