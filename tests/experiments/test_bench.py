@@ -234,7 +234,7 @@ def test_the_parts_of_a_fit_add_up():
     assert profile["n"] == 600 and sum(profile["parts"].values()) > 0
 
 
-def test_a_part_stands_beside_all(tmp_path, monkeypatch):
+def test_a_part_stands_beside_all(tmp_path, monkeypatch, data_folder):
     monkeypatch.setattr(bench, "KIND_SAMPLES", 300)
     records = [bench.part_accuracy("gaussian", fitted, 1) for fitted in (100, None)]
     records.append(bench.part_accuracy("HandWritten", 500, 0))
