@@ -76,7 +76,7 @@ def read(data):
         with contextlib.suppress(ValueError):
             read = read_views([path], **settings)
             check_views(read.views)
-            assert read.labels is None or len(read.labels) == len(read.views[0].values)
+            assert read.labels is None or len(read.labels) == read.views[0].values.shape[0]
 
 
 if __name__ == "__main__":
