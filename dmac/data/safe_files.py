@@ -93,9 +93,9 @@ def _check_matrix(
     kind, n_parts = flags & 0xFF, 1 + bool(flags & 0x800)  # complex ones have a second part
     if kind in (16, 17):  # functions and opaque objects have no sizes
         return
-    if codes[1:2] != [5] or kind not in range(1, 16):
+    _, body, length = [*elements, (0, 0, 0)][1]
+    if codes[1:2] != [5] or length < 8 or length % 4 or kind not in range(1, 16):
         raise ValueError(f"impossible matrix (class {kind}, parts {codes}) at byte {start}")
-    _, body, length = elements[1]
     n_entries = math.prod(struct.unpack_from(f"{order}{length // 4}I", data, body))
     if kind in _CONTAINERS:
         sound = n_entries <= len(data) and (kind != 1 or n_entries == len(codes) - 3)

@@ -86,3 +86,14 @@ def test_an_object_beside_the_views_is_left_alone(tmp_path):
     views, labels = read_mat(path)
     np.testing.assert_array_equal(views[0], np.ones((4, 3)))
     assert labels.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_matrix_with_sizes_of_fewer_than_two_numbers_is_refused(tmp_path, size):
+    path = tmp_path / "short.mat"
+    scipy.io.savemat(path, {"gt": "abc"})
+    data = path.read_bytes()
+    assert data.count(struct.pack("<II", 5, 8)) == 1
+    path.write_bytes(data.replace(struct.pack("<II", 5, 8), struct.pack("<HHI", 5, size, 8)))
+    with pytest.raises(ValueError, match=r"short\.mat.*impossible"):
+        read_mat(path)
