@@ -249,7 +249,7 @@ def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
 
 
 def test_cut_and_filter_are_those_of_the_chapter(shown):
-    found = cells("recipes", "r002", "r010", "r011", "moving-cut")
+    found = cells("recipes", "r002", "r010", "moving-cut")
     page = shown("cut_or_filter", found["content"])
     states = {s["distance"]: s for s in json.loads(found["content"])["states"]}
     slider, groups = page.locator("input[type=range]"), page.locator("[role=slider]")
