@@ -27,6 +27,7 @@ import click
 import dmac
 from dmac.data.named_views import number_of
 from dmac.data.readers import ENDINGS, ending_of, is_data
+from dmac.data.vocabulary import WORDING, Wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,13 +48,8 @@ _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 _OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
 # Files of cells, into whose copy the clusters go as a column of this name.
 _CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
-# What is called otherwise in Python.
-_OPTIONS = {
-    **{"labels_key=False": "--no-labels", "labels_key=": "--labels-key"},
-    **{"views_key=": "--views-key", "views_key": "--views-key"},
-    **{"transposed=True": "--transposed", "transposed=False": "--not-transposed"},
-    **{"n_clusters": "--clusters", "random_state": "--seed"},
-}
+# How readers call what is asked for here.
+_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
@@ -193,6 +189,7 @@ def fit(
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model, data)
     read = _read(data, reading)
+    _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
     found = {"cluster": estimator.labels_}
@@ -344,6 +341,7 @@ def report(
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         read = _read(data, reading)
+        _check_number(clusters, read)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
@@ -369,7 +367,7 @@ def _say(read: Reading, checked: list[Matrix]) -> None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
     for name, reason in read.left_out.items():
-        click.echo(_spoken(f"left out: {name}, since {reason}"))
+        click.echo(f"left out: {name}, since {reason}")
     if read.left_out:
         click.echo("to take one as a view, name every view with --views-key")
 
@@ -431,6 +429,12 @@ def _read(
         read.views[:] = _in_order(read.views, model._view_names)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
+
+
+def _check_number(clusters: int, read: Reading) -> None:
+    n = read.views[0].values.shape[0]
+    if clusters > n:
+        raise ValueError(f"--clusters is {clusters}, but there are only {number_of(n, 'sample')}")
 
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
@@ -556,6 +560,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
+    in_python = WORDING.set(_OPTIONS)
     try:
         code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
@@ -577,20 +582,14 @@ def main(arguments: list[str] | None = None) -> None:
         )
     finally:
         warnings.formatwarning = as_before
+        WORDING.reset(in_python)
     sys.exit(code or 0)
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"Error: {_spoken(message)}", err=True)
+    click.echo(f"Error: {message}", err=True)
     return code
 
 
-def _spoken(message: str) -> str:
-    """A message with the options of the command line in place of Python's arguments."""
-    for argument, option in _OPTIONS.items():
-        message = message.replace(argument, option)
-    return message
-
-
 def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
-    return f"Warning: {_spoken(str(message))}\n"
+    return f"Warning: {message}\n"

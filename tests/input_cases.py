@@ -291,6 +291,11 @@ BAD = {
         ("dates", lambda: COUNTS.astype("datetime64[s]"), "datetime64"),
         ("records", lambda: X.view([("a", float), ("b", float)]), "not real numbers"),
         ("a table of records", lambda: [frame().to_records()], "pandas.DataFrame(x) of records"),
+        (
+            "an integer beyond float64",
+            lambda: with_entry(10**400, object),
+            "integer beyond the range",
+        ),
     ],
     "pandas": [
         ("a column of text", lambda: frame(b="x"), "'x' at row 0, column 1"),
@@ -327,6 +332,7 @@ BAD = {
         ),
     ],
     "torch": [
+        ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
         (
             "complex",
             lambda: torch.tensor(X + 0j),

@@ -64,7 +64,7 @@ def _refuse_containers(x: Any, where: str) -> None:
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
-        return _from_tensor(x)
+        return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
     try:
@@ -79,7 +79,9 @@ def _as_array(x: Any, where: str) -> Any:
     return array
 
 
-def _from_tensor(x: Any) -> Any:
+def _from_tensor(x: Any, where: str) -> Any:
+    if x.is_meta:
+        raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
     x = x.detach().cpu()
     x = x if x.is_complex() else x.double()
     if "sparse" not in str(x.layout) or x.ndim != 2:
@@ -96,8 +98,11 @@ def _as_matrix(given: Any, where: str) -> Matrix:
         return _as_csr(x, where)
     check_kind(x, where, "biufO")
     x = _of_objects(x, where) if x.dtype == object else x
-    with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
-        x = x.astype(np.float64, copy=False)
+    try:
+        with np.errstate(over="ignore"):  # a long double out of range becomes inf, and is reported
+            x = x.astype(np.float64, copy=False)
+    except OverflowError as error:
+        raise ValueError(f"{where} holds an integer beyond the range of float64") from error
     return np.ascontiguousarray(np.ma.filled(x, np.nan))
 
 

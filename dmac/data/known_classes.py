@@ -15,7 +15,7 @@ import scipy.sparse
 from dmac.data.checks import check_labels
 from dmac.data.named_views import called, is_frame
 from dmac.data.tables import parsed, typed, without
-from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says
+from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, WORDING, bare, says
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +24,20 @@ if TYPE_CHECKING:
     from dmac._types import Array, Integers
     from dmac.data.named_views import NamedView
 
-# How many columns a table of what is known of samples has at most, or rows.
+# How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20
-_WAY = " (labels_key= names them, labels_key=False reads none)"
-_OTHERS = (
-    "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
-    "columns where they are"
-)
+
+
+def _way() -> str:
+    return f" ({WORDING.get().labels_key} names them, {WORDING.get().no_labels} reads none)"
+
+
+def _others() -> str:
+    said = WORDING.get()
+    return (
+        f"its name is that of known classes: {said.labels_key} names them, and {said.no_labels} "
+        "leaves columns where they are"
+    )
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
@@ -91,7 +98,7 @@ def known_classes(
         if not found:
             listed = ", ".join(dict.fromkeys(map(called, items)))
             raise ValueError(
-                f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
+                f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
             )
     return _agreed(found, key, left_out), rest
 
@@ -101,12 +108,13 @@ def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[tuple
     found = []
     for item in items:
         shape = np.shape(item.values)
-        if says(item.name, KNOWN) and len(shape) == 2 and min(shape) <= _FEW:
+        columns = shape[1:] if is_frame(item.values) else shape
+        if says(item.name, KNOWN) and len(shape) == 2 and min(columns) <= _FEW:
             left_out[called(item)] = "its name is that of what is known of samples"
         lone = vector(item) if says(item.name, CLASSES) else None
         if lone is not None and (says(item.name, LABELS) or _repeat(lone.values)):
             found.append((item.name, replace(lone, name=called(item))))
-            left_out[called(item)] = _OTHERS
+            left_out[called(item)] = _others()
     return found
 
 
@@ -124,7 +132,7 @@ def _without_classes(
             if header == key or _repeat(values):
                 found.append((header, replace(item, values=values, name=name, features=None)))
                 item = without(item, j)
-                left_out |= {} if called(item) in left_out else {name: _OTHERS}
+                left_out |= {} if called(item) in left_out else {name: _others()}
     return item
 
 
@@ -139,7 +147,7 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[tuple[str, NamedView]]:
                 listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
                     f"known classes: {key} has several columns ({listed}), and which has them is "
-                    f"not clear: name the column{_WAY}"
+                    f"not clear: name the column{_way()}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
         found.append((key, replace(lone, name=called(item))))
@@ -156,7 +164,7 @@ def _agreed(
             codes[one.name] = _codes(one)
         except ValueError as error:
             if key:
-                raise ValueError(f"known classes: {one.name}: {error}{_WAY}") from error
+                raise ValueError(f"known classes: {one.name}: {error}{_way()}") from error
             left_out[one.name] = str(error)
     usable = [(name, one) for name, one in found if one.name in codes]
     best = [one for name, one in usable if says(name, LABELS)] or [one for _, one in usable]

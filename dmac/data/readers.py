@@ -32,7 +32,7 @@ from dmac.data.tables import (
     with_header,
 )
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import bare, says_samples
+from dmac.data.vocabulary import WORDING, bare, says_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -278,7 +278,9 @@ def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
     if not views or not all(map(_is_matrix, views)) or len({x.source for x in views}) > 1:
         what = "holds no matrix of numbers, or is in several files" if views else "is not there"
         listed = ", ".join(dict.fromkeys(map(called, items)))
-        raise ValueError(f"views_key: {key!r} {what}. There are {listed}")
+        raise ValueError(
+            f"{WORDING.get().views_key.rstrip('=')}: {key!r} {what}. There are {listed}"
+        )
     return views
 
 
@@ -317,7 +319,8 @@ def _family(tables: list[NamedView]) -> list[NamedView]:
     if len(families) > 1:
         raise ValueError(
             f"{tables[0].source}: which variables are the views is not clear "
-            f"({', '.join(x.name for f in families.values() for x in f)}); views_key= names them"
+            f"({', '.join(x.name for f in families.values() for x in f)}); "
+            f"{WORDING.get().views_key} names them"
         )
     for family in families.values():
         return sorted(family, key=lambda x: natural(x.name))
@@ -350,10 +353,11 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], known: NamedView | 
     if as_rows != as_columns:
         return as_columns
     sizes = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
+    said = WORDING.get()
     raise ValueError(
         f"{source} has views of {sizes}: whether rows or columns are the samples is not clear; say "
-        "transposed=False (samples are rows) or transposed=True, name the views by views_key= or "
-        "the known classes, one a sample, by labels_key="
+        f"{said.not_transposed} (samples are rows) or {said.transposed}, name the views by "
+        f"{said.views_key} or the known classes, one a sample, by {said.labels_key}"
     )
 
 
@@ -366,8 +370,8 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
     if transposed is None and len(columns) == 1 < len(rows) and tables[0].values.shape[1] > 1:
         raise ValueError(
             f"{names} have the same columns and other rows, and row i must be the same sample in "
-            "every view: if the columns are the samples, say transposed=True; otherwise "
-            "transposed=False"
+            f"every view: if the columns are the samples, say {WORDING.get().transposed}; "
+            f"otherwise {WORDING.get().not_transposed}"
         )
     if len(tables) > 1 and all(x.samples is None for x in tables):
         warn(f"{names} do not name their samples: row i is taken for the same one in each")

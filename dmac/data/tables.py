@@ -18,7 +18,7 @@ import numpy as np
 
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, is_frame
-from dmac.data.vocabulary import KNOWN, says_samples
+from dmac.data.vocabulary import KNOWN, WORDING, says_samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -353,7 +353,8 @@ def numbers(view: NamedView) -> NamedView:
         listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
-            "file, or write them as numbers; if it is no view, views_key= names the views"
+            "file, or write them as numbers; if it is no view, "
+            f"{WORDING.get().views_key} names the views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0

@@ -1,8 +1,25 @@
-"""What names say: of classes, of what else is known of samples, and of samples."""
+"""What names say of classes and samples, and what is said of what can be asked for."""
 
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
+from typing import NamedTuple
+
+
+class Wording(NamedTuple):
+    """What the ways to ask for something are called: in Python, or at the command line."""
+
+    views_key: str = "views_key="
+    labels_key: str = "labels_key="
+    no_labels: str = "labels_key=False"
+    transposed: str = "transposed=True"
+    not_transposed: str = "transposed=False"
+
+
+PYTHON = Wording()
+#: What messages call them here; the command line has options in their place.
+WORDING: ContextVar[Wording] = ContextVar("wording", default=PYTHON)
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())

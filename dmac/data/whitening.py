@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+from sklearn.exceptions import NotFittedError
 
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
@@ -75,6 +76,8 @@ class RowNormalizer:
 
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
+        if not hasattr(self, "floor_"):
+            raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
         with np.errstate(over="ignore"):
             below = np.ldexp(norms, exponent) <= self.floor_
@@ -261,6 +264,8 @@ class Whitening:
 
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
+        if not hasattr(self, "components_"):
+            raise NotFittedError("this Whitening is not fitted: call fit first")
         exponent = largest_exponent(x, self.mean_)
         x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):

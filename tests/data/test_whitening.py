@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening, normalize_rows
 
@@ -128,7 +129,10 @@ def test_equal_rows_have_no_component():
         assert Whitening(2).fit_transform(np.full((7, 3), value)).shape == (7, 0)
 
 
-def test_impossible_parameters_are_refused():
+def test_errors_before_and_at_fit():
+    for unfitted in (RowNormalizer(), Whitening()):
+        with pytest.raises(NotFittedError, match="call fit"):
+            unfitted.transform(X)
     for bad in (0, -1, 2.5, "all"):
         with pytest.raises(ValueError, match="n_components must be"):
             Whitening(bad).fit(X)

@@ -209,6 +209,12 @@ def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(m
     assert acc(labels, model.labels_) > acc(labels, model.predict(noisy))
 
 
+@pytest.mark.parametrize(("stable", "mapped"), [([0.5, 0.4], False), ([0.005, 0.004], True)])
+def test_a_walk_that_forgets_nearly_all_does_not_judge_the_linear_map(stable, mapped, monkeypatch):
+    monkeypatch.setattr(SpectralSolver, "guard", lambda *_: (0, stable))
+    assert (fit(planted()[0]).network_.linear is not None) == mapped
+
+
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
     views, _ = planted()
     model = fit([x[:150] for x in views])
