@@ -314,8 +314,9 @@ def plot_profile(profile):
     """One bar of the stages of a fit, from {stage: seconds}."""
     figure, axis = plt.subplots(figsize=(6.4, 1.3), layout="constrained")
     left = 0.0
-    for name, seconds in profile.items():
-        bar = axis.barh([0], [seconds], left=left, edgecolor="white")
+    colours = plt.get_cmap("Blues")(np.linspace(0.15, 0.5, len(profile)))  # text is black on them
+    for (name, seconds), colour in zip(profile.items(), colours):
+        bar = axis.barh([0], [seconds], left=left, color=colour, edgecolor="white")
         if seconds > 0.06 * sum(profile.values()):
             axis.bar_label(bar, [f"{name}\n{seconds:.0f} s"], label_type="center", fontsize=7)
         left += seconds
