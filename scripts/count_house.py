@@ -1,17 +1,17 @@
-"""Print how large the house is: files and lines by folder, floors and circles of imports.
+"""Print how large the house is: files, lines and statements by folder, floors and circles.
 
     python scripts/count_house.py [another checkout]
-    python scripts/count_house.py A.whl  # files and bytes of a wheel, unpacked
 
-The number of floors is that of modules in the longest chain of imports.
+Docstrings are no statements. The number of floors is that of modules in the longest chain of
+imports. Large functions are those of more than 50 statements or a complexity above 15, by ruff.
 """
 
+import ast
 import subprocess
 import sys
-import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import grimp
 
@@ -41,31 +41,29 @@ def floors(packages):
     return max(chains.values(), key=len), circles
 
 
-def print_wheel(path):
-    """Files and bytes by folder, those of the files as they are unpacked."""
-    files, sizes = Counter(), Counter()
-    for one in zipfile.ZipFile(path).infolist():
-        folder = str(PurePosixPath(one.filename).parent)
-        files[folder] += 1
-        sizes[folder] += one.file_size
-    for folder in sorted(files):
-        print(f"{folder:30}{files[folder]:6}{sizes[folder]:10,}")
-    print(f"{'all':30}{files.total():6}{sizes.total():10,}, packed {path.stat().st_size:,}")
+def n_statements(text):
+    """How many statements a module has, without its docstrings."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+    said = [isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in nodes]
+    return len(nodes) - sum(said)
 
 
 if __name__ == "__main__":
-    if ROOT.suffix == ".whl":
-        sys.exit(print_wheel(ROOT))
-    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
-    files, lines = Counter(), Counter()
-    for name in filter(lambda name: (ROOT / name).exists(), listed.stdout.split()):
-        folder = next((one for one in FOLDERS if name.startswith(f"{one}/")), "elsewhere")
-        files[folder] += 1
-        lines[folder] += len((ROOT / name).read_text(encoding="utf-8").splitlines())
-    print(f"{'folder':30}{'files':>6}{'lines':>8}")
-    for folder in [one for one in FOLDERS if files[one]]:
-        print(f"{folder:30}{files[folder]:6}{lines[folder]:8}")
-    print(f"{'all':30}{files.total():6}{lines.total():8}")
+    names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
+    sizes = defaultdict(Counter)
+    for path in filter(Path.exists, (ROOT / name for name in names.stdout.split())):
+        name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+        folder = next((f for f in FOLDERS if name.startswith(f"{f}/")), "elsewhere")
+        size = Counter(files=1, lines=len(text.splitlines()), statements=n_statements(text))
+        sizes[folder] += size
+        sizes["all"] += size
+    columns = ("files", "lines", "statements")
+    print(f"{'folder':30}" + "".join(f"{column:>12}" for column in columns))
+    for folder in filter(sizes.get, (*FOLDERS, "elsewhere", "all")):
+        print(f"{folder:30}" + "".join(f"{sizes[folder][column]:12,}" for column in columns))
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "C901,PLR0915"]
+    limits = ["--config", "lint.mccabe.max-complexity=15", "--output-format", "concise"]
+    subprocess.run([*ruff, *limits, "dmac"], cwd=ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "notebooks")]
     apart = (ROOT / "notebooks" / "experiments").exists()
     for packages in [["dmac"], ["dmac", "experiments"]][: 1 + apart]:
