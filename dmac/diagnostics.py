@@ -61,8 +61,8 @@ def mean_cosine(z: Tensor | Array) -> float:
     sums: Any
     squares: Any
     sums = squares = 0
-    for part in z.split(_ROWS):
-        unit = torch.nn.functional.normalize(_as_float64(part), dim=1)
+    for rows in z.split(_ROWS):
+        unit = torch.nn.functional.normalize(_as_float64(rows), dim=1)
         sums, squares = sums + unit.sum(0), squares + unit.square().sum()
     return float((total(sums).square().sum() - total(squares)) / (n * (n - 1)))
 
@@ -103,16 +103,16 @@ def effective_rank(z: Tensor | Array) -> float:
         Between 1 and min(n, d); 0 for a zero matrix.
     """
     z = torch.as_tensor(z).detach()
-    scale = largest(torch.stack([part.abs().max() for part in z.split(_ROWS)]).max().double())
+    scale = largest(torch.stack([rows.abs().max() for rows in z.split(_ROWS)]).max().double())
     if scale == 0:
         return 0.0
     gram: Any
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
     # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
     gram = 0
-    for part in z.split(_ROWS):
-        part = _as_float64(part) / scale
-        gram = gram + part.T @ part
+    for rows in z.split(_ROWS):
+        rows = _as_float64(rows) / scale
+        gram = gram + rows.T @ rows
     gram = total(gram)
     p = torch.linalg.eigvalsh(gram).clamp_min(0).sqrt()
     p = p / p.sum()

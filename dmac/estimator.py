@@ -311,7 +311,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return self
 
     def _keep_names(self, views: Views, given: list[NamedView], widths: tuple[int, ...]) -> None:
-        """Those of the views, and of their columns."""
+        """Keep the names of the views and of their columns."""
         self._column_names = column_names(views, widths)
         self._view_names = [x.name for x in given]
         names = feature_names(views)
@@ -321,15 +321,15 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
-        found, c = len(np.unique(self.labels_)), self.n_clusters
-        if min(found, distinct) < c:
+        filled, c = len(np.unique(self.labels_)), self.n_clusters
+        if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
             if distinct < c:
                 why = f"there are only {distinct} distinct samples"
                 if distinct == 1:
                     why = "there is only 1 distinct sample"
             warn(
-                f"{found} of {c} clusters came out: {why}. Ask for fewer clusters",
+                f"{filled} of {c} clusters came out: {why}. Ask for fewer clusters",
                 ConvergenceWarning,
             )
 

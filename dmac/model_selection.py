@@ -235,16 +235,16 @@ def _checked(candidates: Iterable[int] | None, n: int) -> tuple[int, ...]:
         raise ValueError(
             f"candidates is {candidates!r}: pass the numbers to choose from, as a range"
         )
-    found = list(range(2, min(20, n // 4) + 1) if candidates is None else candidates)
-    for c in found:
+    listed = list(range(2, min(20, n // 4) + 1) if candidates is None else candidates)
+    for c in listed:
         if not isinstance(c, numbers.Integral) or isinstance(c, bool) or not 2 <= c <= n // 4:
             raise ValueError(
                 f"candidates has {c!r}: of {n} samples only integers from 2 to {n // 4}, a quarter "
                 "of them, can be compared"
             )
-    if len(set(found)) < 2:
-        raise ValueError(f"candidates is {found}: pass at least two numbers to choose from")
-    return tuple(sorted({int(c) for c in found}))
+    if len(set(listed)) < 2:
+        raise ValueError(f"candidates is {listed}: pass at least two numbers to choose from")
+    return tuple(sorted({int(c) for c in listed}))
 
 
 def _scores(

@@ -116,9 +116,9 @@ def embedding_draw(
         scale = 1 / math.sqrt(len(zs))
         pairs = [(scale * torch.cat(list(zs), 1), scale * torch.cat([u] * len(zs), 1))]
     check_neighbors(n_neighbors, len(u))
-    found = [assign(x, y, n_neighbors + 1, entropy=recipe.al_weight > 0) for x, y in pairs]
-    graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in found]
-    entropies = [a.entropy for a in found if a.entropy is not None]
+    assigned = [assign(x, y, n_neighbors + 1, entropy=recipe.al_weight > 0) for x, y in pairs]
+    graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in assigned]
+    entropies = [a.entropy for a in assigned if a.entropy is not None]
     return EmbeddingDraw(graphs, 1.0, pairs, entropies, u)
 
 
@@ -294,5 +294,5 @@ class ViewAnchors:
 
 def _graph_on(x: Tensor, u: Tensor, n_neighbors: int) -> AnchorGraph:
     check_neighbors(n_neighbors, len(u))
-    found = assign(x, u, n_neighbors + 1)
-    return closed_form_graph(found.nearest, found.indices, len(u))
+    assigned = assign(x, u, n_neighbors + 1)
+    return closed_form_graph(assigned.nearest, assigned.indices, len(u))

@@ -232,7 +232,7 @@ def _entropies(
 def _entropies_functional(
     d2: Tensor, bandwidth: float | Tensor, log_usage: Tensor | None, gradient: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """The same without writing in place, which a compiler fuses into two kernels."""
+    """`_entropies` without writing in place, which a compiler fuses into two kernels."""
     logs = torch.log1p(d2 / bandwidth)
     w = torch.exp(-logs)
     mass = w.sum(1, keepdim=True)

@@ -106,11 +106,12 @@ class AveragedGraph:
         links = self.rows.data > 0, self.rows.indices + n, ends
         links = scipy.sparse.csr_matrix(links, (n + m, n + m))
         links.eliminate_zeros()
-        part = connected_components(links, directed=False)[1]
-        sizes = np.bincount(part[:n], minlength=part.max() + 1)
-        names = part[n:][np.sort(np.unique(part[n:], return_index=True)[1])]  # by lowest anchor
-        names = names[np.argsort(-sizes[names], kind="stable")][:most]
-        return (part[:n, None] == names[sizes[names] > 0]).astype(float)
+        component = connected_components(links, directed=False)[1]
+        sizes = np.bincount(component[:n], minlength=component.max() + 1)
+        first = np.sort(np.unique(component[n:], return_index=True)[1])
+        ordered = component[n:][first]  # by lowest anchor
+        ordered = ordered[np.argsort(-sizes[ordered], kind="stable")][:most]
+        return (component[:n, None] == ordered[sizes[ordered] > 0]).astype(float)
 
     def eigenpairs(self, count: int) -> tuple[Array, Array]:
         """The largest eigenvalues of G and their eigenvectors, the constant one first.
@@ -141,7 +142,7 @@ class AveragedGraph:
             dense *= inverse
             dense *= inverse.T
             dense -= known @ known.T
-            found, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
+            others, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
         elif more:
 
             def product(x: Array) -> Array:
@@ -151,10 +152,10 @@ class AveragedGraph:
             operator = LinearOperator((n, n), product, matmat=product, dtype=float)
             start = np.random.default_rng(0).standard_normal(n)
             with blas_alone():
-                found, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
+                others, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
         if more:
-            order = np.argsort(found)[::-1]
-            values = np.concatenate([values, found[order]])
+            order = np.argsort(others)[::-1]
+            values = np.concatenate([values, others[order]])
             known = np.column_stack([known, u[:, order]])
         u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
         keep = values > SMALLEST

@@ -120,12 +120,12 @@ def _joint(parts: Sequence[Tensor], weights: Sequence[float], units: Sequence[fl
 
 
 def joint_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """Those of all views."""
+    """The blocks of all views."""
     return [block for block in blocks if block.view is None]
 
 
 def own_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
-    """Those of single views, of the views that a mask (v,) picks."""
+    """The blocks of single views, of those that a mask (v,) picks."""
     return [block for block in blocks if block.view is not None and views[block.view]]
 
 
@@ -156,7 +156,7 @@ def patterns(present: Flags) -> Iterator[tuple[Flags, Integers]]:
 
 def with_values(x: Tensor) -> Tensor:
     """Which rows (n, r) are not zeros: (n,), bool. Nearly all say so in their first entry."""
-    found = (x[:, :1] != 0).any(1)  # no column, no value
-    (others,) = torch.where(~found)
-    found[others] = (x[others] != 0).any(1)
-    return found
+    filled = (x[:, :1] != 0).any(1)  # no column, no value
+    (others,) = torch.where(~filled)
+    filled[others] = (x[others] != 0).any(1)
+    return filled

@@ -12,7 +12,7 @@ Chapter 12 of the book derives it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,9 +161,9 @@ def shrunken_svd(
     q = max(1, min(rank, r - 1))
     there = np.repeat(present, widths, axis=1)
     mean = (in_one(views) * there).sum(0) / np.maximum(there.sum(0), 1)
-    found, t = Directions(mean, np.zeros((r, q)), np.zeros(q), widths), np.zeros((n, q))
+    directions, t = Directions(mean, np.zeros((r, q)), np.zeros(q), widths), np.zeros((n, q))
     for _ in range(1 if present.all() else rounds):
-        x = found.filled(views, present, t) - found.mean
+        x = directions.filled(views, present, t) - directions.mean
         shift = x.sum(0) / n
         squares, v = eigh(
             x.T @ x / n - np.outer(shift, shift), subset_by_index=[max(0, r - q - 1), r - 1]
@@ -171,10 +171,11 @@ def shrunken_svd(
         squares, v = squares[::-1].clip(0), v[:, ::-1][:, :q]
         left = squares[q] if len(squares) > q else 0.0
         kept = np.clip(1 - left / np.maximum(squares[:q], 1e-300), 0, _MOST_KEPT)
-        found = Directions(found.mean + shift, v, kept, widths)
-        t = found.scores(views, present)
-    signs = np.sign(np.take_along_axis(found.components, abs(found.components).argmax(0)[None], 0))
-    return Directions(found.mean, found.components * signs, found.kept, widths)
+        directions = Directions(directions.mean + shift, v, kept, widths)
+        t = directions.scores(views, present)
+    v = directions.components
+    signs = np.sign(np.take_along_axis(v, abs(v).argmax(0)[None], 0))
+    return replace(directions, components=v * signs)
 
 
 def ridge_map(f: Array, x: Tensor, present: Flags, ridge: float = _RIDGE) -> Floats:
@@ -317,13 +318,13 @@ def warn_of_patterns(
             )
     pattern = np.unique(present, axis=0, return_inverse=True)[1].ravel()
     rng = np.random.default_rng(0)
-    found = normalized_mutual_info_score(labels, pattern)
+    shared = normalized_mutual_info_score(labels, pattern)
     chance = max(
         normalized_mutual_info_score(labels, rng.permutation(pattern)) for _ in range(_PERMUTATIONS)
     )
-    if found > chance + _TOO_MUCH:
+    if shared > chance + _TOO_MUCH:
         warn(
             f"the clusters go with what is missing: their normalised mutual information is "
-            f"{found:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "
+            f"{shared:.2f}, and at most {chance:.2f} where the pattern is permuted. Either what is "
             "missing depends on the class, or samples were grouped by what they lack"
         )

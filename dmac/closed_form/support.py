@@ -161,15 +161,15 @@ def own_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
         nan for a view without graphs of its own, or whose graphs are of samples that are all alike.
     """
     indicator = np.eye(int(labels.max()) + 1)[labels]
-    found = []
+    supports = []
     for a, graph in own_graphs(drawn):
         sizes, chance = (graph.shares > 0) @ indicator, _chance(graph)
         c = np.count_nonzero(sizes)
         if c >= 2 and chance is not None:
             steps = (graph.to_anchors(indicator) ** 2).sum(0)
             stays = np.divide(steps, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-            found.append((a, ((stays.sum() - 1) / (c - 1) - chance) / (1 - chance)))
-    return np.minimum(_means(found, n_views), 1)  # weights in float32 add up to a bit more
+            supports.append((a, ((stays.sum() - 1) / (c - 1) - chance) / (1 - chance)))
+    return np.minimum(_means(supports, n_views), 1)  # weights in float32 add up to a bit more
 
 
 def warn_of_one_view(support: Array, titles: Sequence[str]) -> None:

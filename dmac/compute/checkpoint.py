@@ -59,7 +59,7 @@ class Progress:
             schedule.load_state_dict(of_schedule)
 
     def optimiser_state(self) -> dict[str, Any] | None:
-        """That of the loop's optimiser, or the stored one until there is a loop; None without."""
+        """State of the loop's optimiser, or the stored one until there is a loop; None without."""
         return self._stored[0] if self.optimiser is None else self.optimiser.state_dict()
 
 

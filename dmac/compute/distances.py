@@ -75,8 +75,8 @@ def smallest(d2: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """
     m, candidates = d2.shape[1], k + _SPARE
     if d2.device.type != "cpu" or d2.dtype != torch.float32 or candidates >= m:
-        found = torch.topk(d2, k, dim=1, largest=False, sorted=True)
-        return found.values, found.indices
+        values, indices = torch.topk(d2, k, dim=1, largest=False, sorted=True)
+        return values, indices
     bits, place = d2.view(torch.int32), _places(m)
     groups = max(_SORTED // 2 if m <= 8 * _SORTED else _SORTED, 2 ** (4 * candidates).bit_length())
     if m <= max(_SORTED, 2 * groups):

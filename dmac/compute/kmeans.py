@@ -66,7 +66,7 @@ def kmeans_anchors(
 
 
 class WarmAnchors:
-    """The same k-means from epoch to epoch, each begun where the last one ended.
+    """K-means anchors from epoch to epoch, each begun where the last one ended.
 
     The first call is :func:`kmeans_anchors`. Later ones start from the means of the last
     assignment, so an epoch that changes no assignment costs one pass over samples and anchors, and

@@ -107,9 +107,9 @@ def _compare(
     now = (x[own] - centres[indices[own]]).square().sum(1)
     farther = own[now > d2[own]]
     d2[own] = now
-    found, place = nearest(x, centres[among])
-    closer = (found < d2).nonzero()[:, 0]
-    d2[closer], indices[closer] = found[closer], among[place[closer]]
+    to_moved, place = nearest(x, centres[among])
+    closer = (to_moved < d2).nonzero()[:, 0]
+    d2[closer], indices[closer] = to_moved[closer], among[place[closer]]
     if len(farther):
         d2[farther], indices[farther] = nearest(x[farther], centres)
 

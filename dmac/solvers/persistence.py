@@ -129,18 +129,18 @@ def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _E
 
 def _check_format(path: Path, model: dict[str, Any]) -> None:
     """Refuse a model that this version cannot read, and say what to do."""
-    found = model.get("format")
-    if found == FORMAT:
+    stored = model.get("format")
+    if stored == FORMAT:
         return
-    if "phase" in model and found is None:
+    if "phase" in model and stored is None:
         raise ValueError(f"{path} is the checkpoint of a fit, not a model: pass it to fit")
     by = f" by dmac {model['version']}" if "version" in model else ""
-    if isinstance(found, int) and found > FORMAT:
+    if isinstance(stored, int) and stored > FORMAT:
         advice = f"install that version, or a newer one than {VERSION}"
     else:
         advice = "fit it again with this version, or load it with the version that saved it"
     raise ValueError(
-        f"{path} was saved{by} in format {found}, this version reads {FORMAT}: {advice}"
+        f"{path} was saved{by} in format {stored}, this version reads {FORMAT}: {advice}"
     )
 
 
@@ -149,9 +149,9 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
     fields, kind = params.pop("recipe"), params.pop("kind")
     kinds, waiting = {}, [BaseRecipe]
     while waiting:
-        found = waiting.pop()
-        kinds[found.__name__] = found
-        waiting += found.__subclasses__()
+        subclass = waiting.pop()
+        kinds[subclass.__name__] = subclass
+        waiting += subclass.__subclasses__()
     if kind not in kinds:
         raise ValueError(f"the model's recipe is a {kind}: import the module that defines it first")
     return kinds[kind](**fields)

@@ -66,9 +66,9 @@ def place(
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
-            part = take(x, rows)
-            present[rows.start - first : rows.stop - first, a] = filled(part)
-            tensors.append(view_tensor(pipeline.transform(part), model.dtype, model.device))
+            block = take(x, rows)
+            present[rows.start - first : rows.stop - first, a] = filled(block)
+            tensors.append(view_tensor(pipeline.transform(block), model.dtype, model.device))
         z, shares = model.embed_new(tensors)
         keep(rows, z.cpu().numpy(), shares)
 
@@ -122,11 +122,11 @@ def in_order(
     of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
-    def keep(rows: slice, found: Array, shares: Array | None) -> None:
+    def keep(rows: slice, embedded: Array, shares: Array | None) -> None:
         here = slice(rows.start - mine.start, rows.stop - mine.start)
-        labels[here] = nearest(found)
+        labels[here] = nearest(embedded)
         if into is None:
-            z[here], of_all[here] = found, shares
+            z[here], of_all[here] = embedded, shares
 
     with parallel.alone():  # of another number of blocks than the others have, in any order
         present = place(views, prepared.pipelines, model, keep, mine)

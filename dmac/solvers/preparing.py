@@ -75,10 +75,10 @@ def prepare(
 
     def take_view(a: int) -> PreparedView:
         announce(f"view {a + 1}")
-        found = take(pipelines[a], views[a], order, device, dtype)
+        view = take(pipelines[a], views[a], order, device, dtype)
         if release and isinstance(views, list):
             views[a] = None
-        return found
+        return view
 
     prepared = [take_view(a) for a in range(len(pipelines))]
     return Prepared(views, pipelines, prepared, order, device, dtype)
@@ -102,11 +102,11 @@ def _whole(
     out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)
     place = np.full(x.shape[0], -1)
     place[order[rows]] = np.arange(len(out))
-    for part in x.slices():
-        mine = place[part] >= 0
+    for rows in x.slices():
+        mine = place[rows] >= 0
         if mine.any():
-            found = pipeline.transform(x.read(part)[mine])
-            out[place[part][mine]] = torch.as_tensor(found, dtype=dtype)
+            block = pipeline.transform(x.read(rows)[mine])
+            out[place[rows][mine]] = torch.as_tensor(block, dtype=dtype)
     return out.to(device)
 
 
