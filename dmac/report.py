@@ -126,7 +126,6 @@ def page(
     return _template().render(
         n=n,
         c=model.n_clusters,
-        seed=_first_seed(model),
         seeds=seeds,
         model=model,
         spectral=isinstance(model.recipe_, SpectralRecipe),
@@ -158,11 +157,6 @@ def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> lis
     if len(names) != n:
         raise ValueError(f"sample_names has {len(names)} entries, and there are {n} samples")
     return names
-
-
-def _first_seed(model: DMAC) -> int:
-    """The seed of the fit, 0 where it is no number."""
-    return model.random_state if isinstance(model.random_state, numbers.Integral) else 0
 
 
 def _columns(
@@ -197,7 +191,8 @@ def _compared(
     model: DMAC, checked: list[Matrix], named: list[NamedView], seeds: int
 ) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
-    n, c, first = checked[0].shape[0], model.n_clusters, _first_seed(model)
+    n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
+    first = int(seed) if isinstance(seed, numbers.Integral) else 0
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
     drawn = [pick(x, rows) for x in checked]
     some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
@@ -216,6 +211,7 @@ def _compared(
         suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
     labels = [[fit.labels_ for fit in models] for models in (fits, controls)]
     return {
+        "seed": first,
         "aris": {"seeds": [*map(_mean_ari, labels)], "random halves": [*map(_mean_ari, halves)]},
         "supports": _supports(fits, controls),
         "more": _MORE,
