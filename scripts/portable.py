@@ -5,8 +5,6 @@ page, so every number, reference and formula is resolved and plain Markdown; the
 outputs are those of the executed notebook. Cells of set-up and checks are collapsed, and what a
 chapter reads of the stored runs is packed into its first cell, in one also the package that reads
 them.
-
-Pages that have moved get a page at their old address, which leads to the new one.
 """
 
 import base64
@@ -48,38 +46,6 @@ CARRIES = {
 }
 #: What such a record keeps: what it is found by, and what the chapter reads of it.
 _READ = ("key", "dataset", "data", "method", "settings", "seed", "scores", "seconds", "error")
-
-#: Where pages of the book were, and where they are now.
-MOVED = {
-    "10_scaling.html": "17_scaling.html",
-    "11_recipes.html": "12_recipes.html",
-    "12_your_data.html": "14_your_data.html",
-    "13_the_field.html": "18_the_field.html",
-    "14_network.html": "11_network.html",
-    "15_evidence.html": "13_evidence.html",
-    "24_the_field.html": "18_the_field.html",
-    "16_network.html": "11_network.html",
-    "17_recipes.html": "12_recipes.html",
-    "18_evidence.html": "13_evidence.html",
-    "19_your_data.html": "14_your_data.html",
-    "22_scaling.html": "17_scaling.html",
-    "23_the_field.html": "18_the_field.html",
-    "api_rest.html": "api_components.html",
-    "experiments/05_runtime.html": "../17_scaling.html#exp-runtime",
-}
-#: Scripts keep the section that the old address names; without them the page is found.
-_LEADS = """<!doctype html>
-<meta charset="utf-8">
-<title>This page has moved</title>
-<link rel="canonical" href="{new}">
-<noscript><meta http-equiv="refresh" content="0; url={new}"></noscript>
-<p>This page <a href="{new}">has moved</a>.</p>
-<script>
-  const there = new URL("{new}", location);
-  there.hash = location.hash || there.hash;
-  location.replace(there);
-</script>
-"""
 
 
 class Plain(MarkdownConverter):
@@ -320,15 +286,8 @@ def portable(html, notebook, macros, folder):
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def lead_on(book):
-    """Write a page at every old address in the folder of the rendered ``book``."""
-    for old, new in MOVED.items():
-        (book / old).write_text(_LEADS.format(new=new), encoding="utf-8")
-
-
 def main():
-    """Give each page with code a portable notebook for its download button; lead on."""
-    lead_on(BUILT / "html" / "book")
+    """Give each page with code a portable notebook for its download button."""
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     macros = settings["sphinx"]["config"]["mathjax3_config"]["tex"]["macros"]
     for html in sorted(BUILT.glob("html/book/**/*.html")):

@@ -8,7 +8,6 @@ import chromium
 import pytest
 import yaml
 from browser import dead_links, faint, look, small_labels, wide_tables
-from portable import MOVED
 from print_book import print_book
 from pypdf import PdfReader
 
@@ -123,18 +122,6 @@ def test_links_lead_somewhere(reports, book):
     assert f'url={TOC["root"]}.html"' in start
     reports = reports | {"index.html": reports[f"{TOC['root']}.html"]}
     assert dead_links(reports, HTML, book) == []
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_old_address_leads_to_the_page(browser, book, reports, old):
-    page = browser.new_page()
-    for section in ("", "#exercises"):
-        chromium.visit(page, f"{book}book/{old}{section}")
-        page.wait_for_url(lambda url: old not in url)
-        name, _, anchor = page.url.removeprefix(book).partition("#")
-        assert page.url.endswith(section) and name in PAGES
-        assert section or not anchor or anchor in reports[name].ids
-    assert f"book/{old}" not in PAGES
 
 
 def test_search_finds_the_anchor_graph(browser, book):
