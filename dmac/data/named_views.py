@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from dmac._types import Flags
 
+#: What to do with what is no matrix.
+HOW = (
+    "pass 2-D arrays, as adata.X of cells, x.compute() of a lazy table, list(x.values()) of a "
+    "dictionary, dmac.load(file).views of a file"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class NamedView:
@@ -53,21 +59,32 @@ class NamedView:
 
 
 def is_frame(x: object) -> bool:
-    """Whether a view is a data frame with an index."""
-    return all(hasattr(x, name) for name in ("columns", "index", "iloc"))
+    """Whether a view is a data frame in memory, with an index."""
+    return all(hasattr(x, name) for name in ("columns", "index", "iloc", "to_numpy"))
 
 
 def as_named(views: Any) -> list[NamedView]:
-    """Each of some views with the names that it has: a data frame's index and columns."""
-    several = isinstance(views, (list, tuple))
-    if isinstance(views, np.ndarray):
-        several = views.dtype == object and views.ndim == 1
-    named = []
-    for x in views if several else [views]:
-        if is_frame(x):
-            x = NamedView(x, samples=x.index.tolist(), features=list(x.columns))
-        named.append(x if isinstance(x, NamedView) else NamedView(x))
-    return named
+    """Each of some views, or a single one, with the names that it has.
+
+    A data frame has those of its index and columns. What is neither a list of views nor a matrix is
+    a ``ValueError``.
+    """
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        views = list(views)
+    if not isinstance(views, (list, tuple)):
+        n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
+        if n_axes != 2 and not isinstance(views, NamedView):
+            raise ValueError(
+                f"views must be 2-D arrays (samples x features), not "
+                f"{f'one of shape {views.shape}' if n_axes else f'a {type(views).__name__}'}: "
+                f"{HOW}. Reshape your data with x[:, None] if it is one feature"
+            )
+        views = [views]
+    return [x if isinstance(x, NamedView) else _named(x) for x in views]
+
+
+def _named(x: Any) -> NamedView:
+    return NamedView(x, "", x.index.tolist(), list(x.columns)) if is_frame(x) else NamedView(x)
 
 
 def called(item: NamedView) -> str:

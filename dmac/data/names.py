@@ -125,36 +125,32 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    there, x, lacking = rows >= 0, view.values, rows < 0
+    x, lacking = view.values, rows < 0
     if view.lacking is not None:
         lacking |= view.lacking[rows]
     if is_frame(x):
-        x = x.iloc[rows.clip(0)]
-    elif scipy.sparse.issparse(x):
-        x = scipy.sparse.diags_array(there.astype(x.dtype)) @ scipy.sparse.csr_matrix(x)[rows]
-        x = scipy.sparse.csr_matrix(x)
+        x = x.iloc[rows]
     else:
-        x = np.asarray(x)[rows]
-        x[~there] = 0
+        x = (scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x))[rows]
     return replace(view, values=x, samples=every, lacking=lacking)
 
 
 def _places(view: NamedView, a: int) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
-    names: list[Any] = view.samples or []
-    levels = [name if isinstance(name, tuple) else [name] for name in names]
-    nameless = [i for i, x in enumerate(levels) if any(str(level) in _NO_NAMES for level in x)]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if not nameless and not twice:
-        return {name: i for i, name in enumerate(names)}
-    fault = f"{len(set(names))} names for {len(names)} samples (more than once: {_some(twice)})"
-    if nameless:
-        fault = f"no name for sample {nameless[0] + 1} (it is {names[nameless[0]]!r})"
-    frame = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
-    raise ValueError(
-        f"{title(a, view)} has {fault}, and views are lined up by name: give each sample its "
-        f"own{frame}"
-    )
+    count = Counter(view.samples or [])
+    bad = [name for name in count if count[name] > 1 or _is_no_name(name)]
+    if bad:
+        way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
+        raise ValueError(
+            f"{title(a, view)} names samples twice, or not at all ({_some(map(repr, bad))}), and "
+            f"views are lined up by name: give each sample its own{way}"
+        )
+    return {name: i for i, name in enumerate(count)}
+
+
+def _is_no_name(name: Any) -> bool:
+    """Whether a name, or a part of one of several levels, is missing."""
+    return any(str(x) in _NO_NAMES for x in (name if isinstance(name, tuple) else [name]))
 
 
 def _check_union(

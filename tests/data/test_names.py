@@ -97,8 +97,8 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
             ["0 names", "(1 and '1', 2 and '2' differ"],
         ),
         ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "('u' and 'U', 'v' and 'V' differ"]),
-        ([frame(NAMES), frame(list("aabbcc"))], ["view 2 has 3 names for 6 samples", "(more than"]),
-        ([frame(list("uvwxyu")), frame(NAMES)], ["view 1", "more than once: u)", "to_numpy()"]),
+        ([frame(NAMES), frame(list("aabbcc"))], ["view 2 names samples twice", "('a', 'b', 'c')"]),
+        ([frame(list("uvwxyu")), frame(NAMES)], ["view 1 names samples twice", "('u')", "to_numpy()"]),
         ([frame(), frame().iloc[:5]], ["view 2 has 5 samples, view 1 has 6"]),
     ],
 )
@@ -135,7 +135,7 @@ def test_the_union_of_frames_of_other_samples():
         check_views(apart, incomplete=True)
     with pytest.raises(ValueError, match="view 3 has no names of samples, and the other"):
         check_views([*frames[:2], X], incomplete=True)
-    with pytest.raises(ValueError, match="view 2 has 1 names for 2 samples"):
+    with pytest.raises(ValueError, match="view 2 names samples twice"):
         check_views([frames[0], frame(["u", "u"], X[:2])], incomplete=True)
     with pytest.raises(ValueError, match="view 2 has no samples|0 names are in both"):
         check_views([frames[0], frames[0].iloc[:0]], incomplete=True)
@@ -175,7 +175,7 @@ def test_names_of_two_samples_are_not_doubted():
 @pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
 def test_a_name_that_is_missing_is_refused(missing):
     first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
-    with pytest.raises(ValueError, match="view 1 has no name for sample 1 .it is"):
+    with pytest.raises(ValueError, match="view 1 names samples twice, or not at all .*(nan|None|NaT)"):
         check_views([first, second], incomplete=True)
 
 
