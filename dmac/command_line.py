@@ -27,7 +27,7 @@ import click
 import dmac
 from dmac.data.named_views import number_of
 from dmac.data.readers import ENDINGS, ending_of, is_data
-from dmac.data.vocabulary import WORDING, Wording
+from dmac.data.vocabulary import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +48,14 @@ _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 _OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
 # Files of cells, into whose copy the clusters go as a column of this name.
 _CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
-# How readers call what is asked for here.
-_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
+# What is asked for here, by what Python calls it.
+_OPTIONS = {
+    "views_key=": "--views-key",
+    "labels_key=": "--labels-key",
+    "labels_key=False": "--no-labels",
+    "transposed=True": "--transposed",
+    "transposed=False": "--not-transposed",
+}
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
@@ -560,7 +566,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
-    in_python = WORDING.set(_OPTIONS)
+    in_python = OPTIONS.set(_OPTIONS)
     try:
         code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
@@ -582,7 +588,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     finally:
         warnings.formatwarning = as_before
-        WORDING.reset(in_python)
+        OPTIONS.reset(in_python)
     sys.exit(code or 0)
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.extmath import row_norms
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from dmac._warn import OfViews, warn
 from dmac.data.disk import (
@@ -41,6 +39,8 @@ _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
 # has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
 _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
+
+
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
@@ -321,6 +321,9 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     A square root evens a view without negative entries out, as recipes do; narrow views are
     standardised. A column that is large in a few rows alone is none in rows of unit length.
     """
+    from sklearn.utils.extmath import row_norms
+    from sklearn.utils.sparsefuncs import mean_variance_axis
+
     rows: Any = x[:: max(1, x.shape[0] // _SOME)]
     largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:

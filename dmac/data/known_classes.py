@@ -6,6 +6,7 @@ A candidate is a lone column or vector whose name is one of classes, or such a c
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import scipy.sparse
 from dmac.data.checks import check_labels
 from dmac.data.named_views import called, is_frame
 from dmac.data.tables import parsed, typed, without
-from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, WORDING, bare, says
+from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,21 +30,23 @@ _FEW = 20
 
 
 def _way() -> str:
-    return f" ({WORDING.get().labels_key} names them, {WORDING.get().no_labels} reads none)"
+    return f" ({spelled('labels_key=')} names them, {spelled('labels_key=False')} reads none)"
 
 
 def _others() -> str:
-    said = WORDING.get()
     return (
-        f"its name is that of known classes: {said.labels_key} names them, and {said.no_labels} "
-        "leaves columns where they are"
+        f"its name is that of known classes: {spelled('labels_key=')} names them, and "
+        f"{spelled('labels_key=False')} leaves columns where they are"
     )
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
-    """The items of this name, or else those whose name is this within a group or structure."""
-    own = [x for x in items if key in (x.name, x.source)]
-    return own or [x for x in items if key == bare(x.name)]
+    """The items of this name, or else those in it, or else those of this name in another one."""
+    return (
+        [x for x in items if key in (x.name, x.source)]
+        or [x for x in items if re.fullmatch(rf"{re.escape(key)}( \d+|\..+)", x.name)]
+        or [x for x in items if key == bare(x.name)]
+    )
 
 
 def vector(view: NamedView) -> NamedView | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, is_frame
-from dmac.data.vocabulary import KNOWN, WORDING, says_samples
+from dmac.data.vocabulary import KNOWN, says_samples, spelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,36 +107,34 @@ def _read_workbook(file: Path) -> dict[str, Array]:
 
 
 def _read_text(file: Path) -> dict[str, Array]:
-    """The cells of a table of text; the first line, and columns that may have ids, are text.
+    """The cells of a table of text, as they are written.
 
     The first line has a cell less where it names the columns of a table that R wrote.
     """
     import pandas as pd
 
     head = _head(file)
+    if not head:
+        return {}
     delimiter, commas = _signs(file, head)
-    rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
-    first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
-    width = max(len(first), len(second), 1)
-    if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
-        first = ["", *first]
-    rest = pd.read_csv(
+    first, *rows = csv.reader(head[:2], delimiter=delimiter, skipinitialspace=delimiter == " ")
+    width = max(len(row) for row in (first, *rows))
+    table = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
-        header=0,
+        header=None,
         names=range(width),
         index_col=False,
-        dtype=str if commas else dict.fromkeys(_texts(first, rows), str),
+        dtype=str,
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
-        low_memory=False,
         encoding="utf-8-sig",
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
-    rest = rest.astype(dict.fromkeys(rest.select_dtypes(bool), str))
-    cells = np.full((len(rest) + 1, width), np.nan, object)
-    cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
+    cells = table.to_numpy(object)
+    if len(first) == width - 1 and rows[0][-1].strip() and parsed(first)[1].any():
+        cells[0] = np.roll(cells[0], 1)
     return {"": _with_points(cells) if commas else cells}
 
 
@@ -155,13 +153,6 @@ def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
     return delimiter, delimiter == ";" and decimal is not None
 
 
-def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for j, x in enumerate(first) if says_samples(x, j)}
-    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
-    return {0} | named | padded
-
-
 def _with_points(cells: Array) -> Array:
     """Decimal commas as points; points between thousands are refused beside them."""
     ids = says_samples(as_text(cells[0])[0], 0)
@@ -178,13 +169,10 @@ def _with_points(cells: Array) -> Array:
 
 def parsed(cells: Any) -> tuple[Floats, Flags]:
     """Cells as floats, nan where they are none, and which of these hold a word."""
-    values = np.asarray(cells, object)
-    try:
-        x = values.astype(float)  # ten times as fast, where there are no words
-    except (TypeError, ValueError):
-        import pandas as pd
+    import pandas as pd
 
-        x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
+    values = np.asarray(cells, object)
+    x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
     words = np.isnan(x) & (values == values)
     words[words] = [str(cell).strip().lower() not in _MISSING for cell in values[words]]
     return x, words
@@ -346,25 +334,21 @@ def numbers(view: NamedView) -> NamedView:
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     if len(text):
-        names = _headers(view)
-        if turned:
-            names = view.samples or [f"column {j}" for j in cells.index]
-        first = cells.iloc[:, 0] if turned else cells.iloc[0]
-        listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)
+        table = cells.T if turned else cells
+        names = (view.samples if turned else view.features) or [f"column {j}" for j in table]
+        listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
-            "file, or write them as numbers; if it is no view, "
-            f"{WORDING.get().views_key} names the views"
+            f"file, or write them as numbers; if it is no view, {spelled('views_key=')} names the "
+            "views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
     for i, j in np.argwhere(~np.isfinite(x))[:1]:
         place, cell = {cells.index.name: cells.index[i], columns.name: columns[j]}, cells.iloc[i, j]
-        advice = "write one, or take the feature out"
-        if not words[i, j] and not np.isinf(x[i, j]):
-            advice = "fill it in, or empty the whole row where the sample lacks this view"
-        what = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
+        holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         raise ValueError(
-            f"{view.source}, line {place['line']}, column {place['column']} {what}; {advice}"
+            f"{view.source}, line {place['line']}, column {place['column']} {holds}; write one, "
+            "take the feature out, or empty the whole row where the sample lacks this view"
         )
     return replace(view, values=x, lacking=lacking)

@@ -98,7 +98,10 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
         ),
         ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "('u' and 'U', 'v' and 'V' differ"]),
         ([frame(NAMES), frame(list("aabbcc"))], ["view 2 names samples twice", "('a', 'b', 'c')"]),
-        ([frame(list("uvwxyu")), frame(NAMES)], ["view 1 names samples twice", "('u')", "to_numpy()"]),
+        (
+            [frame(list("uvwxyu")), frame(NAMES)],
+            ["view 1 names samples twice", "to_numpy()"],
+        ),
         ([frame(), frame().iloc[:5]], ["view 2 has 5 samples, view 1 has 6"]),
     ],
 )
@@ -175,7 +178,7 @@ def test_names_of_two_samples_are_not_doubted():
 @pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
 def test_a_name_that_is_missing_is_refused(missing):
     first, second = frame([missing, *NAMES[1:]]), frame([*NAMES[1:], missing])
-    with pytest.raises(ValueError, match="view 1 names samples twice, or not at all .*(nan|None|NaT)"):
+    with pytest.raises(ValueError, match="view 1 names samples .* not at all .*(nan|None|NaT)"):
         check_views([first, second], incomplete=True)
 
 

@@ -269,7 +269,7 @@ def test_npz(tmp_path, views):
     assert_read(read_mat(path, views_key=keys, transposed=True), [views[2], views[0]], None)
     np.savez(path, X1=views[0].T, Y=LABELS)
     read = read_views([path])
-    assert read.left_out == {"Y": "it has 12 entries, and there are 3 samples"}
+    assert read.left_out["Y"].startswith("it has 12 entries, and there are 3 samples: not one for")
 
 
 def test_npz_of_other_contents(tmp_path, views):
