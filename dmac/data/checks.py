@@ -225,7 +225,7 @@ def check_views(
         kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
     for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            check_finite(x, where, incomplete)
+            check_finite(x, where)
             if tells:
                 _warn_of_one_column(x, where)
             kept[a] = StreamedArray(x, where, incomplete) if _stays(x, most) else x

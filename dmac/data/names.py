@@ -109,15 +109,10 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
             f"{unnamed} has no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
-    return _joined(views, incomplete)
-
-
-def _joined(views: Sequence[NamedView], incomplete: bool) -> list[NamedView]:
-    """Views that name their samples in other orders, or others of them, in one order."""
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
-    every = list(dict.fromkeys(name for own in places for name in own))
-    return [_placed(x, every, own) for x, own in zip(views, places)]
+    union = list(dict.fromkeys(name for own in places for name in own))
+    return [_placed(x, union, own) for x, own in zip(views, places)]
 
 
 def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedView:

@@ -59,11 +59,6 @@ def read_npz(file: Path) -> list[NamedView]:
     """The arrays of a NumPy archive, in its order."""
 
     with _guarded(file), np.load(file, allow_pickle=False) as archive:
-        if "indptr" in archive.files:
-            raise ValueError(
-                "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
-                "several into a .mat file, by scipy.io.savemat"
-            )
         arrays = {key: archive[key] for key in archive.files}
     return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
 
@@ -86,19 +81,22 @@ def read_hdf5(file: Path) -> list[NamedView]:
     list of NamedView
     """
     opened, items = open_hdf5(file), {}
-    opened.visititems(lambda name, item: items.update({name: item}))
+    opened.visititems(items.__setitem__)
     if isinstance(opened.get("matrix/features/feature_type"), h5py.Dataset):
         with _guarded(file):
             return _of_cell_ranger(opened["matrix"])
-    views = []
-    for name in sorted(items, key=natural):
-        x = items[name]
-        if isinstance(x, h5py.Group) and "indptr" in x:  # as AnnData and SciPy store it
-            views.append(NamedView(None, name))
-        elif isinstance(x, h5py.Dataset) and x.ndim:
-            values = _text(x) if h5py.check_string_dtype(x.dtype) else x
-            views.append(NamedView(values, name))
-    return views
+    return [
+        NamedView(_stored(x), name)
+        for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
+        if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
+    ]
+
+
+def _stored(x: h5py.Group | h5py.Dataset) -> Any:
+    """What is in a data set: words, or numbers on disk; None of a sparse matrix in a group."""
+    if isinstance(x, h5py.Group):
+        return None
+    return _text(x) if h5py.check_string_dtype(x.dtype) else x
 
 
 def _of_cell_ranger(matrix: h5py.Group) -> list[NamedView]:

@@ -90,9 +90,7 @@ class RowNormalizer:
         scaled[below] = (x.data if sparse else x)[below] / self.floor_
         if not sparse:
             return scaled
-        out = x.copy()
-        out.data = scaled
-        return out
+        return scipy.sparse.csr_matrix((scaled, x.indices, x.indptr), x.shape, copy=True)
 
     def fit_transform(self, x: Matrix) -> Matrix:
         """Set the floor from ``x`` and scale ``x``."""
