@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
-from dmac.data.named_views import number_of
-from dmac.data.readers import ENDINGS, ending_of, is_data
+from dmac.data.named_views import ending_of, number_of
+from dmac.data.readers import ENDINGS, is_data
 from dmac.data.vocabulary import OPTIONS
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from dmac.data import registry
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.disk import is_streamed
-from dmac.data.readers import Reading, read_views, stem
+from dmac.data.named_views import stem
+from dmac.data.readers import Reading, read_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -222,7 +222,7 @@ def check_views(
     if tells:
         _tell(kept, there if incomplete else np.zeros_like(there), titles)
     if incomplete:
-        kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
+        kept = _complete_with_zeros(kept, there, samples)
     for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             check_finite(x, where)
@@ -358,7 +358,7 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None, titles: Sequence[str]
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None
 ) -> list[Matrix]:
     """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 
@@ -370,9 +370,6 @@ def _complete_with_zeros(
             declared[:, a] |= rows_of_nan(x)
     if not declared.any():
         return views
-    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
-        if empty and len(views) > 1:
-            warn(f"{where} has no values: all samples lack it. Leave it out")
     out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]

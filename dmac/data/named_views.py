@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
     from dmac._types import Flags
@@ -31,7 +32,7 @@ class NamedView:
     ----------
     values : matrix of shape (n, d), vector of shape (n,), pandas.DataFrame, or Any
         What was read, as it is stored. A table of text is a frame of its cells, whose index and
-        columns count the lines and columns of the file from 1.
+        columns count the lines and columns of the file.
     name : str
         What its file calls it; empty for a view that was passed without a name.
     samples : list of n names, or None
@@ -90,6 +91,17 @@ def _named(x: Any) -> NamedView:
 def called(item: NamedView) -> str:
     """What to call a thing of a file: by the file, where it has its name."""
     return item.source if item.source.startswith(f"{item.name}.") else item.name
+
+
+def ending_of(file: Path) -> str:
+    """The ending of a file in lower case, with what stands before .gz."""
+    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
+    return "".join(endings).lower()
+
+
+def stem(file: Path) -> str:
+    """The name of a file without its ending, which may be ``.csv.gz``."""
+    return file.name[: len(file.name) - len(ending_of(file))]
 
 
 def title(a: int, view: NamedView) -> str:

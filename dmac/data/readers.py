@@ -20,7 +20,7 @@ from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import having_name, known_classes, vector
-from dmac.data.named_views import called, is_frame, natural
+from dmac.data.named_views import called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
@@ -56,9 +56,11 @@ ENDINGS = {
 }
 _TABLES = (*TEXT, *BINARY)
 _SINGLE = (*_TABLES, ".npy")  # files of one view each, which a folder may hold
-_ARRAYS: dict[str, Callable[[Path], list[NamedView]]] = {
-    **{".mat": read_mat, ".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5},
-    **{".h5ad": read_cells, ".h5mu": read_cells},
+_READERS: dict[str, Callable[[Path], list[NamedView]]] = {
+    **dict.fromkeys(_TABLES, read_table),
+    **{".npy": read_npy, ".npz": read_npz, ".mat": read_mat},
+    **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
+    **dict.fromkeys((".h5ad", ".h5mu"), read_cells),
 }
 _CELLS = (".h5ad", ".h5mu")
 #: What to do about files of other endings.
@@ -172,17 +174,6 @@ def read_views(
     return read
 
 
-def ending_of(file: Path) -> str:
-    """The ending of a file in lower case, with what stands before .gz."""
-    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
-    return "".join(endings).lower()
-
-
-def stem(file: Path) -> str:
-    """The name of a file without its ending, which may be ``.csv.gz``."""
-    return file.name[: len(file.name) - len(ending_of(file))]
-
-
 def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
     if ending_of(file) not in _SINGLE or file.name.startswith("."):
@@ -204,7 +195,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         folder = place.is_dir() and place.suffix != ".zarr"
         if folder and not any(place.glob("matrix.mtx*")):
             files += _of_folder(place, left_out)
-        elif folder or ending_of(place) in (*_SINGLE, *_ARRAYS):
+        elif folder or ending_of(place) in _READERS:
             files.append(place)
         else:
             way = WAYS.get(ending_of(place), _OTHERWISE)
@@ -237,12 +228,7 @@ def _items(
     ending = ending_of(file)
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
-    if file.is_dir():
-        items = read_cell_ranger(file)
-    elif ending in _ARRAYS:
-        items = _ARRAYS[ending](file)
-    else:
-        items = (read_npy if ending == ".npy" else read_table)(file, stem(file))
+    items = read_cell_ranger(file) if file.is_dir() else _READERS[ending](file)
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
     if ending not in _TABLES:
@@ -389,9 +375,9 @@ def _score(known: NamedView, read: Reading, key: str | Literal[False] | None) ->
             f"none or several is {bad[0]})"
         )
         if key:
-            raise ValueError(f"{known.name}: {reason}")
-        read.left_out[known.name] = reason
+            raise ValueError(f"{known.source}: {reason}")
+        read.left_out[known.source] = reason
     else:
         rows = {name: i for i, name in enumerate(names)}
-        read.known = known.name
+        read.known = known.source
         read.labels = check_labels(known.values[[rows[name] for name in samples]])

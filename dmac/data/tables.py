@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, is_frame
+from dmac.data.named_views import NamedView, is_frame, stem
 from dmac.data.vocabulary import KNOWN, says_samples, spelled
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _HEAD = 30
 _DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 
 
-def read_table(file: Path, name: str) -> list[NamedView]:
+def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
     Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
@@ -51,8 +51,6 @@ def read_table(file: Path, name: str) -> list[NamedView]:
     Parameters
     ----------
     file : path
-    name : str
-        What to call the table.
 
     Returns
     -------
@@ -76,13 +74,14 @@ def read_table(file: Path, name: str) -> list[NamedView]:
         raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
     if not sheets:
         raise ValueError(f"{file} is empty")
-    views = []
-    for sheet, cells in sheets.items():
-        lines = pd.RangeIndex(1, cells.shape[0] + 1, name="line")
-        columns = pd.RangeIndex(1, cells.shape[1] + 1, name="column")
-        frame = pd.DataFrame(np.asarray(cells, object), lines, columns, object)
-        views.append(NamedView(frame, sheet if len(sheets) > 1 else name, source=file.name))
-    return views
+    frames = {
+        name: pd.DataFrame(np.asarray(x, object)).rename_axis("line").rename_axis("column", axis=1)
+        for name, x in sheets.items()
+    }
+    return [
+        NamedView(x, name if len(frames) > 1 else stem(file), source=file.name)
+        for name, x in frames.items()
+    ]
 
 
 def _read_parquet(file: Path) -> dict[str, Array]:
@@ -258,7 +257,7 @@ def name_samples(items: list[NamedView]) -> list[NamedView]:
 def _headers(view: NamedView) -> list[str]:
     """What columns are called, by their number where they have no name."""
     columns = view.values.columns
-    return view.features or [f"{columns.name} {j}" for j in columns]
+    return view.features or [f"{columns.name} {j + 1}" for j in columns]
 
 
 def _names(column: Frame) -> list[str]:
@@ -335,7 +334,7 @@ def numbers(view: NamedView) -> NamedView:
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     if len(text):
         table = cells.T if turned else cells
-        names = (view.samples if turned else view.features) or [f"column {j}" for j in table]
+        names = (view.samples if turned else view.features) or [f"column {j + 1}" for j in table]
         listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
@@ -345,7 +344,8 @@ def numbers(view: NamedView) -> NamedView:
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
     for i, j in np.argwhere(~np.isfinite(x))[:1]:
-        place, cell = {cells.index.name: cells.index[i], columns.name: columns[j]}, cells.iloc[i, j]
+        place = {cells.index.name: cells.index[i] + 1, columns.name: columns[j] + 1}
+        cell = cells.iloc[i, j]
         holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         raise ValueError(
             f"{view.source}, line {place['line']}, column {place['column']} {holds}; write one, "

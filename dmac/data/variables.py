@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import scipy.sparse
 
-from dmac.data.named_views import NamedView, natural
+from dmac.data.named_views import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def read_npz(file: Path) -> list[NamedView]:
     return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
 
 
-def read_npy(file: Path, name: str) -> list[NamedView]:
+def read_npy(file: Path) -> list[NamedView]:
     """The array of a ``.npy`` file, which stays on disk."""
     with _guarded(file):  # np.load would take an archive as well
-        return [NamedView(np.lib.format.open_memmap(file, mode="r"), name)]
+        return [NamedView(np.lib.format.open_memmap(file, mode="r"), stem(file))]
 
 
 def read_hdf5(file: Path) -> list[NamedView]:

@@ -165,12 +165,6 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     np.testing.assert_array_equal(found, [[0, 2], [0, 0], [-1, 1]])
 
 
-def test_a_view_that_all_samples_lack_is_told():
-    x = np.arange(12.0).reshape(6, 2) + 1
-    with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
-        check_views([x, x * np.nan], incomplete=True, tells=True)
-
-
 def test_a_mask_of_nullable_columns_is_one_and_a_ragged_one_is_refused():
     x = np.ones((4, 2))
     x[0] = 7
