@@ -179,7 +179,7 @@ def load(
     """
     paths, name, about, views_key, labels_key = _found(source, views_key, labels_key)
     read = read_views(paths, views_key=views_key, labels_key=labels_key, transposed=transposed)
-    told = [f"{one} was left out, since {reason}" for one, reason in read.left_out.items()]
+    told = [f"{item} was left out, since {reason}" for item, reason in read.left_out.items()]
     if name is None and told and not (views_key or labels_key is False):
         warn("; ".join([*told, "views_key= names the views"]))
     in_memory = [replace(x, values=_in_memory(x.values)) for x in read.views]

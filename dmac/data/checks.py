@@ -148,13 +148,13 @@ def _present(
     present = np.ones(shape) if present is None else in_order(present, views[0].samples)
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
-        found = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
+        mask = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{must}: {error}") from error
-    if found.shape != shape or not np.isin(found, (0, 1)).all():
-        raise ValueError(f"{must}: it has the shape {found.shape}")
+    if mask.shape != shape or not np.isin(mask, (0, 1)).all():
+        raise ValueError(f"{must}: it has the shape {mask.shape}")
     lacking = [np.zeros(shape[0], bool) if x.lacking is None else x.lacking for x in views]
-    return (found == 1) & ~np.transpose(lacking)
+    return (mask == 1) & ~np.transpose(lacking)
 
 
 def check_views(
@@ -304,9 +304,9 @@ def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
     for a, (x, where) in enumerate(zip(views, titles)):
         if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
             continue
-        there = filled(x)
-        count = int((~there & present[:, a]).sum())
-        if count and there.any():
+        zero = ~filled(x)
+        count = int((zero & present[:, a]).sum())
+        if count and not zero.all():
             warn(
                 f"{where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
@@ -462,14 +462,12 @@ def check_labels(
     if labels.dtype.kind not in "biufOSU":
         raise ValueError(f"{name} holds {labels.dtype} values: pass whole numbers or strings")
     # Integers, booleans and strings are classes by their type; n of them need no look each.
-    suspect = labels.tolist() if labels.dtype.kind in "fO" else ()
-    broken = [i for i, value in enumerate(suspect) if _is_no_whole_number(value)]
-    if broken:
-        bad = broken[0]
-        raise ValueError(
-            f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass "
-            "whole numbers or strings"
-        )
+    for i, value in enumerate(labels.tolist() if labels.dtype.kind in "fO" else ()):
+        if _is_no_whole_number(value):
+            raise ValueError(
+                f"{name}: entry {i} (counted from 0) is {value}, which is not a class: pass whole "
+                "numbers or strings"
+            )
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:

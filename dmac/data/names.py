@@ -182,9 +182,9 @@ def _difference(views: Sequence[NamedView], places: list[dict[Any, int]], a: int
     """What is said of the first view and another one with other samples."""
     both = places[0].keys() & places[a].keys()
     only = [
-        f"{len(some)} only in {title(c, views[c])} ({_some(some)})"
+        f"{len(own)} only in {title(c, views[c])} ({_some(own)})"
         for c in (0, a)
-        if (some := [name for name in places[c] if name not in both])
+        if (own := [name for name in places[c] if name not in both])
     ]
     return (
         f"{title(0, views[0])} and {title(a, views[a])} have other samples: {len(both)} names are "
@@ -278,12 +278,12 @@ def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence
 def _mismatch(new: list[str], old: list[str]) -> str:
     """Which columns are new, and which are missing, and what to do, in scikit-learn's words."""
     lists, advice = "", "Put the columns into that order, as by frame[names]."
-    for what, some, to_do in (
+    for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
         ("seen at fit time, yet now missing", set(old) - set(new), _LACKING),
     ):
-        if some:
-            shown = [*sorted(some)[:5], "..."] if len(some) > 5 else sorted(some)
+        if names:
+            shown = [*sorted(names)[:5], "..."] if len(names) > 5 else sorted(names)
             lists += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
             advice = to_do
     lists = lists or "Feature names must be in the same order as they were in fit.\n"

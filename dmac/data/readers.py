@@ -240,8 +240,8 @@ def _items(
 def _named_beside(items: list[NamedView]) -> list[NamedView]:
     """Arrays with the names that a vector beside them holds."""
     for item in items:
-        says = item.samples is None and says_samples(bare(item.name), 0)
-        lone = vector(item) if says else None
+        unnamed = item.samples is None and says_samples(bare(item.name), 0)
+        lone = vector(item) if unnamed else None
         if lone is not None and len(set(lone.values)) == len(lone.values) > 1:
             names, others = lone.values.astype(str).tolist(), (x for x in items if x is not item)
             return [replace(x, samples=names) if len(names) in _shape(x) else x for x in others]
