@@ -368,8 +368,6 @@ def _complete_with_zeros(
     for a, x in enumerate(views):
         if not isinstance(x, StreamedArray):
             declared[:, a] |= rows_of_nan(x)
-    if not declared.any():
-        return views
     out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
