@@ -7,6 +7,7 @@ import warnings
 
 import h5py
 import numpy as np
+import pandas
 import pytest
 import scipy.io
 import scipy.sparse
@@ -150,13 +151,6 @@ def test_a_file_of_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch)
         Read([tenx])
     (tmp_path / "view10.csv").unlink()
     assert Read([tmp_path]).names == ["view9"]  # what would not be read anyway does not matter
-
-
-def test_one_sample_by_two_names_is_doubted(tmp_path):
-    for name, first in (("a", "s1"), ("b", "S1")):
-        (tmp_path / f"{name}.csv").write_text(f"id,x\n{first},1\ns2,2\n")
-    with pytest.warns(UserWarning, match="1 sample may have two names, .*: 's1' and 'S1'"):
-        assert Read([tmp_path]).samples == ["s1", "s2", "S1"]
 
 
 def test_several_files_are_read_in_the_order_given(tmp_path):
@@ -325,18 +319,6 @@ def test_transposed_tables_of_all_kinds(tmp_path):
             read_csv(tmp_path / "a.csv", transposed=True)
 
 
-def test_columns_that_look_like_the_samples_are_told(tmp_path):
-    for a, x in enumerate(VIEWS):
-        np.savetxt(tmp_path / f"{a}.csv", x.T, delimiter=",")
-    with pytest.raises(ValueError, match="0.csv, 1.csv have the same columns and other rows"):
-        Read([tmp_path])
-    assert Read([tmp_path], transposed=True).views[0].shape == (12, 3)
-    np.savetxt(
-        tmp_path / "2.csv", np.ones((4, 4)), delimiter=","
-    )  # they do not share these, either
-    assert len(Read([tmp_path]).views) == 3
-
-
 def write_named(file, rows, x):
     """A table with a header and a name for each sample."""
     lines = [f"{name}," + ",".join(map(str, row)) for name, row in zip(rows, x.tolist())]
@@ -362,55 +344,29 @@ def test_tables_that_lack_samples_are_joined(tmp_path):
 
 @pytest.mark.parametrize("empty", [",", "NA,nan", "n/a, null", "#N/A,<NA>"])
 def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
-    def write(a, b):
+    for a, b in (
+        (f"a,b\n1,2\n{empty}\n3,4\n", "1\n2\n3\n"),
+        (f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n", "id,c\np,1\nq,2\nr,3\n"),
+    ):
         (tmp_path / "a.csv").write_text(a)
         (tmp_path / "b.csv").write_text(b)
-
-    write(f"a,b\n1,2\n{empty}\n3,4\n", "1\n2\n3\n")
-    found = Read([tmp_path])
-    assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
-    assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
-    named = f"id,a,b\np,1,2\nq,{empty}\nr,3,4\n,,\n"
-    write(named, "id,c\np,1\nq,2\nr,3\n")
-    found = Read([tmp_path])
-    assert found.samples == ["p", "q", "r"] and found.lacking[0].tolist() == [False, True, False]
-    write(named, "id,c\np,1\nq,\nr,3\n")
+        found = Read([tmp_path])
+        assert found.views[0].tolist() == [[1, 2], [0, 0], [3, 4]]
+        assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
+    assert found.samples == ["p", "q", "r"]
+    (tmp_path / "b.csv").write_text("id,c\np,1\nq,\nr,3\n")
     with pytest.raises(ValueError, match="sample q lacks all views, .*: drop them"):
         check_views(read_views([tmp_path]).views, incomplete=True)
-    write(f"1,2\n{empty}\n3,4\n", "1,2\n,\n3,4\n")
-    with pytest.raises(ValueError, match="sample 1 lacks all views, .*samples are counted from 0"):
-        check_views(read_views([tmp_path]).views, incomplete=True)
 
 
-def test_tables_that_cannot_be_joined_are_refused(tmp_path):
+def test_tables_of_the_same_columns_are_refused_until_one_says_which_way_round(tmp_path):
+    """Genes in rows, some of them in both tables, and patients in columns."""
     names = [f"s{i}" for i in range(12)]
-
-    def refused(match, **options):
-        with pytest.raises(ValueError, match=match):
-            Read([tmp_path], **options)
-
-    write_named(tmp_path / "a.csv", names, VIEWS[0])
-    write_named(tmp_path / "b.csv", [f"t{i}" for i in range(12)], VIEWS[1])
-    refused(r"view 1 \(a\) and view 2 \(b\) .*: 0 names are in both, .*they share no sample")
-    write_named(tmp_path / "c.csv", [*names[:6], *(f"t{i}" for i in range(6))], VIEWS[0])
-    assert len(Read([tmp_path]).samples) == 24  # the third table links the other two
-    (tmp_path / "c.csv").unlink()
-    write_named(tmp_path / "b.csv", [*names[1:], "s1"], VIEWS[1])
-    refused(r"view 2 \(b\) names samples twice, or not at all \('s1'\)")
-    write_named(tmp_path / "b.csv", ["", *names[:0:-1]], VIEWS[1])
-    refused(r"view 2 \(b\) names samples twice, or not at all \(''\), and views are lined up by")
-    write_named(tmp_path / "b.csv", names[::-1], VIEWS[1])
-    np.save(tmp_path / "c.npy", VIEWS[0])
-    with pytest.warns(
-        UserWarning, match=r"view 1 \(a\) has names of samples, and view 2 \(c\) has none: rows"
-    ):
-        assert Read([tmp_path / "a.csv", tmp_path / "c.npy"]).samples == names
-    refused(r"view 3 \(c\) has no names of samples, and the other views have them in different")
-    (tmp_path / "c.npy").unlink()
-    # Genes in rows, some of them in both tables, and patients in columns.
     for name, x in zip("ab", VIEWS):
         write_transposed(tmp_path / f"{name}.csv", f"u{name}v", names, x)
-    refused("have the same columns and other rows, .*say transposed=True; otherwise transposed=F")
+    says = "have the same columns and other rows, .*say transposed=True; otherwise transposed=F"
+    with pytest.raises(ValueError, match=says):
+        Read([tmp_path])
     assert Read([tmp_path], transposed=True).samples == names
     assert len(Read([tmp_path], transposed=False).samples) == 4
 
@@ -438,28 +394,18 @@ def test_what_is_not_clear_is_said(tmp_path):
     for name in ("b.npy", "b.h5"):
         (tmp_path / name).write_bytes(b"nothing")
     (tmp_path / "empty").mkdir()
-    write_h5(tmp_path)
     with h5py.File(tmp_path / "two.h5", "w") as file:
         file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS[::-1]
-    for match, path, options in (
-        ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty", {}),
-        ("b.npy cannot be read: it is corrupt, truncated or not what", "b.npy", {}),
-        ("b.h5 cannot be read: it is no HDF5 file", "b.h5", {}),
-        (
-            "views_key: 'lost' is not there. There are .* views/a9",
-            "all.h5",
-            {"views_key": ["lost"]},
-        ),
-        ("lost is no variable, file or column", "all.h5", {"labels_key": "lost"}),
+    for match, path in (
+        ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty"),
+        ("b.npy cannot be read: it is corrupt, truncated or not what", "b.npy"),
+        ("b.h5 cannot be read: it is no HDF5 file", "b.h5"),
+        ("no files", ""),  # a folder, to pathlib
     ):
         with pytest.raises(ValueError, match=match):
-            Read([tmp_path / path], **options)
+            Read([path and tmp_path / path])
     with pytest.raises(FileNotFoundError, match="no file or folder .*lost.csv"):
         Read([tmp_path / "lost.csv"])
-    with pytest.raises(ValueError, match="no files"):
-        Read([])
-    with pytest.raises(ValueError, match="no files"):
-        Read([""])  # a folder, to pathlib
     found = Read([tmp_path / "two.h5"])  # of vectors that differ nobody knows which it is
     assert found.labels is None and list(found.left_out) == ["truth", "y"]
     assert "labels_key= names them" in found.left_out["truth"]
@@ -566,27 +512,31 @@ def test_known_classes_are_put_into_the_order_of_the_samples(tmp_path):
             Read([tmp_path], labels_key="labels")
 
 
-def test_columns_of_known_classes_are_taken_out_of_a_table(tmp_path):
-    for classes in (KINDS, [f"k{y}" for y in KINDS]):
-        text = "\n".join(f"{x[0]},{y},{x[1]}" for x, y in zip(NOISE[0].tolist(), classes))
-        (tmp_path / "a.csv").write_text("size,class,width\n" + text)
-        found = Read([tmp_path / "a.csv"])
-        assert found.known == "a.csv, column class" and found.columns == [["size", "width"]]
+WORDS = [f"k{y}" for y in KINDS]
+SIZES, WIDTHS = NOISE[0].T[:2]
+
+
+@pytest.mark.parametrize(
+    "columns, key, known, kept",
+    [
+        ({"size": SIZES, "class": KINDS, "width": WIDTHS}, None, "class", ["size", "width"]),
+        ({"size": SIZES, "class": WORDS, "width": WIDTHS}, None, "class", ["size", "width"]),
+        ({"size": SIZES, "class": WORDS}, "class", "class", ["size"]),
+        ({"size": SIZES, "height": KINDS}, None, None, ["size", "height"]),
+        ({"size": SIZES, "height": KINDS}, "height", "height", ["size"]),
+        ({"class": KINDS, "subtype": SIZES}, None, "class", ["subtype"]),  # fractions are none
+        ({"class": KINDS, "size": SIZES, "subtype": KINDS % 2}, None, None, ["size"]),  # which?
+        ({"class": KINDS, "size": SIZES}, False, None, ["class", "size"]),
+    ],
+)
+def test_columns_of_known_classes_are_taken_out_of_a_table(columns, key, known, kept, tmp_path):
+    pandas.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
+    found = Read([tmp_path / "a.csv"], labels_key=key)
+    assert found.columns == [kept] and found.known == (known and f"a.csv, column {known}")
+    np.testing.assert_array_equal(found.views[0], np.transpose([columns[name] for name in kept]))
+    if known:
         np.testing.assert_array_equal(found.labels, KINDS)
-        np.testing.assert_array_equal(found.views[0], NOISE[0][:, :2])
-        assert Read([tmp_path / "a.csv"], labels_key="class").columns == [["size", "width"]]
-    text = text.replace("k", "")
-    (tmp_path / "a.csv").write_text("size,height,width\n" + text)
-    assert Read([tmp_path / "a.csv"]).columns == [["size", "height", "width"]]
-    assert Read([tmp_path / "a.csv"], labels_key="height").columns == [["size", "width"]]
-    (tmp_path / "a.csv").write_text("size,class,subtype\n" + text)  # the others are fractions
-    assert Read([tmp_path / "a.csv"]).columns == [["size", "subtype"]]
-    both = "\n".join(f"{y},{x[0]},{y % 2}" for x, y in zip(NOISE[0].tolist(), KINDS))
-    (tmp_path / "a.csv").write_text("class,size,subtype\n" + both)
-    found = Read([tmp_path / "a.csv"])  # of two columns nobody knows which it is
-    assert found.labels is None and found.columns == [["size"]] and len(found.left_out) == 2
-    found = Read([tmp_path / "a.csv"], labels_key=False)
-    assert found.columns == [["class", "size", "subtype"]] and not found.left_out
+    assert len(found.left_out) == len(columns) - len(kept) - bool(known)
 
 
 @pytest.mark.parametrize("name", ["survival", "outcome", "clinical", "labels"])
@@ -632,8 +582,10 @@ def write_cells(tmp_path):
     """Write views as AnnData and return the path."""
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
 
-    def write(x, names, **more):
+    def write(x, names, types=None, **more):
         cells = anndata.AnnData(x, None if x is not None else {"kind": names})
+        if types:
+            cells.var["feature_types"] = types
         cells.obs_names, cells.obs["kind"] = names, [f"k{y}" for y in LABELS]
         cells.obs["age"] = LABELS + 0.5
         cells.obsm.update(more)
@@ -648,7 +600,7 @@ PROTEIN = RNG.poisson(4, (12, 5)).astype(float)
 
 
 def test_of_cells_x_is_the_view_and_of_obsm_what_is_named(write_cells):
-    pandas, names = pytest.importorskip("pandas"), [f"cell {i}" for i in range(12)]
+    names = [f"cell {i}" for i in range(12)]
     more = {"X_pca": PROTEIN, "protein": pandas.DataFrame(VIEWS[1], names, ["CD3", "CD4"])}
     path = write_cells(scipy.sparse.csr_matrix(VIEWS[0]), names, **more)
     found = Read([path], labels_key="kind")
@@ -676,13 +628,8 @@ def test_of_cells_x_is_the_view_and_of_obsm_what_is_named(write_cells):
 
 
 def test_types_of_features_are_a_view_each(write_cells):
-    anndata = pytest.importorskip("anndata")
-    path = write_cells(np.hstack(VIEWS), [f"cell {i}" for i in range(12)])
-    cells = anndata.read_h5ad(path)
-    cells.var["feature_types"] = [*["Gene Expression"] * 3, *["Antibody Capture"] * 2]
-    with anndata.settings.override(allow_write_nullable_strings=True):
-        cells.write_h5ad(path)
-    found = Read([path])
+    types = [*["Gene Expression"] * 3, *["Antibody Capture"] * 2]
+    found = Read([write_cells(np.hstack(VIEWS), [f"cell {i}" for i in range(12)], types)])
     assert found.names == ["Gene Expression", "Antibody Capture"]
     for x, expected in zip(found.views, VIEWS):
         np.testing.assert_array_equal(x, expected)
