@@ -208,8 +208,6 @@ def with_header(view: NamedView, transposed: bool) -> NamedView:
     cells = cells.loc[: cells.last_valid_index()]
     if not _has_header(view, cells):
         return replace(view, values=cells)
-    if len(cells) == 1:
-        raise ValueError(f"{view.source} has a header and no samples")
     return replace(view, values=cells.iloc[1:], features=as_text(cells.iloc[0]))
 
 

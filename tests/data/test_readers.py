@@ -242,7 +242,7 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
     "name, text, message",
     [
         ("x.csv", b"", "x.csv is empty"),
-        ("x.csv", b"id,b\n", "a header and no samples"),
+        ("x.csv", b"id,b\n", "no table of numbers that is a view. It has x .0 x"),
         ("x.csv", "a,b\nü,1\n".encode("latin-1"), "not a table of text in UTF-8: .utf-8. codec"),
         (
             "x.csv",
@@ -298,25 +298,29 @@ def test_transposed_tables_of_all_kinds(tmp_path):
         write_transposed(tmp_path / f"{name}.csv", [f"{name}{j}" for j in range(3)], names, x)
     np.save(tmp_path / "c.npy", VIEWS[1].T)
     row = ",".join(map(str, LABELS))
-    for labels in (row, f"id,{','.join(names)}\nk,{row}"):
-        (tmp_path / "labels.csv").write_text(labels)
-        found = Read([tmp_path], transposed=True)
-        assert found.names == ["a", "b", "c"] and found.samples == names
-        np.testing.assert_array_equal(found.labels, LABELS)
-        for x, expected in zip(found.views, [*VIEWS, VIEWS[1]]):
-            np.testing.assert_array_equal(x, expected)
+    (tmp_path / "labels.csv").write_text(f"id,{','.join(names)}\nk,{row}")
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"], file["y"] = VIEWS[0].T, LABELS
-    found = Read([tmp_path / "x.h5"], transposed=True)
-    np.testing.assert_array_equal(found.views[0], VIEWS[0])
-    np.testing.assert_array_equal(found.labels, LABELS)
-    for text, message in (
+    found, other = Read([tmp_path], transposed=True), Read([tmp_path / "x.h5"], transposed=True)
+    assert found.names == ["a", "b", "c"] and found.samples == names
+    for x, expected in zip([*found.views, *other.views], [*VIEWS, VIEWS[1], VIEWS[0]]):
+        np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal([found.labels, other.labels], [LABELS, LABELS])
+    (tmp_path / "labels.csv").write_text(row)
+    np.testing.assert_array_equal(Read([tmp_path], transposed=True).labels, LABELS)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
         ("gene,p,q\nx,1,2\ny,3,no\n", "a.csv, line 3, column 3 holds 'no'"),
         ("gene,p,q\nx,a,1\ny,b,3", "a.csv has columns of words, not numbers: p .a, ...."),
-    ):
-        (tmp_path / "a.csv").write_text(text)
-        with pytest.raises(ValueError, match=message):
-            read_csv(tmp_path / "a.csv", transposed=True)
+    ],
+)
+def test_faults_of_transposed_tables_are_where_they_are_in_the_file(text, message, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_csv(tmp_path / "a.csv", transposed=True)
 
 
 def write_named(file, rows, x):
@@ -467,11 +471,13 @@ def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
         (tmp_path / f"{name}.csv").write_text(text)
     found = Read([tmp_path])  # two may be the classes
     assert found.labels is None and len(found.left_out) == 3
-    found = Read([tmp_path], labels_key="class")
-    assert found.known == "class.csv" and sorted(found.left_out) == ["clinical.csv", "subtype.csv"]
-    found = Read([tmp_path], labels_key="sex")
-    assert found.known == "clinical.csv, column sex"
-    np.testing.assert_array_equal(found.labels, np.arange(30) % 2)
+    for key, known, classes in (
+        ("class", "class.csv", KINDS),
+        ("sex", "clinical.csv, column sex", np.arange(30) % 2),
+    ):
+        found = Read([tmp_path], labels_key=key)
+        assert found.known == known and "subtype.csv" in found.left_out
+        np.testing.assert_array_equal(found.labels, classes)
     for options, message in (
         ({"labels_key": "a"}, "a has several columns .no names., and which has them is not cl"),
         ({"labels_key": "lost"}, "lost is no variable, file or column. There are a.csv, b.csv"),
