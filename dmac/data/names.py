@@ -109,6 +109,11 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
             f"{unnamed} has no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
+    return _united(views, incomplete)
+
+
+def _united(views: Sequence[NamedView], incomplete: bool) -> list[NamedView]:
+    """Views that name their samples in other orders, or others of them, in one order."""
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
     union = list(dict.fromkeys(name for own in places for name in own))

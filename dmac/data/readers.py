@@ -271,12 +271,7 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     views, rest = [], [x for x in items if called(x) not in left_out]
     for source in dict.fromkeys(x.source for x in rest):
         inside = [x for x in rest if x.source == source]
-        ending = ending_of(Path(source))
-        tables = [x for x in inside if _is_matrix(x)]
-        if ending in (".mat", ".npz"):
-            tables = _family(tables)
-        if ending in _CELLS:
-            tables = [x for x in tables if "obsm." not in x.name]
+        tables = _tables(inside, ending_of(Path(source)))
         if not tables:
             listed = ", ".join(f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside)
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
@@ -286,6 +281,14 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
         reason = "by their names others are the views" if matrix else "a view is a table of numbers"
         left_out |= {} if x in views else {called(x): reason}
     return views
+
+
+def _tables(items: list[NamedView], ending: str) -> list[NamedView]:
+    """What of the things in one file may be a view."""
+    tables = [x for x in items if _is_matrix(x)]
+    if ending in (".mat", ".npz"):
+        return _family(tables)
+    return [x for x in tables if ending not in _CELLS or "obsm." not in x.name]
 
 
 def _family(tables: list[NamedView]) -> list[NamedView]:

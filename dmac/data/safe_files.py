@@ -114,11 +114,13 @@ def open_hdf5(path: PathLike) -> h5py.File:
     """
     try:
         file = h5py.File(path, "r")
+        outside = file.id.links.visit(_link_out, info=True) or file.visititems(_values_outside)
     except FileNotFoundError:
         raise
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: it is no HDF5 file ({error})") from error
-    outside = file.id.links.visit(_link_out, info=True) or file.visititems(_values_outside)
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be read: it is no HDF5 file, or a damaged one ({error})"
+        ) from error
     if outside:
         file.close()
         raise ValueError(

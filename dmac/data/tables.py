@@ -260,11 +260,9 @@ def _headers(view: NamedView) -> list[str]:
 
 def _names(column: Frame) -> list[str]:
     """The cells of a column that may name samples, distinct words or whole numbers; else none."""
-    x, words = parsed(column)
-    if len(column) == 1 or not column.is_unique or not (words | (np.floor(x) == x)).all():
-        return []
-    names = as_text(column)
-    return names if len(set(names)) == len(names) else []
+    (x, words), names = parsed(column), as_text(column)
+    distinct = len(names) > 1 and len(set(names)) == len(names)
+    return names if distinct and (words | (np.floor(x) == x)).all() else []
 
 
 def _ids(view: NamedView) -> dict[str, list[str]]:

@@ -80,16 +80,16 @@ def read_hdf5(file: Path) -> list[NamedView]:
     -------
     list of NamedView
     """
-    opened, items = open_hdf5(file), {}
-    opened.visititems(items.__setitem__)
-    if isinstance(opened.get("matrix/features/feature_type"), h5py.Dataset):
-        with _guarded(file):
-            return _of_cell_ranger(opened["matrix"])
-    return [
-        NamedView(_stored(x), name)
-        for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
-        if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
-    ]
+    opened, items = open_hdf5(file), dict[str, Any]()
+    with _guarded(file):
+        opened.visititems(items.__setitem__)
+        if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
+            return _of_cell_ranger(items["matrix"])
+        return [
+            NamedView(_stored(x), name)
+            for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
+            if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
+        ]
 
 
 def _stored(x: h5py.Group | h5py.Dataset) -> Any:

@@ -89,6 +89,19 @@ def write_h5(folder):
     return [folder / "all.h5"]
 
 
+def test_a_damaged_byte_anywhere_in_hdf5_is_an_error_of_ours_or_none(tmp_path):
+    (path,) = write_h5(tmp_path)
+    content, errors = path.read_bytes(), 0
+    for at in range(0, len(content), 11):
+        path.write_bytes(content[:at] + b"\xf3" + content[at + 1 :])
+        try:
+            check_views(Read([path]).read.views)
+        except ValueError as error:
+            assert re.search("all.h5|view", str(error))
+            errors += 1
+    assert errors > 10
+
+
 def write_named_npz(folder):
     np.savez(folder / "all.npz", z=VIEWS[0], a=VIEWS[1], target=LABELS, about="text")
     return [folder / "all.npz"]
