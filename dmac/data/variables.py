@@ -80,7 +80,8 @@ def read_hdf5(file: Path) -> list[NamedView]:
     -------
     list of NamedView
     """
-    opened, items = open_hdf5(file), dict[str, Any]()
+    items: dict[str, Any] = {}
+    opened = open_hdf5(file)
     with _guarded(file):
         opened.visititems(items.__setitem__)
         if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):

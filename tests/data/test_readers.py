@@ -411,8 +411,6 @@ def test_what_is_not_clear_is_said(tmp_path):
     for name in ("b.npy", "b.h5"):
         (tmp_path / name).write_bytes(b"nothing")
     (tmp_path / "empty").mkdir()
-    with h5py.File(tmp_path / "two.h5", "w") as file:
-        file["x"], file["truth"], file["y"] = VIEWS[0], LABELS, LABELS[::-1]
     for match, path in (
         ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty"),
         ("b.npy cannot be read: it is corrupt, truncated or not what", "b.npy"),
@@ -423,10 +421,6 @@ def test_what_is_not_clear_is_said(tmp_path):
             Read([path and tmp_path / path])
     with pytest.raises(FileNotFoundError, match="no file or folder .*lost.csv"):
         Read([tmp_path / "lost.csv"])
-    found = Read([tmp_path / "two.h5"])  # of vectors that differ nobody knows which it is
-    assert found.labels is None and list(found.left_out) == ["truth", "y"]
-    assert "labels_key= names them" in found.left_out["truth"]
-    assert Read([tmp_path / "two.h5"], labels_key="truth").labels.tolist() == LABELS.tolist()
 
 
 NOISE = [RNG.normal(size=(30, d)).round(6) for d in (3, 4)]
@@ -445,64 +439,74 @@ def noise_in(folder):
 
 
 NAMES = "class classes target subtype cell_type CellTypes BRCA_subtype group cell-type y_true"
+OTHER = "\n".join(map(str, KINDS % 2))
+SEVERAL = {"clinical": CLINICAL, "class": AS_NUMBERS, "subtype": OTHER}
+TIMES = "\n".join(["time,event", *(f"{30.5 + 7 * i},{i % 2}" for i in range(30))])
+NARROW = {"target": "\n".join(f"{i}.5,{i}.25" for i in range(30)), "target_genes": ONE_HOT}
+ALL_LEFT, SEX = ["class.csv", "clinical.csv", "subtype.csv"], np.arange(30) % 2
+#: Tables beside a.csv and b.csv, and options; then the views, where the classes are, what is left
+#: out, and the classes.
+BESIDE = [
+    *(({x: AS_NUMBERS}, {}, "ab", f"{x}.csv", [], KINDS) for x in NAMES.split()),
+    ({"subtype": AS_WORDS}, {}, "ab", "subtype.csv", [], KINDS),
+    ({"subtype": WITH_NAMES}, {}, "ab", "subtype.csv", [], KINDS),
+    *(
+        ({"CellTypes": x}, {}, "ab", None, ["CellTypes.csv"], None)
+        for x in (ONE_HOT, CLINICAL, AGES)
+    ),
+    *(
+        ({x: TIMES}, {}, "ab", None, [f"{x}.csv"], None)
+        for x in ("survival", "outcome", "clinical", "labels")
+    ),
+    (
+        {"survival": TIMES},
+        {"labels_key": "event"},
+        "ab",
+        "survival.csv, column event",
+        ["survival.csv"],
+        SEX,
+    ),
+    (SEVERAL, {}, "ab", None, ALL_LEFT, None),
+    (SEVERAL, {"labels_key": "class"}, "ab", "class.csv", ["clinical.csv", "subtype.csv"], KINDS),
+    (SEVERAL, {"labels_key": "sex"}, "ab", "clinical.csv, column sex", ALL_LEFT, SEX),
+    (SEVERAL | {"subtype": AS_WORDS}, {}, "ab", "class.csv", ["clinical.csv"], KINDS),
+    (SEVERAL, {"views_key": ["b"], "labels_key": False}, "b", None, ALL_LEFT, None),
+    (NARROW, {}, ["a", "b", "target_genes"], None, ["target.csv"], None),
+    (NARROW, {"views_key": ["target", "b.csv"]}, ["target", "b"], None, [], None),
+]
+
+
+@pytest.mark.parametrize("tables, options, names, known, left_out, classes", BESIDE)
+def test_known_classes_are_never_a_view(tables, options, names, known, left_out, classes, tmp_path):
+    noise_in(tmp_path)
+    for name, text in tables.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = Read([tmp_path], **options)
+    assert found.names == list(names) and found.known == known
+    assert sorted(found.left_out) == left_out
+    np.testing.assert_array_equal(found.labels, classes)
 
 
 @pytest.mark.parametrize(
-    "name, text, known",
-    [(name, AS_NUMBERS, True) for name in NAMES.split()]
-    + [("subtype", text, True) for text in (AS_WORDS, WITH_NAMES)]
-    + [("CellTypes", text, False) for text in (ONE_HOT, CLINICAL, AGES)],
-)
-def test_known_classes_are_never_a_view(name, text, known, tmp_path):
-    noise_in(tmp_path)
-    (tmp_path / f"{name}.csv").write_text(text)
-    found = Read([tmp_path])
-    assert found.names == ["a", "b"] and found.sources == ["a.csv", "b.csv"]
-    if known:
-        assert found.known.startswith(f"{name}.csv") and found.left_out == {}
-        np.testing.assert_array_equal(found.labels, KINDS)
-    else:
-        assert found.labels is None and list(found.left_out) == [f"{name}.csv"]
-        assert found.left_out[f"{name}.csv"].startswith("its name is that of ")
-    chosen = Read([tmp_path], views_key=["b"], labels_key=False)
-    assert chosen.names == ["b"] and chosen.labels is None
-
-
-def test_a_narrow_table_of_such_a_name_is_a_view_only_if_it_is_named(tmp_path):
-    noise_in(tmp_path)
-    (tmp_path / "a.csv").rename(tmp_path / "target.csv")
-    (tmp_path / "target_genes.csv").write_text(ONE_HOT)
-    found = Read([tmp_path])
-    assert found.names == ["b", "target_genes"] and list(found.left_out) == ["target.csv"]
-    assert Read([tmp_path], views_key=["target", "b.csv"]).names == ["target", "b"]
-
-
-def test_a_key_names_a_file_or_a_column_of_known_classes(tmp_path):
-    noise_in(tmp_path)
-    other = "\n".join(map(str, KINDS % 2))
-    for name, text in (("clinical", CLINICAL), ("class", AS_NUMBERS), ("subtype", other)):
-        (tmp_path / f"{name}.csv").write_text(text)
-    found = Read([tmp_path])  # two may be the classes
-    assert found.labels is None and len(found.left_out) == 3
-    for key, known, classes in (
-        ("class", "class.csv", KINDS),
-        ("sex", "clinical.csv, column sex", np.arange(30) % 2),
-    ):
-        found = Read([tmp_path], labels_key=key)
-        assert found.known == known and "subtype.csv" in found.left_out
-        np.testing.assert_array_equal(found.labels, classes)
-    for options, message in (
+    "options, message",
+    [
         ({"labels_key": "a"}, "a has several columns .no names., and which has them is not cl"),
         ({"labels_key": "lost"}, "lost is no variable, file or column. There are a.csv, b.csv"),
         ({"labels_key": "clinical"}, "clinical has several columns .age, sex, kind., and which"),
         ({"views_key": ["lost"]}, "views_key: 'lost' is not there. There are a.csv, b.csv, class"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Read([tmp_path], **options)
-    (tmp_path / "subtype.csv").write_text(AS_WORDS)  # which says what the other one says
-    assert Read([tmp_path]).known == "class.csv"
-    for name in "ab":
-        (tmp_path / f"{name}.csv").unlink()
+    ],
+)
+def test_a_key_that_names_nothing_of_use_is_told_what_there_is(options, message, tmp_path):
+    noise_in(tmp_path)
+    for name, text in SEVERAL.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Read([tmp_path], **options)
+
+
+def test_classes_alone_are_no_views(tmp_path):
+    for name in ("class", "subtype"):
+        (tmp_path / f"{name}.csv").write_text(AS_WORDS)
     with pytest.raises(ValueError, match="subtype.csv: there are no views beside class.csv, "):
         Read([tmp_path])
 
@@ -556,17 +560,6 @@ def test_columns_of_known_classes_are_taken_out_of_a_table(columns, key, known, 
     if known:
         np.testing.assert_array_equal(found.labels, KINDS)
     assert len(found.left_out) == len(columns) - len(kept) - bool(known)
-
-
-@pytest.mark.parametrize("name", ["survival", "outcome", "clinical", "labels"])
-def test_times_and_events_are_neither_classes_nor_a_view(name, tmp_path):
-    noise_in(tmp_path)
-    rows = [f"{30.5 + 7 * i},{i % 2}" for i in range(30)]
-    (tmp_path / f"{name}.csv").write_text("\n".join(["time,event", *rows]))
-    found = Read([tmp_path])
-    assert found.names == ["a", "b"] and found.labels is None
-    assert "its name is that of what is known" in found.left_out[f"{name}.csv"]
-    np.testing.assert_array_equal(Read([tmp_path], labels_key="event").labels, np.arange(30) % 2)
 
 
 @pytest.mark.parametrize("name", ["gene_groups", "categories", "labels", "cell_type", "clusters"])
