@@ -39,6 +39,8 @@ _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
 # has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
 _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
+# What tables that are not computed yet have: as arrays they would lose the names of their samples.
+_LAZY = ("compute", "collect", "toPandas")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -47,11 +49,12 @@ def _as_array(x: Any, where: str) -> Any:
         return _from_tensor(x)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
+    lazy = any(hasattr(x, way) for way in _LAZY)
     try:
-        array = x if scipy.sparse.issparse(x) else np.asanyarray(x)
+        array = x if lazy or scipy.sparse.issparse(x) else np.asanyarray(x)
     except ValueError as error:
         raise ValueError(f"{where} has rows of different lengths ({error})") from error
-    if array.ndim == 0:
+    if lazy or array.ndim == 0:
         raise ValueError(
             f"{where} is a {type(x).__name__}: {HOW}; where samples lack the view its rows are NaN"
         )
