@@ -116,8 +116,8 @@ def _read_text(file: Path) -> dict[str, Array]:
     if not head:
         return {}
     delimiter, commas = _signs(file, head)
-    first, *rows = csv.reader(head[:2], delimiter=delimiter, skipinitialspace=delimiter == " ")
-    width = max(len(row) for row in (first, *rows))
+    rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))[:2]
+    width = max(map(len, rows))
     table = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
@@ -132,7 +132,7 @@ def _read_text(file: Path) -> dict[str, Array]:
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
     cells = table.to_numpy(object)
-    if len(first) == width - 1 and rows[0][-1].strip() and parsed(first)[1].any():
+    if len(rows[0]) == width - 1 and rows[1][-1].strip() and parsed(rows[0])[1].any():
         cells[0] = np.roll(cells[0], 1)
     return {"": _with_points(cells) if commas else cells}
 

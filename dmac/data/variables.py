@@ -49,10 +49,12 @@ def read_mat(file: Path) -> list[NamedView]:
 
     with _guarded(file):
         if not h5py.is_hdf5(file):
-            return [x for key, value in loadmat(file).items() for x in _flat(key, value, _mat5)]
+            return [
+                x for key, value in loadmat(file).items() for x in _flat(key, _mat5(value), _mat5)
+            ]
         with open_hdf5(file) as opened:
             keys = [key for key in opened if not key.startswith("#")]
-            return [x for key in keys for x in _flat(key, opened[key], _mat73)]
+            return [x for key in keys for x in _flat(key, _mat73(opened[key]), _mat73)]
 
 
 def read_npz(file: Path) -> list[NamedView]:
@@ -136,22 +138,21 @@ def _guarded(file: Path) -> Iterator[None]:
 
 
 def _flat(
-    key: str, value: Any, content: Callable[[Any], Any], depth: int = 0
+    key: str, inside: Any, content: Callable[[Any], Any], depth: int = 0
 ) -> Iterator[NamedView]:
     """The arrays in a variable by their names, through its structures and cells.
 
-    ``content`` says what is in a stored value: an array, a sparse matrix, a list (a cell, column by
-    column), a dict (a structure) or None (else).
+    ``inside`` is what ``content`` says of a stored value: an array, a sparse matrix, a list (a
+    cell, column by column), a dict (a structure) or None (else).
     """
-    inside = content(value)
     if isinstance(inside, list):
         entries = [content(x) for x in inside]
         if len(entries) > 1 and all(getattr(x, "size", 0) == 1 for x in entries):
             inside = np.array([np.ravel(x)[0] for x in entries])
         else:
-            inside = {f" {i}" if len(inside) > 1 else "": x for i, x in enumerate(inside, 1)}
+            inside = {f" {i}" if len(entries) > 1 else "": x for i, x in enumerate(entries, 1)}
     elif isinstance(inside, dict):
-        inside = {f".{name}": x for name, x in inside.items()}
+        inside = {f".{name}": content(x) for name, x in inside.items()}
     if not isinstance(inside, dict):
         yield NamedView(inside, key)
     elif depth <= _DEEP:
@@ -173,11 +174,13 @@ def _mat5(value: Any) -> Any:
         return _check_indices(value)
     if not isinstance(value, np.ndarray):
         return value if isinstance(value, list) else None
+    if not value.dtype.hasobject:
+        return value
     entries = list(value.ravel(order="F"))
     if value.dtype.names:
         fields = {name: [x[name] for x in entries] for name in value.dtype.names}
         return {name: x[0] if len(x) == 1 else x for name, x in fields.items()}
-    return entries if value.dtype.kind == "O" else value
+    return entries
 
 
 def _mat73(item: Any) -> Any:
