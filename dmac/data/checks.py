@@ -46,7 +46,7 @@ _LAZY = ("compute", "collect", "toPandas")
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
-        return _from_tensor(x)
+        return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
     lazy = any(hasattr(x, way) for way in _LAZY)
@@ -61,7 +61,9 @@ def _as_array(x: Any, where: str) -> Any:
     return array
 
 
-def _from_tensor(x: Any) -> Any:
+def _from_tensor(x: Any, where: str) -> Any:
+    if x.is_meta:
+        raise ValueError(f"{where} is on the device meta, and has no numbers: load them first")
     x = x.detach().cpu()
     x = x if x.is_complex() else x.double()
     if "sparse" not in str(x.layout) or x.ndim != 2:
@@ -225,7 +227,7 @@ def check_views(
     if tells:
         _tell(kept, there if incomplete else np.zeros_like(there), titles)
     if incomplete:
-        kept = _complete_with_zeros(kept, there, samples)
+        kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
     for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             check_finite(x, where)
@@ -361,7 +363,7 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None
+    views: list[Matrix], present: Flags, names: Sequence[Any] | None, titles: Sequence[str]
 ) -> list[Matrix]:
     """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
 

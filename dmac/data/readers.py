@@ -185,7 +185,9 @@ def is_data(file: Path) -> bool:
 def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
     """All files, those of folders in their place; why others of these are not read is left out."""
     files: list[Path] = []
-    for path in filter(str, paths):
+    for path in paths:
+        if not str(path):
+            raise ValueError("the name of a file is empty")
         place = Path(path).expanduser()
         check_readable(place)
         if not place.exists():

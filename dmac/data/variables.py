@@ -61,6 +61,11 @@ def read_npz(file: Path) -> list[NamedView]:
     """The arrays of a NumPy archive, in its order."""
 
     with _guarded(file), np.load(file, allow_pickle=False) as archive:
+        if "indptr" in archive.files:
+            raise ValueError(
+                "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
+                "several into a .mat file, by scipy.io.savemat"
+            )
         arrays = {key: archive[key] for key in archive.files}
     return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
 
