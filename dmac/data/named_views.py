@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: What to do with what is no matrix.
 HOW = (
-    "pass 2-D arrays, as adata.X of cells, x.compute() of a lazy table, list(x.values()) of a "
-    "dictionary, dmac.load(file).views of a file"
+    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute() of a lazy table, "
+    "list(x.values()) of a dictionary, dmac.load(file).views of a file"
 )
 
 
