@@ -5,6 +5,7 @@ Chapter 14 of the book shows what they say.
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from dmac.data.disk import (
     check_kind,
     is_streamed,
 )
-from dmac.data.linalg import as_dense
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
 
@@ -39,8 +39,8 @@ _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
 # has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
 _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
-# What tables that are not computed yet have: as arrays they would lose the names of their samples.
-_LAZY = ("compute", "collect", "toPandas")
+# What tables that are not computed yet have, and cells with annotations: they are more than arrays.
+_NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -49,12 +49,12 @@ def _as_array(x: Any, where: str) -> Any:
         return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
-    lazy = any(hasattr(x, way) for way in _LAZY)
+    other = any(hasattr(x, name) for name in _NO_ARRAYS)
     try:
-        array = x if lazy or scipy.sparse.issparse(x) else np.asanyarray(x)
+        array = x if other or scipy.sparse.issparse(x) else np.asanyarray(x)
     except ValueError as error:
         raise ValueError(f"{where} has rows of different lengths ({error})") from error
-    if lazy or array.ndim == 0:
+    if other or array.ndim == 0:
         raise ValueError(
             f"{where} is a {type(x).__name__}: {HOW}; where samples lack the view its rows are NaN"
         )
@@ -339,7 +339,7 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     variances = mean_variance_axis(rows, 0)[1] if sparse else rows.var(0)
     j, squares = int(variances.argmax()), row_norms(rows, squared=True)
     there = squares > 0
-    of_column = as_dense(rows[:, [j]])[there, 0] ** 2 / squares[there]
+    of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[there] ** 2 / squares[there]
     if variances[j] > most * variances.sum() and of_column.mean() > 0.5:
         warn(
             f"{where} has {100 * variances[j] / variances.sum():.4g} % of its variance in column "
@@ -351,15 +351,24 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
 
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    distinct: set[bytes] = set()
+    distinct: set[Any] = set()
     for start in range(0, views[0].shape[0], _ROWS):
         rows = slice(start, start + _ROWS)
         blocks = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        samples = np.hstack([as_dense(x) for x in blocks]) + 0.0  # -0 becomes 0
-        distinct.update(row.tobytes() for row in samples)
+        distinct.update(zip(*map(_row_bytes, blocks)))
         if len(distinct) >= most:
             return most
     return len(distinct)
+
+
+def _row_bytes(x: Matrix) -> list[Any]:
+    """What tells the rows of a view apart; a sparse one stays sparse."""
+    if not scipy.sparse.issparse(x):
+        return [row.tobytes() for row in np.asarray(x) + 0.0]  # -0 becomes 0
+    x = x.copy()
+    x.eliminate_zeros()
+    ends = itertools.pairwise(x.indptr)
+    return [(x.indices[start:stop].tobytes(), x.data[start:stop].tobytes()) for start, stop in ends]
 
 
 def _complete_with_zeros(

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 #: What to do with what is no matrix.
 HOW = (
-    "pass 2-D arrays or data frames, as adata.X or adata.to_df() of cells, [mdata[name].to_df() "
-    "for name in mdata.mod] of several assays, x.compute(), x.collect() or x.toPandas() of a "
-    "table that is not computed yet, list(x.values()) of a dictionary, dmac.load(file).views of a "
-    "file"
+    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute() of a lazy table (or "
+    "x.collect(), x.toPandas()), list(x.values()) of a dictionary, dmac.load(file).views of a file"
 )
 
 

@@ -415,7 +415,7 @@ def test_what_is_not_clear_is_said(tmp_path):
         ("has no file that ends in .csv, .tsv, .txt, .csv.gz, .tsv.gz, .txt.gz, .par", "empty"),
         ("b.npy cannot be read: it is corrupt, truncated or not what", "b.npy"),
         ("b.h5 cannot be read: it is no HDF5 file", "b.h5"),
-        ("no files", ""),  # a folder, to pathlib
+        ("the name of a file is empty", ""),  # a folder, to pathlib
     ):
         with pytest.raises(ValueError, match=match):
             Read([path and tmp_path / path])
