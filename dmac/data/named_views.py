@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: What to do with what is no matrix.
 HOW = (
-    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute() of a lazy table (or "
-    "x.collect(), x.toPandas()), list(x.values()) of a dictionary, dmac.load(file).views of a file"
+    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute(), x.collect() or "
+    "x.toPandas() of a lazy table, list(x.values()) of a dictionary, dmac.load(file).views of a file"
 )
 
 
@@ -75,11 +75,11 @@ def as_named(views: Any) -> list[NamedView]:
     if not isinstance(views, (list, tuple)):
         n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
         if n_axes != 2 and not isinstance(views, NamedView):
-            raise ValueError(
-                f"views must be 2-D arrays (samples x features), not "
-                f"{f'one of shape {views.shape}' if n_axes else f'a {type(views).__name__}'}: "
-                f"{HOW}. Reshape your data with x[:, None] if it is one feature"
-            )
+            what, way = f"a {type(views).__name__}", HOW
+            if n_axes:
+                what = f"one of shape {views.shape}"
+                way = "Reshape your data with x[:, None] if it is one feature"
+            raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
     return [x if isinstance(x, NamedView) else _named(x) for x in views]
 
