@@ -34,7 +34,9 @@ def open_cells(path: Path) -> Any:
     open_hdf5(path).close()  # they would follow a link out of the file
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the libraries' own calls
+            for kind in (FutureWarning, DeprecationWarning):  # of the libraries' own calls
+                warnings.simplefilter("ignore", kind)
+            warnings.filterwarnings("ignore", "Cannot join columns with the same name")
             return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error

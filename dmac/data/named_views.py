@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: What to do with what is no matrix.
 HOW = (
     "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute(), x.collect() or "
-    "x.toPandas() of a lazy table, list(x.values()) of a dictionary, dmac.load(file).views of a file"
+    "x.toPandas() of a lazy table, list(x.values()) of a dictionary, dmac.load(file).views of "
+    "a file"
 )
 
 
