@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 import click
 
 import dmac
-from dmac.data.named_views import number_of
-from dmac.data.readers import ENDINGS, ending_of, is_data
-from dmac.data.vocabulary import WORDING, Wording
+from dmac.data.named_views import ending_of, number_of
+from dmac.data.readers import ENDINGS, is_data
+from dmac.data.vocabulary import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +48,14 @@ _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 _OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
 # Files of cells, into whose copy the clusters go as a column of this name.
 _CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
-# How readers call what is asked for here.
-_OPTIONS = Wording("--views-key", "--labels-key", "--no-labels", "--transposed", "--not-transposed")
+# What is asked for here, by what Python calls it.
+_OPTIONS = {
+    "views_key=": "--views-key",
+    "labels_key=": "--labels-key",
+    "labels_key=False": "--no-labels",
+    "transposed=True": "--transposed",
+    "transposed=False": "--not-transposed",
+}
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
 _EPILOG = f"""\b
@@ -192,10 +198,10 @@ def fit(
     _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
-    found = {"cluster": estimator.labels_}
+    columns = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
-        found["confidence"] = estimator.confidence_
-    _keep(found, read, out, data)
+        columns["confidence"] = estimator.confidence_
+    _keep(columns, read, out, data)
     _say_what_separates(estimator.labels_, read)
     if model:
         estimator.save(model)
@@ -227,8 +233,8 @@ def predict(
     _check_places(out, None, data)
     estimator = dmac.DMAC.load(model, device=device)
     read = _read(data, reading, estimator)
-    found = estimator.predict(read.views, as_frame=True)
-    _keep({name: found[name].to_numpy() for name in found}, read, out, data)
+    predicted = estimator.predict(read.views, as_frame=True)
+    _keep({name: predicted[name].to_numpy() for name in predicted}, read, out, data)
 
 
 @cli.command(epilog=_EPILOG)
@@ -269,15 +275,15 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
 
     read = _read(data, reading)
     most = min(most, read.views[0].values.shape[0] // 4)
-    found = dmac.suggest_n_clusters(read.views, range(least, most + 1))
+    suggested = dmac.suggest_n_clusters(read.views, range(least, most + 1))
     click.echo("eigenvalues of the graph, and the step after each:")
-    values, gap = found.eigenvalues, -np.diff(found.eigenvalues)
+    values, gap = suggested.eigenvalues, -np.diff(suggested.eigenvalues)
     for c, (value, step) in enumerate(zip(values, gap), 1):
-        mark = "  <- the largest step" if c == found.n_clusters else ""
+        mark = "  <- the largest step" if c == suggested.n_clusters else ""
         click.echo(f"  {c:3} {value:.3f} {step:.3f} {'#' * round(40 * value)}{mark}")
-    told = ", ".join(f"{name} {found.best(name)}" for name in found.scores)
+    told = ", ".join(f"{name} {suggested.best(name)}" for name in suggested.scores)
     click.echo(f"what each criterion prefers: {told}")
-    c = found.n_clusters
+    c = suggested.n_clusters
     click.echo(f"{c} clusters, of {least} to {most}: a hint; go on with --clusters {c}")
 
 
@@ -488,20 +494,20 @@ def _write(text: str, out: str | Path) -> None:
         temporary.write_bytes(text.encode())
 
 
-def _keep(found: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:
+def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:
     """Write the clusters, and how sure they are, and say what they are."""
     import numpy as np
 
-    labels = found["cluster"]
+    labels = columns["cluster"]
     if out and ending_of(Path(out)) in _CELLS:
-        _write_cells(found, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
+        _write_cells(columns, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
     elif out:
         names = read.views[0].samples or range(1, len(labels) + 1)
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("sample", *found))
-        columns = [[round(x, 4) for x in column.tolist()] for column in found.values()]
-        writer.writerows(zip(names, *columns))
+        writer.writerow(("sample", *columns))
+        written = [[round(x, 4) for x in column.tolist()] for column in columns.values()]
+        writer.writerows(zip(names, *written))
         _write(file.getvalue(), out)
     where = f"{out}: " if out else ""
     click.echo(f"{where}{number_of(len(labels), 'sample')}")
@@ -513,7 +519,7 @@ def _keep(found: dict[str, Array], read: Reading, out: str | None, data: tuple[s
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
-def _write_cells(found: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
+def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
     """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
 
@@ -523,10 +529,10 @@ def _write_cells(found: dict[str, Array], samples: list[Any], data: Path, out: P
     cells = open_cells(data.expanduser())
     place = {name: i for i, name in enumerate(samples)}
     order = [place[str(name)] for name in cells.obs_names]
-    cells.obs[_COLUMN] = found["cluster"][order].astype(str)
+    cells.obs[_COLUMN] = columns["cluster"][order].astype(str)
     cells.obs[_COLUMN] = cells.obs[_COLUMN].astype("category")
-    if "confidence" in found:
-        cells.obs[f"{_COLUMN}_confidence"] = found["confidence"][order]
+    if "confidence" in columns:
+        cells.obs[f"{_COLUMN}_confidence"] = columns["confidence"][order]
     with warnings.catch_warnings(), anndata.settings.override(allow_write_nullable_strings=True):
         warnings.simplefilter("ignore")  # of the libraries' own formats
         with replacing(out) as temporary:
@@ -560,7 +566,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
-    in_python = WORDING.set(_OPTIONS)
+    in_python = OPTIONS.set(_OPTIONS)
     try:
         code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
@@ -582,7 +588,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     finally:
         warnings.formatwarning = as_before
-        WORDING.reset(in_python)
+        OPTIONS.reset(in_python)
     sys.exit(code or 0)
 
 

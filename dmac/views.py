@@ -18,7 +18,8 @@ from dmac.data import registry
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.disk import is_streamed
-from dmac.data.readers import Reading, read_views, stem
+from dmac.data.named_views import stem
+from dmac.data.readers import Reading, read_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +179,7 @@ def load(
     """
     paths, name, about, views_key, labels_key = _found(source, views_key, labels_key)
     read = read_views(paths, views_key=views_key, labels_key=labels_key, transposed=transposed)
-    told = [f"{one} was left out, since {reason}" for one, reason in read.left_out.items()]
+    told = [f"{item} was left out, since {reason}" for item, reason in read.left_out.items()]
     if name is None and told and not (views_key or labels_key is False):
         warn("; ".join([*told, "views_key= names the views"]))
     in_memory = [replace(x, values=_in_memory(x.values)) for x in read.views]

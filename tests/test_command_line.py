@@ -179,7 +179,11 @@ SPOKEN_PYTHON = (
         ),
         ("fit named.npz --clusters ten --out x.csv", 2, "'ten' is no whole number from 2"),
         ("fit named.npz --clusters 3 --out x.h5ad", 1, "a copy of DATA, which is no .h5ad file"),
-        ("fit nan.npz --clusters 3 --out x.csv", 1, "whole view, make the whole row NaN"),
+        (
+            "fit nan.npz --clusters 3 --out x.csv",
+            1,
+            "or drop the sample or the feature; if a sample lacks the view, the",
+        ),
         ("fit nan.npy --clusters 3 --out x.csv", 1, "at row 3, column 0"),
         (
             "info nan.npy",

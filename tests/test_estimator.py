@@ -144,11 +144,11 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
         warnings.simplefilter("ignore")  # of mudata itself
         both = mudata.MuData(tables)
     model = dmac.DMAC(3, random_state=0)
-    with pytest.raises(ValueError, match=r"view 2 is .* class AnnData: .* adata.X or adata.to_df"):
+    with pytest.raises(ValueError, match="view 2 is a AnnData: pass .* adata.X or "):
         model.fit([views[0], tables["b"]])
-    with pytest.raises(ValueError, match="views is .* class AnnData"):
+    with pytest.raises(ValueError, match="views must be .* not a AnnData: pass "):
         model.fit(tables["a"])
-    with pytest.raises(ValueError, match=r"\[mdata\[name\].to_df\(\) for name in mdata.mod\]"):
+    with pytest.raises(ValueError, match=r"not a MuData: pass .* mdata\[name\].X of cells"):
         model.fit(both)
     labels = [model.fit_predict(x) for x in (views, [both[name].to_df() for name in both.mod])]
     np.testing.assert_array_equal(*labels)

@@ -49,18 +49,18 @@ def read_cells(file: Path) -> list[NamedView]:
     called ``obsm.name`` and ``obs.name``.
     """
     cells, items = open_cells(file), []
-    parts = getattr(cells, "mod", {"": cells})
-    for key, part in parts.items():
+    modalities = getattr(cells, "mod", {"": cells})
+    for key, modality in modalities.items():
         prefix = f"{key}:" if key else ""
-        types = part.var.get("feature_types", part.var.get("feature_type"))
-        if part.X is not None and types is not None and types.nunique() > 1:
-            items += by_type(part.X[:], part.var_names, types, part.obs_names)
-        elif part.X is not None:
-            items.append(_view(part.X, key or "X", part, part.var_names))
-        for name, x in part.obsm.items():
-            items.append(_view(x, f"{prefix}obsm.{name}", part, getattr(x, "columns", None)))
-        items += _columns(part.obs, prefix or "obs.")
-    return items + (_columns(cells.obs, "obs.") if "" not in parts else [])
+        types = modality.var.get("feature_types", modality.var.get("feature_type"))
+        if modality.X is not None and types is not None and types.nunique() > 1:
+            items += by_type(modality.X[:], modality.var_names, types, modality.obs_names)
+        elif modality.X is not None:
+            items.append(_view(modality.X, key or "X", modality, modality.var_names))
+        for name, x in modality.obsm.items():
+            items.append(_view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None)))
+        items += _columns(modality.obs, prefix or "obs.")
+    return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 
 
 def _view(x: Any, name: str, cells: Any, features: Any) -> NamedView:

@@ -21,7 +21,7 @@ from dmac.data.disk import (
     check_kind,
     is_streamed,
 )
-from dmac.data.named_views import NamedView, as_named, number_of, title
+from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
 
 if TYPE_CHECKING:
@@ -39,26 +39,8 @@ _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
 # has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
 _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
-# Containers of annotated tables, by the name of their class; what a user does with one.
-_ANNOTATED = {
-    "AnnData": "pass its table, adata.X or adata.to_df()",
-    "Raw": "pass its table, adata.raw.X",
-    "BaseCompressedSparseDataset": "it is on disk, pass x.to_memory()",
-    "MuData": "pass the tables that are views: [mdata[name].to_df() for name in mdata.mod]",
-}
-# What tables that are not computed yet are asked for.
-_LAZY = ("compute", "collect", "toPandas")
-
-
-def _refuse_containers(x: Any, where: str) -> None:
-    """Say what to pass in place of an annotated table, or of one that is not computed yet."""
-    names = [kind.__name__ for kind in type(x).__mro__]
-    advice = [f"{_ANNOTATED[name]}" for name in names if name in _ANNOTATED]
-    if not hasattr(x, "to_numpy"):
-        advice += [f"it is not computed yet, pass x.{way}()" for way in _LAZY if hasattr(x, way)]
-    if advice:
-        package = type(x).__module__.split(".")[0]
-        raise ValueError(f"{where} is an object of {package}'s class {names[0]}: {advice[0]}")
+# What tables that are not computed yet have, and cells with annotations: they are more than arrays.
+_NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -67,14 +49,14 @@ def _as_array(x: Any, where: str) -> Any:
         return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
         return x.to_numpy()
+    other = any(hasattr(x, name) for name in _NO_ARRAYS)
     try:
-        array = x if scipy.sparse.issparse(x) else np.asanyarray(x)
+        array = x if other or scipy.sparse.issparse(x) else np.asanyarray(x)
     except ValueError as error:
         raise ValueError(f"{where} has rows of different lengths ({error})") from error
-    if array.ndim == 0:
+    if other or array.ndim == 0:
         raise ValueError(
-            f"{where} is a {type(x).__name__}: pass a 2-D array (samples x features), read from a "
-            "file by dmac.load; for samples that lack the view its rows are NaN"
+            f"{where} is a {type(x).__name__}: {HOW}; where samples lack the view its rows are NaN"
         )
     return array
 
@@ -153,13 +135,7 @@ def _without_missing(x: Matrix, missing: Flags) -> Matrix:
 
 def rows_of_nan(x: Matrix) -> Flags:
     """The rows in which every entry is NaN: (n, d), an array or CSR -> (n,), bool."""
-    missing = np.isnan(x.data if scipy.sparse.issparse(x) else x)
-    if not missing.any():
-        return np.zeros(x.shape[0], bool)
-    if not scipy.sparse.issparse(x):
-        return missing.all(1)
-    counts = np.diff(np.r_[0, np.cumsum(missing)][x.indptr])
-    return counts == x.shape[1]
+    return np.asarray((x != x).sum(1)).ravel() == x.shape[1]
 
 
 def _rows_or_nan(x: Any) -> Any:
@@ -177,13 +153,13 @@ def _present(
     present = np.ones(shape) if present is None else in_order(present, views[0].samples)
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
-        found = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
+        mask = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{must}: {error}") from error
-    if found.shape != shape or not np.isin(found, (0, 1)).all():
-        raise ValueError(f"{must}: it has the shape {found.shape}")
+    if mask.shape != shape or not np.isin(mask, (0, 1)).all():
+        raise ValueError(f"{must}: it has the shape {mask.shape}")
     lacking = [np.zeros(shape[0], bool) if x.lacking is None else x.lacking for x in views]
-    return (found == 1) & ~np.transpose(lacking)
+    return (mask == 1) & ~np.transpose(lacking)
 
 
 def check_views(
@@ -238,7 +214,7 @@ def check_views(
         if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
         has another shape.
     """
-    named = as_named(_as_list(views, streamed))
+    named = as_named(views)
     if len(named) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     named = lined_up(named, incomplete)
@@ -254,7 +230,7 @@ def check_views(
         kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
     for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            check_finite(x, where, incomplete)
+            check_finite(x, where)
             if tells:
                 _warn_of_one_column(x, where)
             kept[a] = StreamedArray(x, where, incomplete) if _stays(x, most) else x
@@ -292,32 +268,6 @@ def _stays(x: Any, most: int | None) -> bool:
     """Whether an array in memory has so many samples that it is read in blocks."""
     plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
     return bool(most is not None and plain and len(x) > most)
-
-
-def _as_list(views: Any, streamed: bool) -> Sequence[Any]:
-    """Views as a list, of one that is passed by itself, too."""
-    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
-        return list(views)
-    if isinstance(views, (list, tuple)):
-        for a, x in enumerate(views):
-            _refuse_containers(x, f"view {a + 1}")
-        return views
-    _refuse_containers(views, "views")
-    n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
-    if n_axes == 2 or isinstance(views, NamedView) or (streamed and is_streamed(views)):
-        return [views]
-    shape = getattr(views, "shape", None)
-    what, advice = f"a {type(views).__name__}" if shape is None else f"one of shape {shape}", ""
-    if n_axes == 1:
-        advice = ". Reshape your data with x[:, None] if it is one feature"
-    elif isinstance(views, dict):
-        advice = ": pass list(views.values())"
-    elif hasattr(views, "views"):  # what dmac.load returns
-        advice = ": pass its views"
-    raise ValueError(
-        f"views must be a list of 2-D arrays (samples x features), or one such array, not {what}"
-        f"{advice}"
-    )
 
 
 def filled(x: Matrix) -> Flags:
@@ -359,9 +309,9 @@ def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
     for a, (x, where) in enumerate(zip(views, titles)):
         if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
             continue
-        there = filled(x)
-        count = int((~there & present[:, a]).sum())
-        if count and there.any():
+        zero = ~filled(x)
+        count = int((zero & present[:, a]).sum())
+        if count and not zero.all():
             warn(
                 f"{where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
@@ -376,42 +326,39 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     A square root evens a view without negative entries out, as recipes do; narrow views are
     standardised. A column that is large in a few rows alone is none in rows of unit length.
     """
-    some: Any = x[:: max(1, x.shape[0] // _SOME)]
-    largest = abs(some).max()
+    from sklearn.utils.extmath import row_norms
+    from sklearn.utils.sparsefuncs import mean_variance_axis
+
+    rows: Any = x[:: max(1, x.shape[0] // _SOME)]
+    largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:
         return
-    some = some / largest
-    signed = some.min() < 0
-    if scipy.sparse.issparse(some):
-        roots = some if signed else some.sqrt()
-        squares = roots.multiply(roots).tocsc()
-        spread = np.asarray(squares.mean(0)).ravel() - np.asarray(roots.mean(0)).ravel() ** 2
-    else:
-        roots = some if signed else np.sqrt(some)
-        squares, spread = roots**2, roots.var(0)
-    j, lengths = int(spread.argmax()), np.asarray(squares.sum(1)).ravel()
-    column = np.asarray(squares[:, [j]].sum(1)).ravel()
-    share, kept = spread[j] / max(spread.sum(), 1e-300), lengths > 0
-    if share > (_SIGNED if signed else _ROOTED) and (column[kept] / lengths[kept]).mean() > 0.5:
+    rows, most, sparse = rows / largest, _SIGNED, scipy.sparse.issparse(x)
+    if rows.min() >= 0:
+        rows, most = rows.sqrt() if sparse else np.sqrt(rows), _ROOTED
+    variances = mean_variance_axis(rows, 0)[1] if sparse else rows.var(0)
+    j, squares = int(variances.argmax()), row_norms(rows, squared=True)
+    there = squares > 0
+    of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[there] ** 2 / squares[there]
+    if variances[j] > most * variances.sum() and of_column.mean() > 0.5:
         warn(
-            f"{where} has {100 * share:.4g} % of its variance in column {j} (counted from 0), "
-            "which hides the others: divide columns of different units by their standard "
-            "deviations, or leave it out",
+            f"{where} has {100 * variances[j] / variances.sum():.4g} % of its variance in column "
+            f"{j} (counted from 0), which hides the others: divide columns of different units by "
+            "their standard deviations, or leave it out",
             OfViews,
         )
 
 
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    found: set[Any] = set()
-    size = max(_ROWS, most)
-    for start in range(0, views[0].shape[0], size):
-        rows = slice(start, start + size)
-        parts = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        found.update(zip(*map(_row_bytes, parts)))
-        if len(found) >= most:
+    distinct: set[Any] = set()
+    for start in range(0, views[0].shape[0], _ROWS):
+        rows = slice(start, start + _ROWS)
+        blocks = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
+        distinct.update(zip(*map(_row_bytes, blocks)))
+        if len(distinct) >= most:
             return most
-    return len(found)
+    return len(distinct)
 
 
 def _row_bytes(x: Matrix) -> list[Any]:
@@ -435,21 +382,16 @@ def _complete_with_zeros(
     for a, x in enumerate(views):
         if not isinstance(x, StreamedArray):
             declared[:, a] |= rows_of_nan(x)
-    if not declared.any():
-        return views
-    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
-        if empty and len(views) > 1:
-            warn(f"{where} has no values: all samples lack it. Leave it out")
     out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))
     if len(nothing):
-        others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
-        who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
-        if names is not None:
-            who = f"sample {names[nothing[0]]!s:.40} lacks all views"
-        raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
+        first = nothing[0] if names is None else names[nothing[0]]
+        raise ValueError(
+            f"sample {first!s:.40} lacks all views, one of {len(nothing)} that do (without names "
+            "samples are counted from 0): drop them, there is nothing to group them by"
+        )
     return out
 
 
@@ -532,14 +474,12 @@ def check_labels(
     if labels.dtype.kind not in "biufOSU":
         raise ValueError(f"{name} holds {labels.dtype} values: pass whole numbers or strings")
     # Integers, booleans and strings are classes by their type; n of them need no look each.
-    suspect = labels.tolist() if labels.dtype.kind in "fO" else ()
-    broken = [i for i, value in enumerate(suspect) if _is_no_whole_number(value)]
-    if broken:
-        bad = broken[0]
-        raise ValueError(
-            f"{name}: entry {bad} (counted from 0) is {labels[bad]}, which is not a class: pass "
-            "whole numbers or strings"
-        )
+    for i, value in enumerate(labels.tolist() if labels.dtype.kind in "fO" else ()):
+        if _is_no_whole_number(value):
+            raise ValueError(
+                f"{name}: entry {i} (counted from 0) is {value}, which is not a class: pass whole "
+                "numbers or strings"
+            )
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:

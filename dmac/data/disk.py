@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
     from dmac._types import Flags, Floats, Integers, Matrix
 
-#: What to do about some entries that are missing in a row.
-ADVICE = (
-    "fill them in, as by the mean of their column, or drop the sample; where it lacks the whole "
-    "view, make the whole row NaN"
-)
-#: The same where no sample may lack a view.
+#: What is said where no sample may lack a view.
 ROWS_ARE_FOR = (
     "only the recipe closed_form of dmac.DMAC takes samples that lack a view; all else would count "
     "what stands there"
@@ -68,30 +63,25 @@ def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
         raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
 
 
-def check_finite(x: Matrix, where: str, incomplete: bool, rows: Integers | None = None) -> None:
+def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
     """Refuse NaN and infinity, and say where the first is and what to do.
 
-    ``incomplete`` says that rows of NaN have been taken out before; ``rows`` has the numbers of the
-    rows of a block.
+    ``rows`` has the numbers of the rows of a block.
     """
     bad = ~np.isfinite(x.data if scipy.sparse.issparse(x) else x)
     if not bad.any():
         return
-    advice = ADVICE if incomplete else "replace them or drop the samples"
     if scipy.sparse.issparse(x):
         entries, at = x.tocoo(), bad.argmax()
         row, column, value = entries.row[at], entries.col[at], entries.data[at]
     else:
         row, column = np.argwhere(bad)[0]
         value = x[row, column]
-        if not incomplete and np.isnan(x[row]).all():
-            advice = f"the whole row is NaN, and {ROWS_ARE_FOR}"
-        elif rows is None and np.isnan(x[:, column]).all():
-            advice = f"column {column} has no value at all: {WIDTH}"
     raise ValueError(
         f"{where} has NaN or infinite (or missing) entries, the first ({value}) at row "
         f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
-        f"and columns from 0); {advice}"
+        "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
+        "the view, the whole row is NaN, and only the recipe closed_form of dmac.DMAC takes it"
     )
 
 
@@ -112,10 +102,10 @@ class StreamedArray:
         self.missing: Flags | None = None
 
     def with_missing(self, missing: Flags) -> StreamedArray:
-        """The same array, of which the rows of a mask (n,) are read as zeros, whatever is there."""
-        found = StreamedArray(self.source, self.where, self.incomplete)
-        found.missing = missing
-        return found
+        """This array, but the rows of a mask (n,) are read as zeros, whatever is there."""
+        other = StreamedArray(self.source, self.where, self.incomplete)
+        other.missing = missing
+        return other
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -144,7 +134,7 @@ class StreamedArray:
             if self.missing is not None:
                 missing |= self.missing[rows][among]
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-        check_finite(x, self.where, self.incomplete, np.arange(rows.start, rows.stop)[among])
+        check_finite(x, self.where, np.arange(rows.start, rows.stop)[among])
         return x
 
     def blocks(self) -> Iterator[Floats]:

@@ -6,6 +6,7 @@ A candidate is a lone column or vector whose name is one of classes, or such a c
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,37 +14,38 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.checks import check_labels
-from dmac.data.named_views import called, is_frame
+from dmac.data.named_views import NamedView, called, is_frame
 from dmac.data.tables import parsed, typed, without
-from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, WORDING, bare, says
+from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
     from dmac._types import Array, Integers
-    from dmac.data.named_views import NamedView
 
 # How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20
 
 
 def _way() -> str:
-    return f" ({WORDING.get().labels_key} names them, {WORDING.get().no_labels} reads none)"
+    return f" ({spelled('labels_key=')} names them, {spelled('labels_key=False')} reads none)"
 
 
 def _others() -> str:
-    said = WORDING.get()
     return (
-        f"its name is that of known classes: {said.labels_key} names them, and {said.no_labels} "
-        "leaves columns where they are"
+        f"its name is that of known classes: {spelled('labels_key=')} names them, and "
+        f"{spelled('labels_key=False')} leaves columns where they are"
     )
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
-    """The items of this name, or else those whose name is this within a group or structure."""
-    own = [x for x in items if key in (x.name, x.source)]
-    return own or [x for x in items if key == bare(x.name)]
+    """The items of this name, or else those in it, or else those of this name in another one."""
+    return (
+        [x for x in items if key in (x.name, x.source)]
+        or [x for x in items if re.fullmatch(rf"{re.escape(key)}( \d+|\..+)", x.name)]
+        or [x for x in items if key == bare(x.name)]
+    )
 
 
 def vector(view: NamedView) -> NamedView | None:
@@ -80,7 +82,7 @@ def known_classes(
     Returns
     -------
     known : NamedView or None
-        The classes as they are stored, (n,); its name says where they were.
+        The classes as they are stored, (n,); its source says where they were.
     rest : list of NamedView
         All items, without columns of classes.
 
@@ -89,23 +91,26 @@ def known_classes(
     ValueError
         If nothing has the name ``key``, or what has it holds no classes.
     """
-    found = _vectors(items, left_out) if len(items) > 1 else []
+    candidates = _vectors(items, left_out) if len(items) > 1 else []
     if key is False:
         return None, list(items)
-    rest = [_without_classes(item, key, found, left_out) for item in items]
+    rest = [_without_classes(item, key, candidates, left_out) for item in items]
     if key:
-        found = _keyed(items, key) or [x for x in found if x[0] == key]
-        if not found:
+        candidates = _keyed(items, key) or [x for x in candidates if x.name == key]
+        if not candidates:
             listed = ", ".join(dict.fromkeys(map(called, items)))
             raise ValueError(
                 f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
             )
-    return _agreed(found, key, left_out), rest
+    return _agreed(candidates, key, left_out), rest
 
 
-def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[tuple[str, NamedView]]:
+# A candidate is a vector (n,), whose name may be one of classes, and whose source is where it was.
+
+
+def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     """The vectors whose names are those of classes; narrow tables of such names are left out."""
-    found = []
+    candidates = []
     for item in items:
         shape = np.shape(item.values)
         columns = shape[1:] if is_frame(item.values) else shape
@@ -113,32 +118,29 @@ def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[tuple
             left_out[called(item)] = "its name is that of what is known of samples"
         lone = vector(item) if says(item.name, CLASSES) else None
         if lone is not None and (says(item.name, LABELS) or _repeat(lone.values)):
-            found.append((item.name, replace(lone, name=called(item))))
+            candidates.append(replace(lone, source=called(item)))
             left_out[called(item)] = _others()
-    return found
+    return candidates
 
 
 def _without_classes(
-    item: NamedView,
-    key: str | None,
-    found: list[tuple[str, NamedView]],
-    left_out: dict[str, str],
+    item: NamedView, key: str | None, candidates: list[NamedView], left_out: dict[str, str]
 ) -> NamedView:
-    """A table without its columns of classes, which are added to those that were found."""
+    """A table without its columns of classes, which are added to the candidates."""
     headers = item.features if is_frame(item.values) else None
     for j, header in reversed(list(enumerate(headers or []))):
         if header == key or (len(header) > 2 and says(header, CLASSES)):
-            values, name = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
+            values, place = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
             if header == key or _repeat(values):
-                found.append((header, replace(item, values=values, name=name, features=None)))
+                candidates.append(NamedView(values, header, item.samples, source=place))
                 item = without(item, j)
-                left_out |= {} if called(item) in left_out else {name: _others()}
+                left_out |= {} if called(item) in left_out else {place: _others()}
     return item
 
 
-def _keyed(items: Sequence[NamedView], key: str) -> list[tuple[str, NamedView]]:
+def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
     """The vectors of this name; of a matrix with a single 1 in each row the columns of these."""
-    found = []
+    candidates = []
     for item in having_name(items, key):
         lone, x = vector(item), item.values
         if lone is None:
@@ -150,29 +152,29 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[tuple[str, NamedView]]:
                     f"not clear: name the column{_way()}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
-        found.append((key, replace(lone, name=called(item))))
-    return found
+        candidates.append(replace(lone, name=key, source=called(item)))
+    return candidates
 
 
 def _agreed(
-    found: list[tuple[str, NamedView]], key: str | None, left_out: dict[str, str]
+    candidates: list[NamedView], key: str | None, left_out: dict[str, str]
 ) -> NamedView | None:
     """The one whose name says "labels", or else any; None where others differ."""
     codes = {}
-    for _, one in found:
+    for x in candidates:
         try:
-            codes[one.name] = _codes(one)
+            codes[x.source] = _codes(x).tobytes()
         except ValueError as error:
             if key:
-                raise ValueError(f"known classes: {one.name}: {error}{_way()}") from error
-            left_out[one.name] = str(error)
-    usable = [(name, one) for name, one in found if one.name in codes]
-    best = [one for name, one in usable if says(name, LABELS)] or [one for _, one in usable]
-    if not best or not all(np.array_equal(codes[x.name], codes[best[0].name]) for x in best):
+                raise ValueError(f"known classes: {x.source}: {error}{_way()}") from error
+            left_out[x.source] = str(error)
+    usable = [x for x in candidates if x.source in codes]
+    usable = [x for x in usable if says(x.name, LABELS)] or usable
+    if len({codes[x.source] for x in usable}) != 1:
         return None
-    same = [name for name in codes if np.array_equal(codes[name], codes[best[0].name])]
-    left_out |= dict.fromkeys(same, "")
-    return best[0]
+    classes = usable[0]
+    left_out |= {source: "" for source in codes if codes[source] == codes[classes.source]}
+    return classes
 
 
 def _repeat(values: Array) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from dmac.data.checks import filled
-from dmac.data.linalg import GRAM, as_dense, leading_directions, leading_of_gram, signed
+from dmac.data.linalg import GRAM, as_dense, leading_by_products, leading_of_gram, signed
 from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import Whitening
 
@@ -55,7 +55,7 @@ class Projection:
     def fit(self, x: Matrix) -> Self:
         """Find the directions of rows (n, d), of entries of at most about 1. Returns self."""
         if x.shape[1] > self.n_components:
-            self.components_ = signed(leading_directions([x], x.shape, self.n_components)[1])
+            self.components_ = signed(leading_by_products(x, self.n_components)[1])
         return self
 
     def fit_gram(self, gram: Array, mean: Array, n: int) -> Self:
@@ -115,12 +115,11 @@ class LevelPipeline(ViewPipeline):
         self.levels, self.plain_components = levels, plain_components
 
     def _heads(self) -> dict[str, Any]:
-        heads: dict[str, Any] = {}
-        if self.levels != "plain":
-            heads["whitened"] = Whitening(self.n_components, self.ridge)
-        if self.levels != "whitened":
-            heads["plain"] = Projection(self.plain_components)
-        return heads
+        heads = {
+            "whitened": Whitening(self.n_components, self.ridge),
+            "plain": Projection(self.plain_components),
+        }
+        return {name: head for name, head in heads.items() if self.levels in (name, "both")}
 
     def fit_transform(
         self,

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from dmac._types import Array, Matrix
@@ -29,13 +29,18 @@ _PASSES, _MORE = 5, 10
 _TOLERANCE = 1e-6
 
 
+def on_entries(function: Callable[[Array], Array], x: Matrix) -> Matrix:
+    """What a function makes of the entries of an array, or of those a CSR matrix stores."""
+    if not scipy.sparse.issparse(x):
+        return function(x)
+    out = x.copy()
+    out.data = function(x.data)
+    return out
+
+
 def scale_exactly(x: Matrix, exponent: int) -> Matrix:
     """The array or CSR matrix x times 2 ** exponent, exactly; a new one of the same kind."""
-    if scipy.sparse.issparse(x):
-        out = x.copy()
-        out.data = np.ldexp(x.data, exponent)
-        return out
-    return np.ldexp(x, exponent)
+    return on_entries(lambda entries: np.ldexp(entries, exponent), x)
 
 
 def largest_exponent(*arrays: Matrix) -> int:
@@ -49,14 +54,11 @@ def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
     The division is exact, and the norm of a scaled row lies in [1/2, sqrt(d)], so that neither
     1e300 nor 1e-300 overflows or vanishes when it is squared.
     """
+    exponent = np.frexp(as_dense(abs(x).max(1)).ravel())[1]
     if scipy.sparse.issparse(x):
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-        largest = np.zeros(x.shape[0])
-        np.maximum.at(largest, rows, np.abs(x.data))
-        exponent = np.frexp(largest)[1]
         scaled = np.ldexp(x.data, -exponent[rows])
         return scaled, exponent, np.sqrt(np.bincount(rows, scaled * scaled, x.shape[0]))
-    exponent = np.frexp(np.abs(x).max(1))[1]
     scaled = np.ldexp(x, -exponent[:, None])
     return scaled, exponent, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
@@ -67,26 +69,22 @@ def as_dense(x: Matrix) -> Array:
 
 
 def leading_directions(
-    blocks: Iterable[Matrix], shape: tuple[int, int], rank: int | None, mean: Array | None = None
+    blocks: Iterable[Matrix], shape: tuple[int, int], rank: int | None, mean: Array
 ) -> tuple[Array, Array]:
     r"""The largest singular values of :math:`X - 1 \bar x^T` and their right vectors.
 
-    Without a mean X is not centred, and half of the digits are enough: a product with all columns
-    or all rows gives them, or, of a view that is wide and long, few passes of an iteration, which
-    come close where the spectrum falls; where it is flat any directions do. With a mean the
-    decomposition is exact, and a sparse view is never made dense while ``rank`` is below half of
-    min(n, d).
+    The decomposition is exact, and a sparse view is never made dense while ``rank`` is below half
+    of min(n, d).
 
     Parameters
     ----------
     blocks : iterable of array or CSR matrix
-        The rows of X, from the start with every pass; without a mean one block. Entries are at most
-        about 1.
+        The rows of X, from the start with every pass. Entries are at most about 1.
     shape : tuple of int
         n and d.
     rank : int or None
-        How many to find; all by default. There may be more of them, and without a mean fewer.
-    mean : numpy.ndarray of shape (d,), optional
+        How many to find; all by default. There may be more of them.
+    mean : numpy.ndarray of shape (d,)
 
     Returns
     -------
@@ -94,8 +92,6 @@ def leading_directions(
         Largest first, the same bits for the same input.
     """
     (n, d), first = shape, next(iter(blocks))
-    if mean is None:
-        return _by_products(first, rank or d)
     # Blocks are read again in every of hundreds of passes, which a small factor saves.
     large = n > _SMALL and d > (_SMALL if first.shape[0] == n else GRAM)
     if rank is not None and 2 * rank < min(n, d) and (large or scipy.sparse.issparse(first)):
@@ -110,7 +106,13 @@ def _factor_of_both(x: Array, y: Array) -> Array:
     return factor
 
 
-def _by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
+def leading_by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
+    """The largest singular values of X itself, and their right vectors, to half of the digits.
+
+    A product with all columns or all rows gives them, or, of a view that is wide and long, few
+    passes of an iteration, which come close where the spectrum falls; where it is flat any
+    directions do. There may be fewer than ``rank``.
+    """
     n, d = x.shape
     if d <= min(n, GRAM):
         return leading_of_gram(as_dense(x.T @ x), rank)
@@ -126,7 +128,7 @@ def _by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
 
 
 def leading_of_gram(gram: Array, rank: int) -> tuple[Array, Array]:
-    """`leading_directions` without a mean, from X^T X of shape (d, d)."""
+    """`leading_by_products` from X^T X of shape (d, d)."""
     d = len(gram)
     values, vectors = eigh(gram, subset_by_index=[max(0, d - rank), d - 1])
     s = np.sqrt(values[::-1].clip(0))

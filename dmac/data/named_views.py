@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
     from dmac._types import Flags
+
+#: What to do with what is no matrix.
+HOW = (
+    "pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute(), x.collect() or "
+    "x.toPandas() of a lazy table, list(x.values()) of a dictionary, dmac.load(file).views of "
+    "a file"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +33,7 @@ class NamedView:
     ----------
     values : matrix of shape (n, d), vector of shape (n,), pandas.DataFrame, or Any
         What was read, as it is stored. A table of text is a frame of its cells, whose index and
-        columns count the lines and columns of the file from 1.
+        columns count the lines and columns of the file.
     name : str
         What its file calls it; empty for a view that was passed without a name.
     samples : list of n names, or None
@@ -53,26 +61,48 @@ class NamedView:
 
 
 def is_frame(x: object) -> bool:
-    """Whether a view is a data frame with an index."""
-    return all(hasattr(x, name) for name in ("columns", "index", "iloc"))
+    """Whether a view is a data frame in memory, with an index."""
+    return all(hasattr(x, name) for name in ("columns", "index", "iloc", "to_numpy"))
 
 
 def as_named(views: Any) -> list[NamedView]:
-    """Each of some views with the names that it has: a data frame's index and columns."""
-    several = isinstance(views, (list, tuple))
-    if isinstance(views, np.ndarray):
-        several = views.dtype == object and views.ndim == 1
-    named = []
-    for x in views if several else [views]:
-        if is_frame(x):
-            x = NamedView(x, samples=x.index.tolist(), features=list(x.columns))
-        named.append(x if isinstance(x, NamedView) else NamedView(x))
-    return named
+    """Each of some views, or a single one, with the names that it has.
+
+    A data frame has those of its index and columns. What is neither a list of views nor a matrix is
+    a ``ValueError``.
+    """
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        views = list(views)
+    if not isinstance(views, (list, tuple)):
+        n_axes = getattr(views, "ndim", 2 if hasattr(views, "__array__") else None)
+        if n_axes != 2 and not isinstance(views, NamedView):
+            what, way = f"a {type(views).__name__}", HOW
+            if n_axes:
+                what = f"one of shape {views.shape}"
+                way = "Reshape your data with x[:, None] if it is one feature"
+            raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
+        views = [views]
+    return [x if isinstance(x, NamedView) else _named(x) for x in views]
+
+
+def _named(x: Any) -> NamedView:
+    return NamedView(x, "", x.index.tolist(), list(x.columns)) if is_frame(x) else NamedView(x)
 
 
 def called(item: NamedView) -> str:
     """What to call a thing of a file: by the file, where it has its name."""
     return item.source if item.source.startswith(f"{item.name}.") else item.name
+
+
+def ending_of(file: Path) -> str:
+    """The ending of a file in lower case, with what stands before .gz."""
+    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
+    return "".join(endings).lower()
+
+
+def stem(file: Path) -> str:
+    """The name of a file without its ending, which may be ``.csv.gz``."""
+    return file.name[: len(file.name) - len(ending_of(file))]
 
 
 def title(a: int, view: NamedView) -> str:

@@ -109,15 +109,15 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
             f"{unnamed} has no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
-    return _joined(views, incomplete)
+    return _united(views, incomplete)
 
 
-def _joined(views: Sequence[NamedView], incomplete: bool) -> list[NamedView]:
+def _united(views: Sequence[NamedView], incomplete: bool) -> list[NamedView]:
     """Views that name their samples in other orders, or others of them, in one order."""
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
-    every = list(dict.fromkeys(name for own in places for name in own))
-    return [_placed(x, every, own) for x, own in zip(views, places)]
+    union = list(dict.fromkeys(name for own in places for name in own))
+    return [_placed(x, union, own) for x, own in zip(views, places)]
 
 
 def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedView:
@@ -125,36 +125,32 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     if view.samples == every:
         return view
     rows = np.array([places.get(name, -1) for name in every])
-    there, x, lacking = rows >= 0, view.values, rows < 0
+    x, lacking = view.values, rows < 0
     if view.lacking is not None:
         lacking |= view.lacking[rows]
     if is_frame(x):
-        x = x.iloc[rows.clip(0)]
-    elif scipy.sparse.issparse(x):
-        x = scipy.sparse.diags_array(there.astype(x.dtype)) @ scipy.sparse.csr_matrix(x)[rows]
-        x = scipy.sparse.csr_matrix(x)
+        x = x.iloc[rows]
     else:
-        x = np.asarray(x)[rows]
-        x[~there] = 0
+        x = (scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(x) else np.asarray(x))[rows]
     return replace(view, values=x, samples=every, lacking=lacking)
 
 
 def _places(view: NamedView, a: int) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
-    names: list[Any] = view.samples or []
-    levels = [name if isinstance(name, tuple) else [name] for name in names]
-    nameless = [i for i, x in enumerate(levels) if any(str(level) in _NO_NAMES for level in x)]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if not nameless and not twice:
-        return {name: i for i, name in enumerate(names)}
-    fault = f"{len(set(names))} names for {len(names)} samples (more than once: {_some(twice)})"
-    if nameless:
-        fault = f"no name for sample {nameless[0] + 1} (it is {names[nameless[0]]!r})"
-    frame = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
-    raise ValueError(
-        f"{title(a, view)} has {fault}, and views are lined up by name: give each sample its "
-        f"own{frame}"
-    )
+    count = Counter(view.samples or [])
+    bad = [name for name in count if count[name] > 1 or _is_no_name(name)]
+    if bad:
+        way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
+        raise ValueError(
+            f"{title(a, view)} names samples twice, or not at all ({_some(map(repr, bad))}), and "
+            f"views are lined up by name: give each sample its own{way}"
+        )
+    return {name: i for i, name in enumerate(count)}
+
+
+def _is_no_name(name: Any) -> bool:
+    """Whether a name, or a part of one of several levels, is missing."""
+    return any(str(x) in _NO_NAMES for x in (name if isinstance(name, tuple) else [name]))
 
 
 def _check_union(
@@ -191,9 +187,9 @@ def _difference(views: Sequence[NamedView], places: list[dict[Any, int]], a: int
     """What is said of the first view and another one with other samples."""
     both = places[0].keys() & places[a].keys()
     only = [
-        f"{len(some)} only in {title(c, views[c])} ({_some(some)})"
+        f"{len(own)} only in {title(c, views[c])} ({_some(own)})"
         for c in (0, a)
-        if (some := [name for name in places[c] if name not in both])
+        if (own := [name for name in places[c] if name not in both])
     ]
     return (
         f"{title(0, views[0])} and {title(a, views[a])} have other samples: {len(both)} names are "
@@ -287,12 +283,12 @@ def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence
 def _mismatch(new: list[str], old: list[str]) -> str:
     """Which columns are new, and which are missing, and what to do, in scikit-learn's words."""
     lists, advice = "", "Put the columns into that order, as by frame[names]."
-    for what, some, to_do in (
+    for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
         ("seen at fit time, yet now missing", set(old) - set(new), _LACKING),
     ):
-        if some:
-            shown = [*sorted(some)[:5], "..."] if len(some) > 5 else sorted(some)
+        if names:
+            shown = [*sorted(names)[:5], "..."] if len(names) > 5 else sorted(names)
             lists += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
             advice = to_do
     lists = lists or "Feature names must be in the same order as they were in fit.\n"

@@ -13,6 +13,7 @@ import scipy.sparse
 from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.disk import StreamedArray
+from dmac.data.linalg import on_entries
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 if TYPE_CHECKING:
@@ -176,13 +177,7 @@ class ViewPipeline:
 
     def _take_root(self, x: Matrix) -> Matrix:
         """The root of the entries; a new sample's negative entries keep their sign."""
-        if not self.root_:
-            return x
-        if scipy.sparse.issparse(x):
-            x = x.copy()
-            x.data = self._signed_roots(x.data)
-            return x
-        return self._signed_roots(x)
+        return on_entries(self._signed_roots, x) if self.root_ else x
 
     def _signed_roots(self, values: Array) -> Array:
         if values.min(initial=0.0) >= 0:

@@ -9,17 +9,16 @@ what goes in says the rules in words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import scipy.sparse
 
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import having_name, known_classes, vector
-from dmac.data.named_views import called, is_frame, natural
+from dmac.data.named_views import called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
@@ -32,7 +31,7 @@ from dmac.data.tables import (
     with_header,
 )
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import WORDING, bare, says_samples
+from dmac.data.vocabulary import bare, says_samples, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,9 +54,11 @@ ENDINGS = {
 }
 _TABLES = (*TEXT, *BINARY)
 _SINGLE = (*_TABLES, ".npy")  # files of one view each, which a folder may hold
-_ARRAYS: dict[str, Callable[[Path], list[NamedView]]] = {
-    **{".mat": read_mat, ".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5},
-    **{".h5ad": read_cells, ".h5mu": read_cells},
+_READERS: dict[str, Callable[[Path], list[NamedView]]] = {
+    **dict.fromkeys(_TABLES, read_table),
+    **{".npy": read_npy, ".npz": read_npz, ".mat": read_mat},
+    **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
+    **dict.fromkeys((".h5ad", ".h5mu"), read_cells),
 }
 _CELLS = (".h5ad", ".h5mu")
 #: What to do about files of other endings.
@@ -171,17 +172,6 @@ def read_views(
     return read
 
 
-def ending_of(file: Path) -> str:
-    """The ending of a file in lower case, with what stands before .gz."""
-    endings = file.suffixes[-2:] if file.suffix.lower() == ".gz" else file.suffixes[-1:]
-    return "".join(endings).lower()
-
-
-def stem(file: Path) -> str:
-    """The name of a file without its ending, which may be ``.csv.gz``."""
-    return file.name[: len(file.name) - len(ending_of(file))]
-
-
 def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
     if ending_of(file) not in _SINGLE or file.name.startswith("."):
@@ -202,12 +192,14 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         check_readable(place)
         if not place.exists():
             raise FileNotFoundError(f"no file or folder {place}")
-        whole = place.suffix == ".zarr" or not place.is_dir()
-        if whole and ending_of(place) not in (*_SINGLE, *_ARRAYS):
+        folder = place.is_dir() and place.suffix != ".zarr"
+        if folder and not any(place.glob("matrix.mtx*")):
+            files += _of_folder(place, left_out)
+        elif folder or ending_of(place) in _READERS:
+            files.append(place)
+        else:
             way = WAYS.get(ending_of(place), _OTHERWISE)
             raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
-        whole = whole or any(place.glob("matrix.mtx*"))
-        files += [place] if whole else _of_folder(place, left_out)
     if not files:
         raise ValueError("no files: name at least one")
     return files
@@ -236,12 +228,7 @@ def _items(
     ending = ending_of(file)
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
-    if file.is_dir():
-        items = read_cell_ranger(file)
-    elif ending in _ARRAYS:
-        items = _ARRAYS[ending](file)
-    else:
-        items = (read_npy if ending == ".npy" else read_table)(file, stem(file))
+    items = read_cell_ranger(file) if file.is_dir() else _READERS[ending](file)
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
     if ending not in _TABLES:
@@ -253,8 +240,8 @@ def _items(
 def _named_beside(items: list[NamedView]) -> list[NamedView]:
     """Arrays with the names that a vector beside them holds."""
     for item in items:
-        says = item.samples is None and says_samples(bare(item.name), 0)
-        lone = vector(item) if says else None
+        unnamed = item.samples is None and says_samples(bare(item.name), 0)
+        lone = vector(item) if unnamed else None
         if lone is not None and len(set(lone.values)) == len(lone.values) > 1:
             names, others = lone.values.astype(str).tolist(), (x for x in items if x is not item)
             return [replace(x, samples=names) if len(names) in _shape(x) else x for x in others]
@@ -273,14 +260,11 @@ def _is_matrix(item: NamedView) -> bool:
 
 def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
     """The things of this name, or those in the cell or structure of this name."""
-    parts = [x for x in items if re.fullmatch(rf"{re.escape(key)}( \d+|\..+)", x.name)]
-    views = [x for x in items if key in (x.name, x.source)] or parts or having_name(items, key)
+    views = having_name(items, key)
     if not views or not all(map(_is_matrix, views)) or len({x.source for x in views}) > 1:
         what = "holds no matrix of numbers, or is in several files" if views else "is not there"
         listed = ", ".join(dict.fromkeys(map(called, items)))
-        raise ValueError(
-            f"{WORDING.get().views_key.rstrip('=')}: {key!r} {what}. There are {listed}"
-        )
+        raise ValueError(f"{spelled('views_key=').rstrip('=')}: {key!r} {what}. There are {listed}")
     return views
 
 
@@ -320,7 +304,7 @@ def _family(tables: list[NamedView]) -> list[NamedView]:
         raise ValueError(
             f"{tables[0].source}: which variables are the views is not clear "
             f"({', '.join(x.name for f in families.values() for x in f)}); "
-            f"{WORDING.get().views_key} names them"
+            f"{spelled('views_key=')} names them"
         )
     for family in families.values():
         return sorted(family, key=lambda x: natural(x.name))
@@ -339,8 +323,7 @@ def _turned(
             x = numbers(x)
         elif _are_columns(x.source, shapes, known) if unknown else transposed:
             x = replace(x, values=x.values[:].T)
-        sparse = scipy.sparse.issparse(x.values)
-        out.append(replace(x, values=scipy.sparse.csr_matrix(x.values)) if sparse else x)
+        out.append(x)
     return out
 
 
@@ -353,11 +336,11 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], known: NamedView | 
     if as_rows != as_columns:
         return as_columns
     sizes = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
-    said = WORDING.get()
     raise ValueError(
         f"{source} has views of {sizes}: whether rows or columns are the samples is not clear; say "
-        f"{said.not_transposed} (samples are rows) or {said.transposed}, name the views by "
-        f"{said.views_key} or the known classes, one a sample, by {said.labels_key}"
+        f"{spelled('transposed=False')} (samples are rows) or {spelled('transposed=True')}, name "
+        f"the views by {spelled('views_key=')} or the known classes, one for each sample, by "
+        f"{spelled('labels_key=')}"
     )
 
 
@@ -370,8 +353,8 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
     if transposed is None and len(columns) == 1 < len(rows) and tables[0].values.shape[1] > 1:
         raise ValueError(
             f"{names} have the same columns and other rows, and row i must be the same sample in "
-            f"every view: if the columns are the samples, say {WORDING.get().transposed}; "
-            f"otherwise {WORDING.get().not_transposed}"
+            f"every view: if the columns are the samples, say {spelled('transposed=True')}; "
+            f"otherwise {spelled('transposed=False')}"
         )
     if len(tables) > 1 and all(x.samples is None for x in tables):
         warn(f"{names} do not name their samples: row i is taken for the same one in each")
@@ -379,20 +362,21 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
 
 def _score(known: NamedView, read: Reading, key: str | Literal[False] | None) -> None:
     """The classes of the samples in their order: by name where both have names."""
-    samples, values, n = read.views[0].samples, known.values, read.views[0].values.shape[0]
-    reason = f"it has {len(values)} entries, and there are {n} samples" if len(values) != n else ""
-    if samples and known.samples and samples != known.samples:
-        places = {name: i for i, name in enumerate(known.samples)}
-        lost, reason = [name for name in samples if name not in places], ""
-        if lost:
-            reason = f"it has no class for {len(lost)} of {n} samples, the first is {lost[0]}"
-        elif len(places) < len(values):
-            reason = "it names a sample twice, and has another order than the views"
-        else:
-            values = values[[places[name] for name in samples]]
-    if reason and key:
-        raise ValueError(f"{known.name}: {reason}")
-    if reason:
-        read.left_out[known.name] = reason
+    samples, names = read.views[0].samples, known.samples
+    sizes = n, size = read.views[0].values.shape[0], len(known.values)
+    if not samples or not names or samples == names:
+        samples, names = [*range(max(sizes))], [*range(min(sizes))]
+    count = Counter(names)
+    bad = [name for name in samples if count[name] != 1]
+    if bad:
+        reason = (
+            f"it has {size} entries, and there are {n} samples: not one for each (the first with "
+            f"none or several is {bad[0]})"
+        )
+        if key:
+            raise ValueError(f"{known.source}: {reason}")
+        read.left_out[known.source] = reason
     else:
-        read.known, read.labels = known.name, check_labels(values)
+        rows = {name: i for i, name in enumerate(names)}
+        read.known = known.source
+        read.labels = check_labels(known.values[[rows[name] for name in samples]])

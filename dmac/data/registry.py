@@ -42,17 +42,17 @@ def _local_copy(dataset: Dataset) -> Path | None:
         )
     copies = sorted(path for path in Path(folder).rglob(dataset.filename) if path.is_file())
     hashes = {path: _sha256(path) for path in copies}
-    for path, digest in hashes.items():
-        if digest == dataset.sha256:
+    for path in copies:
+        if hashes[path] == dataset.sha256:
             return path
     others = {other.sha256 for other in DATASETS.values()}  # of which some have the same name
-    copies = [path for path in copies if hashes[path] not in others]
-    if copies:
-        raise ValueError(
-            f"{copies[0]} is not the registered file of {dataset.name!r}: expected SHA-256 "
-            f"{dataset.sha256}, found {hashes[copies[0]]}. Replace or remove it, or load it as "
-            "your own data by its path"
-        )
+    for path in copies:
+        if hashes[path] not in others:
+            raise ValueError(
+                f"{path} is not the registered file of {dataset.name!r}: expected SHA-256 "
+                f"{dataset.sha256}, found {hashes[path]}. Replace or remove it, or load it as your "
+                "own data by its path"
+            )
     return None
 
 

@@ -114,32 +114,26 @@ def open_hdf5(path: PathLike) -> h5py.File:
     """
     try:
         file = h5py.File(path, "r")
+        outside = file.id.links.visit(_link_out, info=True) or file.visititems(_values_outside)
     except FileNotFoundError:
         raise
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: it is no HDF5 file ({error})") from error
-    try:
-        _check_group(file, set())
-    except ValueError as error:
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be read: it is no HDF5 file, or a damaged one ({error})"
+        ) from error
+    if outside:
         file.close()
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(
+            f"{path}: /{outside} takes its values from another file, which is not followed"
+        )
     return file
 
 
-def _check_group(group: h5py.Group, seen: set[int]) -> None:
-    """Refuse what leads out of the file, in this group and those inside it."""
-    address = h5py.h5o.get_info(group.id).addr
-    if address in seen:  # a group can hold itself
-        return
-    seen.add(address)
-    for name in group:
-        link, where = group.get(name, getlink=True), f"{group.name.rstrip('/')}/{name}"
-        if isinstance(link, h5py.ExternalLink):
-            raise ValueError(f"{where} is a link to another file, which is not followed")
-        if isinstance(link, h5py.SoftLink):
-            continue  # it leads into this file, to what is looked at by its own name
-        item = group[name]
-        if isinstance(item, h5py.Group):
-            _check_group(item, seen)
-        elif isinstance(item, h5py.Dataset) and (item.is_virtual or item.external):
-            raise ValueError(f"{where} takes its values from other files, which is not followed")
+def _link_out(name: bytes, link: Any) -> str | None:
+    """The name of a link out of a file; a soft one leads to what is looked at by its own name."""
+    return None if link.type in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT) else name.decode()
+
+
+def _values_outside(name: str, item: Any) -> str | None:
+    """The name of a data set whose values are in other files."""
+    return name if isinstance(item, h5py.Dataset) and (item.is_virtual or item.external) else None

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, is_frame
-from dmac.data.vocabulary import KNOWN, WORDING, says_samples
+from dmac.data.named_views import NamedView, is_frame, stem
+from dmac.data.vocabulary import KNOWN, says_samples, spelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ _HEAD = 30
 _DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 
 
-def read_table(file: Path, name: str) -> list[NamedView]:
+def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
     Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
@@ -51,8 +51,6 @@ def read_table(file: Path, name: str) -> list[NamedView]:
     Parameters
     ----------
     file : path
-    name : str
-        What to call the table.
 
     Returns
     -------
@@ -76,13 +74,14 @@ def read_table(file: Path, name: str) -> list[NamedView]:
         raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
     if not sheets:
         raise ValueError(f"{file} is empty")
-    views = []
-    for sheet, cells in sheets.items():
-        lines = pd.RangeIndex(1, cells.shape[0] + 1, name="line")
-        columns = pd.RangeIndex(1, cells.shape[1] + 1, name="column")
-        frame = pd.DataFrame(np.asarray(cells, object), lines, columns, object)
-        views.append(NamedView(frame, sheet if len(sheets) > 1 else name, source=file.name))
-    return views
+    frames = {
+        name: pd.DataFrame(np.asarray(x, object)).rename_axis("line").rename_axis("column", axis=1)
+        for name, x in sheets.items()
+    }
+    return [
+        NamedView(x, name if len(frames) > 1 else stem(file), source=file.name)
+        for name, x in frames.items()
+    ]
 
 
 def _read_parquet(file: Path) -> dict[str, Array]:
@@ -114,10 +113,12 @@ def _read_text(file: Path) -> dict[str, Array]:
     import pandas as pd
 
     head = _head(file)
+    if not head:
+        return {}
     delimiter, commas = _signs(file, head)
     rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
-    first, second = ([x.strip() for x in row] for row in [*rows, [], []][:2])
-    width = max(len(first), len(second), 1)
+    first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
+    width = max(len(first), len(second))
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
     rest = pd.read_csv(
@@ -140,6 +141,13 @@ def _read_text(file: Path) -> dict[str, Array]:
     return {"": _with_points(cells) if commas else cells}
 
 
+def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
+    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
+    named = {j for j, x in enumerate(first) if says_samples(x, j)}
+    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    return {0} | named | padded
+
+
 def _head(file: Path) -> list[str]:
     """The first lines of a text that are not empty."""
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
@@ -153,13 +161,6 @@ def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
     delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
     decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
     return delimiter, delimiter == ";" and decimal is not None
-
-
-def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for j, x in enumerate(first) if says_samples(x, j)}
-    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
-    return {0} | named | padded
 
 
 def _with_points(cells: Array) -> Array:
@@ -221,8 +222,6 @@ def with_header(view: NamedView, transposed: bool) -> NamedView:
     cells = cells.loc[: cells.last_valid_index()]
     if not _has_header(view, cells):
         return replace(view, values=cells)
-    if len(cells) == 1:
-        raise ValueError(f"{view.source} has a header and no samples")
     return replace(view, values=cells.iloc[1:], features=as_text(cells.iloc[0]))
 
 
@@ -270,16 +269,14 @@ def name_samples(items: list[NamedView]) -> list[NamedView]:
 def _headers(view: NamedView) -> list[str]:
     """What columns are called, by their number where they have no name."""
     columns = view.values.columns
-    return view.features or [f"{columns.name} {j}" for j in columns]
+    return view.features or [f"{columns.name} {j + 1}" for j in columns]
 
 
 def _names(column: Frame) -> list[str]:
     """The cells of a column that may name samples, distinct words or whole numbers; else none."""
-    x, words = parsed(column)
-    if len(column) == 1 or not column.is_unique or not (words | (np.floor(x) == x)).all():
-        return []
-    names = as_text(column)
-    return names if len(set(names)) == len(names) else []
+    (x, words), names = parsed(column), as_text(column)
+    distinct = len(names) > 1 and len(set(names)) == len(names)
+    return names if distinct and (words | (np.floor(x) == x)).all() else []
 
 
 def _ids(view: NamedView) -> dict[str, list[str]]:
@@ -346,25 +343,22 @@ def numbers(view: NamedView) -> NamedView:
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     if len(text):
-        names = _headers(view)
-        if turned:
-            names = view.samples or [f"column {j}" for j in cells.index]
-        first = cells.iloc[:, 0] if turned else cells.iloc[0]
-        listed = ", ".join(f"{names[j]} ({first.iloc[j]!s:.20}, ...)" for j in text)
+        table = cells.T if turned else cells
+        names = (view.samples if turned else view.features) or [f"column {j + 1}" for j in table]
+        listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
-            "file, or write them as numbers; if it is no view, "
-            f"{WORDING.get().views_key} names the views"
+            f"file, or write them as numbers; if it is no view, {spelled('views_key=')} names the "
+            "views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
     for i, j in np.argwhere(~np.isfinite(x))[:1]:
-        place, cell = {cells.index.name: cells.index[i], columns.name: columns[j]}, cells.iloc[i, j]
-        advice = "write one, or take the feature out"
-        if not words[i, j] and not np.isinf(x[i, j]):
-            advice = "fill it in, or empty the whole row where the sample lacks this view"
-        what = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
+        place = {cells.index.name: cells.index[i] + 1, columns.name: columns[j] + 1}
+        cell = cells.iloc[i, j]
+        holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         raise ValueError(
-            f"{view.source}, line {place['line']}, column {place['column']} {what}; {advice}"
+            f"{view.source}, line {place['line']}, column {place['column']} {holds}; write one, "
+            "take the feature out, or empty the whole row where the sample lacks this view"
         )
     return replace(view, values=x, lacking=lacking)

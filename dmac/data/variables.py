@@ -13,11 +13,11 @@ import h5py
 import numpy as np
 import scipy.sparse
 
-from dmac.data.named_views import NamedView, natural
+from dmac.data.named_views import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -49,12 +49,12 @@ def read_mat(file: Path) -> list[NamedView]:
 
     with _guarded(file):
         if not h5py.is_hdf5(file):
-            variables = {key: _from_mat5(value) for key, value in loadmat(file).items()}
-        else:
-            with open_hdf5(file) as opened:
-                keys = [key for key in opened if not key.startswith("#")]
-                variables = {key: _from_hdf5(opened[key], opened) for key in keys}
-        return [x for key, value in variables.items() for x in _named(key, value)]
+            return [
+                x for key, value in loadmat(file).items() for x in _flat(key, _mat5(value), _mat5)
+            ]
+        with open_hdf5(file) as opened:
+            keys = [key for key in opened if not key.startswith("#")]
+            return [x for key in keys for x in _flat(key, _mat73(opened[key]), _mat73)]
 
 
 def read_npz(file: Path) -> list[NamedView]:
@@ -70,10 +70,10 @@ def read_npz(file: Path) -> list[NamedView]:
     return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
 
 
-def read_npy(file: Path, name: str) -> list[NamedView]:
+def read_npy(file: Path) -> list[NamedView]:
     """The array of a ``.npy`` file, which stays on disk."""
     with _guarded(file):  # np.load would take an archive as well
-        return [NamedView(np.lib.format.open_memmap(file, mode="r"), name)]
+        return [NamedView(np.lib.format.open_memmap(file, mode="r"), stem(file))]
 
 
 def read_hdf5(file: Path) -> list[NamedView]:
@@ -87,20 +87,24 @@ def read_hdf5(file: Path) -> list[NamedView]:
     -------
     list of NamedView
     """
-    opened, items = open_hdf5(file), {}
-    opened.visititems(lambda name, item: items.update({name: item}))
-    if isinstance(opened.get("matrix/features/feature_type"), h5py.Dataset):
-        with _guarded(file):
-            return _of_cell_ranger(opened["matrix"])
-    views = []
-    for name in sorted(items, key=natural):
-        x = items[name]
-        if isinstance(x, h5py.Group) and "indptr" in x:  # as AnnData and SciPy store it
-            views.append(NamedView(None, name))
-        elif isinstance(x, h5py.Dataset) and x.ndim:
-            values = _text(x) if h5py.check_string_dtype(x.dtype) else x
-            views.append(NamedView(values, name))
-    return views
+    items: dict[str, Any] = {}
+    opened = open_hdf5(file)
+    with _guarded(file):
+        opened.visititems(items.__setitem__)
+        if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
+            return _of_cell_ranger(items["matrix"])
+        return [
+            NamedView(_stored(x), name)
+            for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
+            if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
+        ]
+
+
+def _stored(x: h5py.Group | h5py.Dataset) -> Any:
+    """What is in a data set: words, or numbers on disk; None of a sparse matrix in a group."""
+    if isinstance(x, h5py.Group):
+        return None
+    return _text(x) if h5py.check_string_dtype(x.dtype) else x
 
 
 def _of_cell_ranger(matrix: h5py.Group) -> list[NamedView]:
@@ -138,24 +142,27 @@ def _guarded(file: Path) -> Iterator[None]:
         ) from error
 
 
-# Read, a variable is an array, a sparse matrix, a list (a cell, column by column), a dict (a
-# structure) or None (else).
+def _flat(
+    key: str, inside: Any, content: Callable[[Any], Any], depth: int = 0
+) -> Iterator[NamedView]:
+    """The arrays in a variable by their names, through its structures and cells.
 
-
-def _named(key: str, value: Any, depth: int = 0) -> Iterator[NamedView]:
-    """The arrays in a variable, by their names."""
-    scalars = isinstance(value, list) and [getattr(x, "size", 0) == 1 for x in value]
-    if scalars and len(value) > 1 and all(scalars):
-        value = np.array([np.ravel(x)[0] for x in value])
-    if isinstance(value, list):
-        value = {f" {i}" if len(value) > 1 else "": x for i, x in enumerate(value, 1)}
-    elif isinstance(value, dict):
-        value = {f".{name}": field for name, field in value.items()}
-    if not isinstance(value, dict):
-        yield NamedView(value, key)
+    ``inside`` is what ``content`` says of a stored value: an array, a sparse matrix, a list (a
+    cell, column by column), a dict (a structure) or None (else).
+    """
+    if isinstance(inside, list):
+        entries = [content(x) for x in inside]
+        if len(entries) > 1 and all(getattr(x, "size", 0) == 1 for x in entries):
+            inside = np.array([np.ravel(x)[0] for x in entries])
+        else:
+            inside = {f" {i}" if len(entries) > 1 else "": x for i, x in enumerate(entries, 1)}
+    elif isinstance(inside, dict):
+        inside = {f".{name}": content(x) for name, x in inside.items()}
+    if not isinstance(inside, dict):
+        yield NamedView(inside, key)
     elif depth <= _DEEP:
-        for name, field in value.items():
-            yield from _named(key + name, field, depth + 1)
+        for name, x in inside.items():
+            yield from _flat(key + name, x, content, depth + 1)
 
 
 def _check_indices(matrix: Matrix) -> Matrix:
@@ -166,43 +173,35 @@ def _check_indices(matrix: Matrix) -> Matrix:
     return matrix
 
 
-def _from_mat5(value: Any, depth: int = 0) -> Any:
+def _mat5(value: Any) -> Any:
+    """What is in a value of `loadmat`: structures and cells are arrays of records and objects."""
     if scipy.sparse.issparse(value):
         return _check_indices(value)
-    if not isinstance(value, np.ndarray) or depth > _DEEP:
-        return None
+    if not isinstance(value, np.ndarray):
+        return value if isinstance(value, list) else None
+    if not value.dtype.hasobject:
+        return value
+    entries = list(value.ravel(order="F"))
     if value.dtype.names:
-        entries = value.ravel(order="F")
-        fields = {
-            name: [_from_mat5(x[name], depth + 1) for x in entries] for name in value.dtype.names
-        }
+        fields = {name: [x[name] for x in entries] for name in value.dtype.names}
         return {name: x[0] if len(x) == 1 else x for name, x in fields.items()}
-    if value.dtype.kind == "O":
-        return [_from_mat5(item, depth + 1) for item in value.ravel(order="F")]
-    return value
+    return entries
 
 
-def _from_hdf5(item: Any, file: h5py.File, depth: int = 0) -> Any:
+def _mat73(item: Any) -> Any:
     """MATLAB 7.3 stores arrays with axes reversed, cells as references, sparse ones as groups."""
-    if depth > _DEEP:
-        return None
     if isinstance(item, h5py.Group):
         if "MATLAB_sparse" not in item.attrs:
-            return {name: _from_hdf5(item[name], file, depth + 1) for name in item}
-        columns = item["jc"][()].astype(np.int64)
-        rows = item["ir"][()].astype(np.int64) if "ir" in item else np.empty(0, np.int64)
-        data = item["data"][()] if "data" in item else np.empty(0)
+            return dict(item)
+        columns, rows = (np.asarray(item.get(key, ()), np.int64) for key in ("jc", "ir"))
+        entries = np.asarray(item.get("data", ()), float), rows, columns
         shape = int(item.attrs["MATLAB_sparse"]), len(columns) - 1
-        return _check_indices(scipy.sparse.csc_matrix((data, rows, columns), shape=shape))
+        return _check_indices(scipy.sparse.csc_matrix(entries, shape))
+    values = np.asarray(item)
     if item.attrs.get("MATLAB_empty", 0):
-        return np.empty(tuple(int(size) for size in item[()].ravel()))
-    values = item[()]
+        return np.empty(tuple(values.ravel().astype(int)))
     if h5py.check_ref_dtype(item.dtype) is not None:
-        return [_from_hdf5(file[reference], file, depth + 1) for reference in values.ravel()]
-    if not isinstance(values, np.ndarray):
-        values = np.asarray(values)
+        return [item.file[reference] for reference in values.ravel()]
     if item.attrs.get("MATLAB_class", b"") in (b"char", "char"):
         return np.array(["".join(map(chr, values.ravel()))])
-    if values.dtype.names == ("real", "imag"):
-        values = values["real"] + 1j * values["imag"]
-    return values.T if values.dtype.kind in "biufc" else None
+    return values.T if values.dtype.kind in "biuf" else None

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import NamedTuple
 
-
-class Wording(NamedTuple):
-    """What the ways to ask for something are called: in Python, or at the command line."""
-
-    views_key: str = "views_key="
-    labels_key: str = "labels_key="
-    no_labels: str = "labels_key=False"
-    transposed: str = "transposed=True"
-    not_transposed: str = "transposed=False"
-
-
-PYTHON = Wording()
-#: What messages call them here; the command line has options in their place.
-WORDING: ContextVar[Wording] = ContextVar("wording", default=PYTHON)
+#: What the command line calls the ways to ask for something, by what Python calls them.
+OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
@@ -41,6 +29,11 @@ _FIRST = set(
     "probe protein marker variable symbol peak".split()
 )
 _ANYWHERE = set("id ids barcode barcodes identifier identifiers geneid".split())
+
+
+def spelled(asked: str) -> str:
+    """A way to ask for something, as "labels_key=", or the option that stands for it."""
+    return OPTIONS.get().get(asked, asked)
 
 
 def words(name: str) -> list[str]:

@@ -64,13 +64,10 @@ class RowNormalizer:
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """Set the floor from the blocks of rows of a view. Returns self."""
-        floors = []
-        for x in blocks:
-            _, exponent, norms = scale_rows(x)
-            nonzero = norms > 0
-            # 1e-6 first: the norm itself may be beyond the range of float64
-            floors.append(np.ldexp(1e-6 * norms[nonzero], exponent[nonzero]))
-        floors = np.concatenate(floors)
+        parts = zip(*(scale_rows(x)[1:] for x in blocks))
+        exponent, norms = map(np.concatenate, parts)
+        # 1e-6 first: the norm itself may be beyond the range of float64
+        floors = np.ldexp(1e-6 * norms[norms > 0], exponent[norms > 0])
         self.floor_ = max(float(np.median(floors)), np.finfo(float).tiny) if floors.size else 1.0
         return self
 
@@ -90,9 +87,7 @@ class RowNormalizer:
         scaled[below] = (x.data if sparse else x)[below] / self.floor_
         if not sparse:
             return scaled
-        out = x.copy()
-        out.data = scaled
-        return out
+        return scipy.sparse.csr_matrix((scaled, x.indices, x.indptr), x.shape, copy=True)
 
     def fit_transform(self, x: Matrix) -> Matrix:
         """Set the floor from ``x`` and scale ``x``."""

@@ -363,7 +363,9 @@ def test_a_view_that_hardly_any_sample_has():
 def test_some_missing_entries_are_refused_and_infinity_too():
     views, _ = planted(60)
     views[1][7, 2] = np.nan
-    with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 7, column 2 .*whole row NaN"):
+    with pytest.raises(
+        ValueError, match=r"view 2 .*\(nan\) at row 7, column 2 .*the whole row is NaN"
+    ):
         fit(views)
     views[1][7] = np.inf
     with pytest.raises(ValueError, match=r"view 2 .*\(inf\) at row 7, column 0"):
