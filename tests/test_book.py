@@ -152,10 +152,11 @@ def test_figures_that_readers_move_answer(browser, book):
         chromium.visit(page, book + name)
         figure = page.locator("article .moving")
         says, slider = figure.locator("output"), figure.locator("input[type=range]").first
-        slider.press("Home")
-        least = says.inner_text()
-        slider.press("End")
-        assert says.inner_text() != least, name
+        said = {says.inner_text()}
+        for key in ("Home", "End"):  # a figure may begin at either
+            slider.press(key)
+            said.add(says.inner_text())
+        assert len(said) > 1, name
         moved.append(name)
     assert len(moved) == 5
 
