@@ -326,7 +326,7 @@ BAD = {
         (
             "a sample that lacks all views",
             lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
-            "sample patient 3 lacks all views, one of 1",
+            "sample patient 3 lacks all views: drop it",
         ),
         (
             "a name that is missing, beside another frame",
@@ -340,6 +340,7 @@ BAD = {
         ),
     ],
     "torch": [
+        ("on the meta device", lambda: torch.empty(40, 4, device="meta"), "on the device meta"),
         (
             "complex",
             lambda: torch.tensor(X + 0j),

@@ -382,16 +382,21 @@ def _complete_with_zeros(
     for a, x in enumerate(views):
         if not isinstance(x, StreamedArray):
             declared[:, a] |= rows_of_nan(x)
+    if not declared.any():
+        return views
+    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
+        if empty and len(views) > 1:
+            warn(f"{where} has no values: all samples lack it. Leave it out")
     out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))
     if len(nothing):
-        first = nothing[0] if names is None else names[nothing[0]]
-        raise ValueError(
-            f"sample {first!s:.40} lacks all views, one of {len(nothing)} that do (without names "
-            "samples are counted from 0): drop them, there is nothing to group them by"
-        )
+        others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
+        who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
+        if names is not None:
+            who = f"sample {names[nothing[0]]!s:.40} lacks all views"
+        raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
     return out
 
 

@@ -141,13 +141,6 @@ def _read_text(file: Path) -> dict[str, Array]:
     return {"": _with_points(cells) if commas else cells}
 
 
-def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for j, x in enumerate(first) if says_samples(x, j)}
-    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
-    return {0} | named | padded
-
-
 def _head(file: Path) -> list[str]:
     """The first lines of a text that are not empty."""
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
@@ -161,6 +154,13 @@ def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
     delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
     decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
     return delimiter, delimiter == ";" and decimal is not None
+
+
+def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
+    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
+    named = {j for j, x in enumerate(first) if says_samples(x, j)}
+    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    return {0} | named | padded
 
 
 def _with_points(cells: Array) -> Array:

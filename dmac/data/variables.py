@@ -204,4 +204,6 @@ def _mat73(item: Any) -> Any:
         return [item.file[reference] for reference in values.ravel()]
     if item.attrs.get("MATLAB_class", b"") in (b"char", "char"):
         return np.array(["".join(map(chr, values.ravel()))])
-    return values.T if values.dtype.kind in "biuf" else None
+    if values.dtype.names == ("real", "imag"):
+        values = values["real"] + 1j * values["imag"]
+    return values.T if values.dtype.kind in "biufc" else None

@@ -159,13 +159,19 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     found = check_views([x, np.ones((4, 6))], incomplete=True)[0]
     assert filled(found).tolist() == [True, False, True, False] and count_missing(found) == 2
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
-    with pytest.raises(ValueError, match=r"sample 3 lacks all views, one of 1 .* from 0\): drop"):
+    with pytest.raises(ValueError, match=r"sample 3 lacks all views \(.* from 0\): drop"):
         check_views([x], incomplete=True)
-    with pytest.raises(ValueError, match="sample 1 lacks all views, one of 2 .*: drop"):
+    with pytest.raises(ValueError, match="sample 1 lacks all views .*, and so do 1 others: drop"):
         check_views([x, kind([[1.0], [np.nan], [1], [0]])], incomplete=True)
     rows = [[0, 2], None, [-1, 1]]
     found = check_views([rows, np.ones((3, 6))], incomplete=True)[0]
     np.testing.assert_array_equal(found, [[0, 2], [0, 0], [-1, 1]])
+
+
+def test_a_view_that_all_samples_lack_is_told():
+    x = np.arange(12.0).reshape(6, 2) + 1
+    with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
+        check_views([x, x * np.nan], incomplete=True, tells=True)
 
 
 def test_a_mask_of_nullable_columns_is_one_and_a_ragged_one_is_refused():

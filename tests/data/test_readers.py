@@ -372,7 +372,7 @@ def test_an_empty_row_is_a_sample_that_lacks_the_view(empty, tmp_path):
         assert found.lacking[0].tolist() == [False, True, False] and not found.lacking[1].any()
     assert found.samples == ["p", "q", "r"]
     (tmp_path / "b.csv").write_text("id,c\np,1\nq,\nr,3\n")
-    with pytest.raises(ValueError, match="sample q lacks all views, .*: drop them"):
+    with pytest.raises(ValueError, match="sample q lacks all views: drop it"):
         check_views(read_views([tmp_path]).views, incomplete=True)
 
 
