@@ -353,6 +353,7 @@ class PretendedCard(TorchFunctionMode):
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "missing"])
 def test_closed_form_on_a_pretended_card_is_that_of_the_processor(missing, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("DMAC_NUM_THREADS", "1")  # what is pretended holds in one thread
     data, classes = views()
     if missing:
         rng, n = np.random.default_rng(0), len(classes)
