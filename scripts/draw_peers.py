@@ -81,29 +81,6 @@ SYSTEMS = {
         ("labels", "spectral"),
     ),
 }
-#: What the pictures say, for those who do not see them.
-ALT = {
-    "GMC": "Views, a learned graph of the samples for each, one learned graph with c pieces; "
-    "the pieces are the labels.",
-    "LMVSC": "Views, learned weights to the anchors of each, their c leading singular vectors; "
-    "k-means gives the labels.",
-    "MSGL": "Views, one learned table of weights to anchors, its c leading singular vectors; "
-    "k-means gives the labels.",
-    "UDBGL": "Views, learned weights to the anchors of each, one learned table of weights with "
-    "c pieces; the pieces are the labels.",
-    "CMGEC": "Views, a given graph of the samples for each, one learned graph, a learned network "
-    "on it; k-means gives the labels.",
-    "DealMVC": "Views, a learned network for each, its features, learned soft labels; the largest "
-    "one is the label.",
-    "GCFAggMVC": "Views, a learned network for each, learned attention between the samples of a "
-    "batch, a consensus; k-means gives the labels.",
-    "DFP-GNN": "Views, a given graph of the samples for each, a learned network for each, a "
-    "learned shared network with soft labels; the largest one is the label.",
-    "SURER": "Views, a learned network for each, refined graphs, a learned network on one joint "
-    "graph with soft labels; the largest one is the label.",
-    "SNF": "Views, a graph of the samples for each, what is left of them after they have been "
-    "exchanged, their mean; spectral clustering gives the labels. Nothing is learned.",
-}
 NETWORK = "M-24 -27L24 -15V15L-24 27Z"  # the slanted box of an encoder
 
 
