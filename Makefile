@@ -154,7 +154,7 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
-TIMED := simplex parts fits growth samples
+TIMED := parts fits growth samples
 BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
 
 bench: $(READY)

@@ -1,4 +1,4 @@
-"""What things cost: epochs, their parts, whole fits, growth, LMVSC's programmes; and a device.
+"""What things cost: epochs, their parts, whole fits, growth; and a device.
 
     python -m experiments.bench PART [--device DEVICE] [--budget SECONDS] --save FILE
 
@@ -36,21 +36,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import torch
-from scipy import optimize
-from threadpoolctl import threadpool_limits
 
 import dmac
 from dmac import reference, sampling, training
 from dmac.anchors import n_anchors_for
 from dmac.compute import distances
-from dmac.compute.kmeans import WarmAnchors, kmeans, kmeans_anchors
+from dmac.compute.kmeans import WarmAnchors, kmeans_anchors
 from dmac.compute.layers import SparseView, linear, view_tensor
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
 from dmac.network import Network
-from dmac.peers._simplex import solve_rows
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, get_recipe
 from dmac.scaling import assign
 from dmac.training import anchor_source, train
@@ -651,6 +648,14 @@ def _fits(results, child, datasets=studies.SIXTEEN, systems=None):
         yield job
 
 
+def _timed(function):
+    """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function()
+    seconds = {"seconds": time.perf_counter() - wall}
+    return result, seconds | {"processor_seconds": time.process_time() - processor}
+
+
 # --- growth of whole fits
 
 #: Samples of each fit, by recipe and by whether the number of anchors is fixed.
@@ -851,116 +856,6 @@ def _lacking(results, child, n=MANY):
         yield Job("fits", {"recipe": recipe, "rate": rate}, run)
 
 
-# --- LMVSC's quadratic programmes, all at once and one sample at a time
-
-#: To which relative duality gap every programme is solved at once.
-TOLERANCE = 1e-6
-#: Of the equation that stands for the sum of a sample's weights, beside unit rows.
-_HEAVY = 1e4
-
-
-def programmes(x, n_anchors, alpha=1.0, seed=0):
-    r"""The quadratic programmes of one view, as :class:`dmac.peers.lmvsc.LMVSC` states them.
-
-    The anchors are the centres of k-means with one start.
-
-    Returns
-    -------
-    anchors : numpy.ndarray of shape (m, d)
-    hessian : numpy.ndarray of shape (m, m)
-        :math:`2 (\alpha I + A A^T)`.
-    linear : numpy.ndarray of shape (n, m)
-        :math:`-2 A x_i` in row i.
-    """
-    x = np.asarray(x, dtype=float)
-    anchors = kmeans(x, n_anchors, seed, 1).cluster_centers_
-    hessian = 2 * (alpha * np.eye(n_anchors) + anchors @ anchors.T)
-    return anchors, hessian, -2 * (x @ anchors.T)
-
-
-def solve_by_slsqp(hessian, linear):
-    """One programme by sequential least squares: (m, m), (m,) -> (m,)."""
-    m = len(linear)
-    return optimize.minimize(
-        lambda z: 0.5 * z @ hessian @ z + linear @ z,
-        np.full(m, 1 / m),
-        jac=lambda z: hessian @ z + linear,
-        bounds=[(0, 1)] * m,
-        constraints={"type": "eq", "fun": lambda z: z.sum() - 1, "jac": np.ones_like},
-        method="SLSQP",
-        options={"ftol": 1e-10, "maxiter": 500},
-    ).x
-
-
-def solve_by_active_set(factor, target):
-    r"""One programme as non-negative least squares, by the active set of Lawson and Hanson.
-
-    :math:`B^T B` of the factor (r, m) is half the Hessian, :math:`-2 B^T y` the linear term.
-    """
-    row = np.full((1, factor.shape[1]), _HEAVY)
-    return optimize.nnls(np.vstack([factor, row]), np.append(target, _HEAVY))[0]
-
-
-def relative_gaps(hessian, linear, z):
-    """Duality gaps at some points of the simplex, relative as in ``solve_rows``: (n,)."""
-    slope = z @ hessian + linear
-    gaps = (slope * z).sum(1) - slope.min(1)
-    m = len(hessian)
-    means = hessian.mean(0)
-    inner = hessian - means - means[:, None] + means.mean()
-    slopes = means + linear
-    return gaps / (slopes.mean(1) - slopes.min(1) + np.trace(inner) / m)
-
-
-def _timed(function):
-    """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
-    wall, processor = time.perf_counter(), time.process_time()
-    result = function()
-    seconds = {"seconds": time.perf_counter() - wall}
-    return result, seconds | {"processor_seconds": time.process_time() - processor}
-
-
-def measure_view(x, n_anchors, n_samples=125, alpha=1.0):
-    """Time one view's programmes at once, and the first ones one by one.
-
-    Returns
-    -------
-    dict
-        ``d``; of all at once ``seconds`` on the clock, ``processor_seconds`` of all threads, and
-        the worst ``gap``; under ``one_by_one``, by solver, the same of one sample.
-    """
-    x = np.asarray(x, dtype=float)
-    anchors, hessian, linear = programmes(x, n_anchors, alpha)
-    solved, seconds = _timed(lambda: solve_rows(hessian, linear, tol=TOLERANCE))
-    # Half the Hessian as a product of this matrix with itself.
-    factor = np.vstack([anchors.T, np.sqrt(alpha) * np.eye(n_anchors)])
-    solvers = {
-        "SLSQP": lambda i: solve_by_slsqp(hessian, linear[i]),
-        "active set": lambda i: solve_by_active_set(factor, np.append(x[i], np.zeros(n_anchors))),
-    }
-    one_by_one = {}
-    for name, solve in solvers.items():
-        # Matrices as small as these gain nothing from a second thread, and lose by it under load.
-        with threadpool_limits(1):
-            z, took = _timed(lambda f=solve: np.array([f(i) for i in range(n_samples)]))
-        z = np.maximum(z, 0)
-        z /= z.sum(1, keepdims=True)
-        gap = float(relative_gaps(hessian, linear[:n_samples], z).max())
-        one_by_one[name] = {kind: x / n_samples for kind, x in took.items()} | {"gap": gap}
-    gap = float(solved.gap.max())
-    return {"d": x.shape[1]} | seconds | {"gap": gap, "one_by_one": one_by_one}
-
-
-def measure_programmes(a, shape="ALOI", n_anchors=100, n_samples=125):
-    """`measure_view` on a view of random data of a shape, by its number from 0."""
-    return measure_view(synthetic_views(*SHAPES[shape])[a], n_anchors, n_samples)
-
-
-def _simplex(results, child):
-    for a, d in enumerate(SHAPES["ALOI"][1]):
-        yield Job("views", {"d": d}, functools.partial(alone, measure_programmes, a))
-
-
 # --- a device: its tests, epochs, fits and scores
 
 #: Seconds for each, in the order in which they run: on a GPU, and on a processor in its place.
@@ -1096,7 +991,6 @@ PARTS = {
     "fits": (_fits, {}),
     "growth": (_growth, {}),
     "samples": (_samples, {}),
-    "simplex": (_simplex, {"shape": "ALOI", "n": 10800, "m": 100, "n_samples": 500, "threads": 2}),
     "lacking": (
         _lacking,
         {"n": MANY, "dims": LACKING_DIMS, "clusters": CLUSTERS, "threads": 1},

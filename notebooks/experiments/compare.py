@@ -280,18 +280,6 @@ def changes(runs, reference="RELEASED", metric="acc"):
     return table
 
 
-def format_changes(runs, reference="RELEASED", metric="acc"):
-    """The table of `changes` with the half widths of Student's 95 % intervals, as text."""
-    numbers = changes(runs, reference, metric)
-    text = pd.DataFrame(NOTHING, index=numbers.index, columns=numbers.columns, dtype=object)
-    for variant in numbers.index:
-        for dataset, row in paired_differences(runs, variant, reference, metric).iterrows():
-            text.loc[variant, dataset] = format_change(row["mean"], row["half"])
-        if "mean" in numbers and not np.isnan(numbers.loc[variant, "mean"]):
-            text.loc[variant, "mean"] = format_change(numbers.loc[variant, "mean"])
-    return text
-
-
 def format_differences(table):
     """The table of `significance`, `paired_differences` or `training_changes` as text."""
     text = pd.DataFrame(index=table.index)
@@ -303,25 +291,6 @@ def format_differences(table):
     text["p"] = [format_p(p) for p in table.p]
     text["seeds"] = table.seeds.astype(int) if len(table) else []
     return text.rename_axis(index=[None] * table.index.nlevels)
-
-
-def format_over_datasets(table):
-    """The means of a table of `significance` over data sets, as text; see `over_datasets`.
-
-    Returns
-    -------
-    pandas.DataFrame of str
-        One row per variant: mean and half width over all data sets, over those that REVISED was
-        chosen on, and over those that were looked at, with their numbers in brackets.
-    """
-    rows = {}
-    for variant in dict.fromkeys(table.index.get_level_values("variant")):
-        groups = over_datasets(table["mean"].xs(variant, level="variant"))
-        rows[variant] = {
-            f"{group} ({row.sets:.0f})": format_change(row["mean"], row.half)
-            for group, row in groups.iterrows()
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def format_change(mean, half=np.nan):

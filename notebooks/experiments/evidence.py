@@ -180,14 +180,6 @@ def beside_shallow(results=records.RESULTS):
     return revised - shallow[best]
 
 
-def of_training(results=records.RESULTS):
-    """REVISED minus its own start in closed form, which no epoch has trained: ACC by data set."""
-    switched, revised = (records.read_study(name, results) for name in ("switches", "revised"))
-    moved = compare.differences(switched, revised)
-    untrained = moved[moved.variant == "nothing trained (0 epochs)"]
-    return -untrained.groupby("dataset", observed=True).acc.mean()
-
-
 def whole_samples(datasets=("Yale", "PIE", "BBC")):
     """Which accuracies of the paper's Table 2 are those of a whole number of samples.
 

@@ -7,10 +7,8 @@ apart by markers or line styles too. A figure of which nothing is stored says so
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments import paper, studies
-from experiments.compare import list_datasets, mean_and_sd, over_datasets
-from experiments.records import curves
-from experiments.tables import typeset
+from experiments import paper
+from experiments.compare import over_datasets
 
 MARKERS = "osD^vP*X<>"
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -59,124 +57,6 @@ def add_legend(figure, axes):
         handles, labels = axis.get_legend_handles_labels()
         entries = dict(zip(labels, handles)) | entries
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=5, fontsize=8)
-
-
-def plot_scores(runs, metric="acc", marks=None, limits=None):
-    """Every variant's mean and standard deviation, one panel per data set.
-
-    Recipes of DMAC are diamonds.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-    metric : str
-        A column of it.
-    marks : callable, optional
-        Of a data set and a variant: a value to mark with a cross, or None. Without it the paper's
-        DMAC is a line.
-    limits : (float, float), optional
-        Of the horizontal axes, so that panels can be compared.
-    """
-    names = list_datasets(runs)
-    if not names:
-        return plot_nothing()
-    variants = [v for v in runs.variant.cat.categories if v in set(runs.variant)]
-    columns = min(3, len(names))
-    figure, axes = make_panels(names, height=0.55 + 0.19 * len(variants), columns=columns)
-    recipes = {name.upper() for name in studies.RECIPES}
-    for i, (name, axis) in enumerate(zip(names, axes)):
-        part = runs[runs.dataset == name]
-        for j, variant in enumerate(variants):
-            own = variant in recipes
-            style = dict(fmt="D" if own else "o", color="C1" if own else "C0", capsize=2)
-            mine = part[part.variant == variant]
-            mean, sd = mean_and_sd(mine[metric])
-            if not np.isnan(mean):
-                axis.errorbar(mean, j, xerr=sd, markersize=5, **style)
-            if marks is not None and (value := marks(name, variant)) is not None:
-                axis.plot(value, j, "x", color="black", markersize=6)
-        if marks is None:
-            draw_paper(axis, name, paper.value(name, metric.removeprefix("oracle_")), along="x")
-        axis.set_title(name)
-        axis.set_yticks(range(len(variants)), map(typeset, variants) if i % columns == 0 else [])
-        axis.set_ylim(len(variants) - 0.5, -0.5)
-        axis.set_xlim(limits)
-        if i >= len(names) - columns:
-            axis.set_xlabel(f"{metric.removeprefix('oracle_').upper()}, %")
-    return figure
-
-
-def plot_beside(means, spread, other, baselines, line):
-    """Two methods on every data set, and several baselines as ticks.
-
-    Parameters
-    ----------
-    means, spread : pandas.Series
-        Of the method in question, by data set: the mean over seeds and the standard deviation.
-    other : pandas.Series
-        Means of another method; its name is the label.
-    baselines : pandas.Series
-        Means, one level of whose index is ``dataset``.
-    line : int
-        A dotted line stands below so many data sets.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    names = means.index[::-1]
-    figure, axis = plt.subplots(figsize=(6.4, 1 + 0.2 * len(names)))
-    for y, name in enumerate(names):
-        points = baselines.xs(name, level="dataset")
-        axis.plot(points, [y] * len(points), "|", color="grey", markersize=9)
-    places = range(len(names))
-    axis.plot(other[names], places, "D", mfc="white", markersize=5, label=other.name)
-    style = dict(fmt="o", capsize=2, markersize=5, label=means.name)
-    axis.errorbar(means[names], places, xerr=spread[names], **style)
-    axis.plot([], [], "|", color="grey", markersize=9, label="shallow pipelines")
-    axis.axhline(len(names) - line - 0.5, color="black", linewidth=0.8, linestyle=":")
-    axis.set_yticks(places, names)
-    axis.set(xlabel="ACC in %", xlim=(0, 102))
-    axis.legend(loc="lower left")
-    return figure
-
-
-def plot_groups(values, groups, order, label, title):
-    """Bars of data sets, sorted within groups, with the names beside the line of 0.
-
-    Parameters
-    ----------
-    values, groups : pandas.Series
-        By data set: a difference, and the name of its group.
-    order : list of str
-        The groups, from below.
-    label : str
-        Of the horizontal axis.
-    title : str
-        Of the legend.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    height = 0.9 + 0.17 * (len(values) + len(order))
-    figure, axis = plt.subplots(figsize=(6.4, height), layout="constrained")
-    place = 0
-    for number, name in enumerate(order):
-        part = values[groups == name].sort_values()
-        rows = range(place, place + len(part))
-        axis.barh(rows, part, color=f"C{number}", label=name)
-        for row, dataset in zip(rows, part.index):
-            left = part[dataset] > 0
-            style = dict(textcoords="offset points", va="center", fontsize=8)
-            side = dict(ha="right" if left else "left")
-            axis.annotate(dataset, (0, row), (-4 if left else 4, 0), **style, **side)
-        place += len(part) + 1
-    axis.axvline(0, color="black", linewidth=0.8)
-    axis.set(xlabel=label, yticks=[])
-    axis.spines["left"].set_visible(False)  # names may be there
-    figure.legend(loc="outside upper center", ncols=4, fontsize=8, title=title)
-    return figure
 
 
 def plot_forest(panels, over=(), marks=None, label="difference in ACC, points", columns=2):
@@ -251,41 +131,3 @@ def _draw_interval(axis, mean, half, place, filled, style):
     face = style["color"] if filled else "white"
     half = np.nan_to_num(half)  # one value has no interval
     axis.errorbar(mean, place, xerr=half, capsize=2, markerfacecolor=face, **style)
-
-
-def _band(axis, part, column, label, number):
-    """Mean over the seeds of a column of `curves`, and a band of one standard deviation."""
-    wide = part.pivot_table(column, "epoch", "seed")
-    mean, sd = wide.mean(axis=1), wide.std(axis=1).fillna(0)
-    color, style = f"C{number}", STYLES[number % len(STYLES)]
-    axis.plot(mean.index, mean, linestyle=style, color=color, label=label)
-    axis.fill_between(mean.index, mean - sd, mean + sd, color=color, alpha=0.15, linewidth=0)
-
-
-def plot_epochs(runs, baselines=None):
-    """ACC after every epoch, mean and sd over seeds, with lines for baseline and paper.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Of one or several variants with epochs.
-    baselines : dict of str to float, optional
-        By data set, the mean ACC of the best pipeline without training.
-    """
-    lines = curves(runs)
-    names = [d for d in list_datasets(runs) if d in set(lines.dataset)]
-    if not names:
-        return plot_nothing()
-    figure, axes = make_panels(names)
-    for name, axis in zip(names, axes):
-        part = lines[lines.dataset == name]
-        for number, variant in enumerate(dict.fromkeys(part.variant)):
-            _band(axis, part[part.variant == variant], "acc", variant, number)
-        if baselines and name in baselines:
-            axis.axhline(
-                baselines[name], color=_GREY, linewidth=1, linestyle="--", label="best baseline"
-            )
-        draw_paper(axis, name, paper.value(name, "acc"))
-        axis.set(title=name, xlabel="epoch", ylabel="ACC, %")
-    add_legend(figure, axes)
-    return figure

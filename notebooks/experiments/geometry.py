@@ -6,8 +6,6 @@ Reads arrays of runs (:meth:`experiments.page.Page.arrays`) and frames of runs.
 import numpy as np
 import pandas as pd
 
-from dmac.diagnostics import effective_rank, mean_cosine
-from experiments.compare import NOTHING
 from experiments.tables import format_number, format_spread
 
 
@@ -30,40 +28,6 @@ def similarity(anchors, classes):
         unit = u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
         cosines.append(unit @ unit.T)
     return *cosines, np.asarray(classes)[order]
-
-
-def measure_anchors(arrays):
-    """Measures of the anchors of runs with arrays: one row per data set and variant.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``m``; ``1 − mean cosine`` of two anchors; ``effective rank`` of U; after subtracting the
-        mean anchor the mean cosines ``within`` a class and ``between`` classes.
-    """
-    rows = {}
-    for (dataset, variant), run in arrays.items():
-        _, centred, classes = similarity(run["anchors"], run["anchor_classes"])
-        same = classes[:, None] == classes
-        pairs = ~np.eye(len(classes), dtype=bool)
-        within, between = centred[same & pairs], centred[~same]
-        rows[dataset, variant] = {
-            "m": len(classes),
-            "1 − mean cosine": 1 - mean_cosine(run["anchors"]),
-            "effective rank": effective_rank(run["anchors"]),
-            "within": within.mean() if within.size else np.nan,
-            "between": between.mean() if between.size else np.nan,
-        }
-    columns = ["m", "1 − mean cosine", "effective rank", "within", "between"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    return table.astype({"m": int})
-
-
-def format_anchors(table):
-    """The table of `measure_anchors` as text."""
-    text = table.map(lambda x: NOTHING if np.isnan(x) else f"{x:.2f}".replace("-", "−"))
-    text["1 − mean cosine"] = [format_number(x, 2) for x in table["1 − mean cosine"]]
-    return text.assign(m=table.m)
 
 
 def format_embeddings(runs):
@@ -94,15 +58,3 @@ def empty_shares(runs):
     last = [e["empty_anchors"][-1] if e.get("empty_anchors") else np.nan for e in runs.epochs]
     share = 100 * np.array(last, dtype=float) / runs.n_anchors.astype(float)
     return runs[["dataset", "variant", "seed"]].assign(empty=share)
-
-
-def format_empty_shares(runs):
-    """Mean ± sd of `empty_shares` by data set and variant, beside the seed that a figure shows."""
-    rows = {}
-    for names, part in empty_shares(runs).groupby(["dataset", "variant"], observed=True):
-        rows[names] = {
-            "empty anchors, %": format_spread(part["empty"]),
-            "in the figure": format_spread(part["empty"][part.seed == 1]),
-            "seeds": len(part),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")

@@ -7,11 +7,8 @@ return numbers.
 import numpy as np
 import pandas as pd
 
-from dmac.recipes import RELEASED
 from experiments.compare import (
-    NOTHING,
     blocked_f_test,
-    format_p,
     holm,
     list_datasets,
     mean_and_sd,
@@ -35,32 +32,6 @@ def shares(means):
     total = values.var()
     rows, columns = values.mean(1).var() / total, values.mean(0).var() / total
     return rows, columns, max(0.0, 1 - rows - columns)
-
-
-def format_weights(grid, metric="oracle_acc"):
-    """What the two weights do on every data set, as text; ties of the best are all named."""
-    rows = {}
-    for dataset in list_datasets(grid):
-        means = grid_means(grid, dataset, metric)
-        cm, sp, rest = shares(means)
-        best = means.columns[(means == means.max(axis=None)).any()]
-        fixed = (RELEASED.cm_weight, RELEASED.sp_weight)
-        at_fixed = means.stack().get(fixed, np.nan)
-        rows[dataset] = {
-            "lowest": f"{means.min(axis=None):.1f}",
-            "highest": f"{means.max(axis=None):.1f}",
-            "at structure weight": ", ".join(map(format_number, best)),
-            "RELEASED": NOTHING if np.isnan(at_fixed) else f"{at_fixed:.1f}",
-            "share of CM": _percent(cm),
-            "share of structure": _percent(sp),
-            "rest": _percent(rest),
-            "points": int(means.notna().sum(axis=None)),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _percent(x):
-    return NOTHING if np.isnan(x) else f"{100 * x:.0f} %"
 
 
 def spreads(runs, groups, metric="acc"):
@@ -99,12 +70,6 @@ def spreads(runs, groups, metric="acc"):
             }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["spread", "best", "p"])
     return table.assign(p=holm(table.p))
-
-
-def format_spreads(table):
-    """The table of `spreads` as text."""
-    p = [format_p(value) for value in table.p]
-    return table.assign(spread=table.spread.map("{:.1f}".format), p=p)
 
 
 def draw_weights(axis, grid, metric="acc"):

@@ -10,10 +10,8 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from dmac.recipes import RELEASED
 from experiments import paper
 from experiments.compare import NOTHING, best_of, list_datasets, mean_and_sd
-from experiments.studies import K_EARLY
 
 
 def format_spread(values, of=0, digits=1, failed=0):
@@ -216,77 +214,3 @@ def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {
         label = name.format(**part.settings.iloc[0])
         parts.append(part.assign(variant=pd.Categorical([label] * len(part))))
     return join_runs([runs, *parts]) if parts else runs
-
-
-def find_closest(runs, grid, metric="acc", names=paper.SAME):
-    """By data set: the paper's value, RELEASED, and the trial with the highest mean, oracle epochs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``paper``, ``released``, ``trial`` (its name), ``best`` (its mean), ``seeds`` of it, the
-        highest single run (``top``) and what it is a run of (``of``), the trial's means on the
-        other data sets (``elsewhere``, a dict), and the number of ``others`` that were tried.
-    """
-    both, rows = with_best_of_grid(runs, grid), {}
-    for dataset in [d for d in names if d in set(both.dataset)]:
-        part = both[both.dataset == dataset]
-        groups = part.groupby("variant", observed=True)[f"oracle_{metric}"]
-        means = groups.mean().dropna()
-        rows[dataset] = {
-            "paper": paper.value(dataset, metric),
-            "released": means.get(K_EARLY, np.nan),
-            "trial": means.idxmax(),
-            "best": means.max(),
-            "seeds": groups.count()[means.idxmax()],
-            "top": groups.max().max(),
-            "of": groups.max().idxmax(),
-            "elsewhere": _means_elsewhere(both, means.idxmax(), f"oracle_{metric}", dataset),
-            "others": len(means) - (K_EARLY in means),
-        }
-    columns = ["paper", "released", "trial", "best", "seeds", "top", "of", "elsewhere", "others"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
-def _means_elsewhere(runs, variant, column, dataset):
-    part = runs[(runs.variant == variant) & (runs.dataset != dataset)]
-    return part.groupby("dataset", observed=True)[column].mean().dropna().to_dict()
-
-
-def format_ablation(runs, metric="acc"):
-    """Table 3: on every data set the paper's row, ours at the oracle epoch and at the last."""
-    known_as = {"wo/PD": "wo/PD", "wo/CM": "wo/CM", "RELEASED": "DMAC"}  # in the paper
-    names = [v for v in runs.variant.cat.categories if v in known_as]
-    rows = {}
-    for dataset in list_datasets(runs):
-        part = runs[runs.dataset == dataset]
-        of = max(runs.attrs.get("seeds", 0), part.groupby("variant", observed=True).size().max())
-        if paper.value(dataset, metric) is not None:
-            known = "paper" if dataset in paper.SAME else "paper°"
-            values = {v: paper.value(dataset, metric, known_as[v], paper.TABLE_3) for v in names}
-            rows[dataset, known] = {v: f"{value:.1f}" for v, value in values.items()}
-        for source, prefix in {"oracle epoch": "oracle_", "last epoch": ""}.items():
-            by_name = {v: part[part.variant == v] for v in names}
-            cells = {v: format_cell(runs, f"{prefix}{metric}", of) for v, runs in by_name.items()}
-            rows[dataset, source] = cells
-    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
-
-
-def format_choices(changes):
-    """What variants of RELEASED change: fields of :class:`dmac.recipes.Recipe`, before and after.
-
-    Parameters
-    ----------
-    changes : dict
-        Name to recipe fields, as :data:`experiments.studies.BEYOND` is.
-
-    Returns
-    -------
-    pandas.DataFrame of str
-    """
-    rows = {}
-    for name, fields in changes.items():
-        before = [getattr(RELEASED, field, "entropy") for field in fields]  # al_form is an idea's
-        columns = {"field": fields, "RELEASED": before, "here": fields.values()}
-        rows[name] = {column: ", ".join(map(str, values)) for column, values in columns.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["field", "RELEASED", "here"])

@@ -47,7 +47,6 @@ def test_significance_takes_the_best_baseline_of_each_data_set(runs):
     assert table["reference"].tolist() == ["closed", "k-means"]
     assert table["mean"].tolist() == [pytest.approx(-39), pytest.approx(18)]
     assert comparisons.format_differences(table).difference.iloc[0].startswith("−39.0 ±")
-    assert comparisons.format_over_datasets(table).loc["DMAC"].tolist() == ["−10.5 ± 362.1"] * 2
 
 
 def test_means_over_data_sets_keep_the_developed_ones_apart():
@@ -81,7 +80,6 @@ def test_changes_are_paired_and_averaged_over_common_data_sets():
     ]
     table = comparisons.changes(frame(rows))
     assert table.loc["up"].tolist() == [2, 4, 2] and table.loc["down", "mean"] == -1
-    assert comparisons.format_changes(frame(rows)).loc["up", "PIE"] == "+2.0 ± 0.0"
     assert comparisons.changes(frame(rows[:2])).empty
 
 
