@@ -204,18 +204,6 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     assert dmac.DMAC.load(path, device="cpu").device == "cpu"
 
 
-def test_columns_in_another_order_are_refused_also_after_loading(small_views, tmp_path):
-    pd, arrays = pytest.importorskip("pandas"), small_views[0]
-    views = [pd.DataFrame(arrays[0]).rename(columns="c{}".format), *arrays[1:]]
-    model = dmac.DMAC(3, random_state=0).fit(views)
-    model.save(tmp_path)
-    for one in (model, dmac.DMAC.load(tmp_path)):
-        assert not hasattr(one, "feature_names_in_")
-        np.testing.assert_array_equal(one.predict(views), model.labels_)
-        with pytest.raises(ValueError, match="view 1: .*\\n.*same order"):
-            one.predict([views[0].iloc[:, ::-1], *views[1:]])
-
-
 def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):
     settings = {"device": torch.device("cpu"), "verbose": np.bool_(False)}
     dmac.DMAC(np.int64(3), random_state=np.int64(0), **settings).fit(small_views[0]).save(tmp_path)
@@ -232,25 +220,6 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
     loaded = dmac.DMAC.load(tmp_path)
     assert (loaded.n_clusters, loaded.recipe, loaded.dtype) == (3, QUICK, "float32")
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
-
-
-def test_samples_are_shuffled_by_the_seed_before_the_fit(small_views, monkeypatch):
-    views, _ = small_views
-    seen = []
-    original = dmac.embedding.pretrain
-
-    def spy(encoders, decoders, tensors, **settings):
-        seen.append(tensors[0].numpy())
-        return original(encoders, decoders, tensors, **settings)
-
-    monkeypatch.setattr("dmac.solvers.network_solver.pretrain", spy)
-    for seed in (0, 1):
-        quick_model(random_state=seed).fit(views)
-    unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)
-    for shuffled in seen:
-        assert (np.abs(shuffled - unit).max(1) > 1e-3).mean() > 0.8
-        np.testing.assert_allclose(np.sort(shuffled[:, 0]), np.sort(unit[:, 0]), rtol=1e-5)
-    assert not np.array_equal(*seen)
 
 
 @pytest.mark.parametrize("starts", [1, 4])
@@ -370,14 +339,6 @@ def test_bad_input_is_a_clear_error(changes, n, message):
     """Beside what the tests of inputs pass to a fit."""
     with pytest.raises(ValueError, match=message):
         quick_model(**changes).fit([X[:n]])
-
-
-def test_new_samples_must_have_the_fitted_views(fitted):
-    model, views, _ = fitted
-    with pytest.raises(ValueError, match="2.*3|3.*2"):
-        model.predict(views[:2])
-    with pytest.raises(ValueError, match="view 1"):
-        model.predict([views[0][:, :6], *views[1:]])
 
 
 @pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
@@ -534,13 +495,6 @@ def test_revised_attributes(small_views):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
 
-def test_width_of_the_whitened_views_is_components_times_c(small_views):
-    for components, widths in ((1.0, [3, 3, 3]), (0.5, [2, 2, 2]), (0.1, [1, 1, 1])):
-        recipe = dataclasses.replace(REVISED, components=components, epochs=1)
-        model = revised_model(recipe=recipe).fit(small_views[0])
-        assert [p.n_features_out_ for p in model.pipelines_] == widths
-
-
 def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(small_views):
     for unit in (True, False):
         recipe = dataclasses.replace(REVISED, final_unit_rows=unit)
@@ -549,9 +503,3 @@ def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(small_views):
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows
         means = [rows[model.labels_ == j].mean(0) for j in range(3)]
         np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-5)
-
-
-def test_share_of_the_samples_bounds_the_anchors(small_views):
-    recipe = dataclasses.replace(REVISED, anchor_share=0.2, epochs=1)
-    model = revised_model(recipe=recipe).fit(small_views[0])
-    assert model.n_anchors_ == 18 == len(model.anchors_)

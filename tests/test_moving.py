@@ -141,14 +141,6 @@ def test_water_level_pours_what_the_slider_says(shown):
     assert page.locator("output").inner_text().startswith(f"The level η is {found['level']:.2f}")
 
 
-def test_equal_distances_share_the_weight(shown):
-    page = shown("water_level")
-    for floor in page.locator("[role=slider]").all():
-        floor.press("Home")
-    page.get_by_role("button", name="3").click()
-    assert sorted(state(page)["weights"]) == pytest.approx(sorted(weights_of([0.0] * 5, 3)))
-
-
 def test_two_labels_have_the_information_of_the_module(shown):
     page = shown("two_labels")
     slider, middle = page.locator("input[type=range]").nth(0), page.locator("[role=slider]").nth(1)

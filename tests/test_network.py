@@ -97,16 +97,6 @@ def test_perturbation_of_the_recipe():
     assert network(dataclasses.replace(moving, **space)).perturbation.slope.shape == (6,)
 
 
-def test_anchors_get_unit_rows_when_asked_for():
-    made = network(dataclasses.replace(SMALL, perturbation=True, sigma="relu"))
-    width = sum(DIMS)
-    u, noise = torch.randn(2, 6, width, generator=torch.Generator().manual_seed(0)).double()
-    plain = made.anchors(u, noise, normalize=False)
-    torch.testing.assert_close(plain, made.perturbation(u, noise))
-    unit = made.anchors(u, noise, normalize=True)
-    torch.testing.assert_close(unit, plain / plain.norm(dim=1, keepdim=True))
-
-
 @pytest.mark.parametrize("base", [RELEASED, REVISED])
 def test_weights_that_meet_sparse_views_are_laid_out_for_them(base):
     matrix = scipy.sparse.random(40, DIMS[0], 0.3, "csr", random_state=0)

@@ -97,12 +97,6 @@ def test_one_column_is_its_own_direction():
     assert (found.mean, found.components, found.kept) == (2, 1, 0.999)
 
 
-def test_it_begins_with_the_mean_of_what_is_there(levels, present):
-    whole = np.where(np.repeat(present, WIDTHS, axis=1), np.hstack(levels), np.nan)
-    found = shrunken_svd(zeroed(levels, present), present, 2, rounds=0)
-    np.testing.assert_allclose(found.mean, np.nanmean(whole, axis=0))
-
-
 def test_scores_are_the_fixed_point_of_filling_in(levels, present):
     views = zeroed(levels, present)
     found = shrunken_svd(views, present, 2)
@@ -111,16 +105,6 @@ def test_scores_are_the_fixed_point_of_filling_in(levels, present):
     np.testing.assert_allclose((x - found.mean) @ found.components, t, atol=1e-9)
     there = np.repeat(present, WIDTHS, axis=1)
     np.testing.assert_array_equal(x[there], torch.cat(levels, 1).numpy()[there])
-
-
-def test_rows_that_are_missing_come_close(levels, present):
-    views, whole = zeroed(levels, present), torch.cat(levels, 1).numpy()
-    found = shrunken_svd(views, present, 2)
-    x = found.filled(views, present, found.scores(views, present))
-    lacking = ~np.repeat(present, WIDTHS, axis=1)
-    means = np.broadcast_to(found.mean, whole.shape)
-    error, of_means = (((y - whole)[lacking] ** 2).mean() for y in (x, means))
-    assert error < 0.25 * of_means
 
 
 def test_a_rank_beyond_the_columns_stays_finite():
@@ -270,12 +254,8 @@ def test_ballots_stand_beside_filled_rows_of_all_views_and_present_rows_of_one(h
                 np.testing.assert_array_equal(linked, has[:, 0])  # no edges by the ballot alone
 
 
-def test_data_frames_and_arrays_on_disk(half, tmp_path):
-    pandas = pytest.importorskip("pandas")
+def test_arrays_on_disk(half, tmp_path):
     views, _, present, model = half
-    given = where(views, present, np.nan)
-    frames = [pandas.DataFrame(x).add_prefix(f"{a} ") for a, x in enumerate(given)]
-    np.testing.assert_array_equal(fit(frames).labels_, model.labels_)
     for value, said in ((np.nan, None), (0, None), (5, present)):
         for a, x in enumerate(where(views, present, value)):
             np.save(tmp_path / f"{a}.npy", x)
@@ -360,18 +340,6 @@ def test_a_view_that_hardly_any_sample_has():
     assert acc(classes, model.labels_) > 0.8
 
 
-def test_some_missing_entries_are_refused_and_infinity_too():
-    views, _ = planted(60)
-    views[1][7, 2] = np.nan
-    with pytest.raises(
-        ValueError, match=r"view 2 .*\(nan\) at row 7, column 2 .*the whole row is NaN"
-    ):
-        fit(views)
-    views[1][7] = np.inf
-    with pytest.raises(ValueError, match=r"view 2 .*\(inf\) at row 7, column 0"):
-        fit(views)
-
-
 @pytest.mark.parametrize(
     ("said", "message"),
     [
@@ -384,18 +352,6 @@ def test_some_missing_entries_are_refused_and_infinity_too():
 def test_a_mask_that_does_not_fit(said, message):
     with pytest.raises(ValueError, match=message):
         fit(planted(60)[0], present=said)
-
-
-@pytest.mark.parametrize("recipe", ["revised", "released", "published"])
-def test_networks_say_why_not(recipe):
-    views, _ = planted(60)
-    present = mask(60, 3, 0.3)
-    with pytest.raises(
-        ValueError, match="samples lack views: only the recipe closed_form of dmac.DMAC"
-    ):
-        fit(views, recipe=recipe, present=present)
-    with pytest.raises(ValueError, match="the whole row is NaN, and only the recipe closed_form"):
-        fit(where(views, present, np.nan), recipe=recipe)
 
 
 @pytest.mark.parametrize("name", dmac.peers.ALL)

@@ -166,12 +166,6 @@ def test_when_one_view_decides_alone(own, warned):
     assert [str(one.message).split(" decides")[0] for one in said] == [warned] * bool(warned)
 
 
-def test_numerals_are_no_matter_of_one_view():
-    data = dmac.load("mfeat")
-    model = dmac.DMAC(10, random_state=0, device="cpu").fit([x[::4] for x in data.views])
-    assert (model.view_support_ > 0.4).all()  # and without a warning
-
-
 def weights(n_clusters, *factors, views=None):
     """Of views with one graph each, or of the given views."""
     views = views or range(len(factors))
@@ -205,14 +199,6 @@ def test_without_a_majority_views_weigh_the_same():
     assert fit([*views, views[0]], recipe=EQUAL).network_.weights is None
     joint = dataclasses.replace(SMALL, blocks="joint")
     assert fit([*views, views[0]], recipe=joint).network_.weights is None
-
-
-def test_a_view_is_weighed_by_the_samples_that_it_has():
-    rng = np.random.default_rng(0)
-    anchors = [rng.integers(4, size=40) for _ in range(3)]
-    lacking = [*anchors[0][:30], *[None] * 10]
-    found = weights(3, factor(*lacking), *(factor(*one) for one in anchors[1:]))
-    assert np.isfinite(found).all() and (found > 0).all() and found.max() == 1
 
 
 def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):

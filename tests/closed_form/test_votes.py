@@ -20,7 +20,6 @@ from dmac.closed_form.votes import (
     markov_stability,
     n_columns,
     ratio_rows,
-    unit_rows,
     voters,
 )
 from dmac.recipes import CLOSED_FORM
@@ -74,15 +73,6 @@ def test_learned_functions_solve_their_eigenproblem(drawn):
     assert learned_map(x, graph, 9, 0.2).shape == (4, 4)  # as many as there are
 
 
-def test_stability_of_parts_and_of_chance():
-    parts = scipy.sparse.csr_matrix(np.kron(np.eye(2), np.ones((10, 1))) / np.sqrt(10))
-    graph = AveragedGraph(parts)  # a walk never leaves its half
-    halves = np.repeat([0, 1], 10)
-    assert markov_stability(graph, halves, 4) == pytest.approx(0.5)
-    assert markov_stability(graph, np.tile([0, 1], 10), 4) == pytest.approx(0)
-    assert markov_stability(graph, np.zeros(20, int), 4) == pytest.approx(0)
-
-
 @pytest.mark.parametrize("time", [2, 4, 6])
 def test_stability_is_that_of_its_definition_with_samples_by_their_shares(generator, time):
     x = torch.randn(50, 4, generator=generator)
@@ -129,21 +119,6 @@ def test_numbers_of_columns():
     assert n_columns(20, 10, recipe()) == 18  # what Lanczos can give
     assert n_columns(1000, 10, recipe(filter="cut")) == 10
     assert n_columns(9, 10, recipe(filter="cut")) == 7
-
-
-def test_rows_have_unit_length_or_are_zero():
-    u = np.array([[3.0, 4.0], [0, 0]])
-    np.testing.assert_allclose(unit_rows(u), [[0.6, 0.8], [0, 0]])
-    u = np.random.default_rng(1).normal(size=(30, 5))
-    values = np.linspace(1, 0, 5)
-    weighted = u * column_weights(values, 3, recipe())
-    expected = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)
-    np.testing.assert_allclose(filtered(u, values, 3, recipe()), expected)
-
-
-def test_offset_must_be_positive():
-    with pytest.raises(ValueError, match="filter_offset is 0"):
-        recipe(filter_offset=0.0)
 
 
 def test_association_is_that_of_the_dense_graph_and_below_its_bound():

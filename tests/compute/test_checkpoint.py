@@ -14,8 +14,6 @@ from dmac.compute.checkpoint import (
     NAME,
     Checkpoint,
     Progress,
-    optimiser_state,
-    optimiser_tensors,
 )
 from dmac.compute.files import write_tensors
 from dmac.recipes import RELEASED, REVISED
@@ -116,24 +114,3 @@ def test_checkpoint_needs_a_seed_and_epochs_between_writes(state, tmp_path):
         model(RELEASED).set_params(random_state=state).fit(views(), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint_every is 0"):
         model(RELEASED).fit(views(), checkpoint=tmp_path, checkpoint_every=0)
-
-
-def test_the_state_of_an_optimiser_survives_the_way_through_tensors():
-    weight = torch.nn.Parameter(torch.ones(3))
-    first = torch.optim.RMSprop([weight], lr=0.1)
-    (weight**2).sum().backward()
-    first.step()
-    progress = Progress()
-    assert progress.optimiser_state() is None
-    tensors = optimiser_tensors(first.state_dict())
-    progress.restore(7, optimiser_state(tensors, first.state_dict()["param_groups"]))
-    assert progress.epoch == 7
-    other = torch.optim.RMSprop([weight], lr=3.0)
-    for _ in range(2):  # before and after it is an optimiser's
-        torch.testing.assert_close(optimiser_tensors(progress.optimiser_state()), tensors)
-        progress.begin(other)
-    assert other.param_groups[0]["lr"] == 0.1
-    before = tensors["optimiser.0.square_avg"].clone()
-    other.step()
-    now = optimiser_tensors(progress.optimiser_state())["optimiser.0.square_avg"]
-    assert not torch.equal(now, before)

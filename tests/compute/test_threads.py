@@ -152,8 +152,8 @@ def test_pieces_record_gradients_where_the_caller_does(two_threads):
 
 def test_slices_cover_the_rows_and_are_never_none():
     assert threads.row_slices(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert threads.row_slices(4, 2) == [slice(0, 2), slice(2, 4)]
-    assert threads.row_slices(0, 2) == [slice(0, 0)]
+    assert threads.row_slices(4, 2, 10) == [slice(10, 12), slice(12, 14)]
+    assert threads.row_slices(0, 2, 4) == [slice(4, 4)]
 
 
 def test_a_walk_takes_consecutive_rows_in_order():

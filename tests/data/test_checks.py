@@ -36,8 +36,10 @@ def test_views_must_match_the_fitted_ones():
     check_views([X, X], n_features=(3, 3))
     with pytest.raises(ValueError, match="got 1 view, .* fitted on 2"):
         check_views(X, n_features=(3, 3))
-    with pytest.raises(ValueError, match="view 2 has 3 features, but the model was fitted on 5"):
-        check_views([X, X], n_features=(3, 5))
+    with pytest.raises(
+        ValueError, match="view 2 has 2 features.* 3 there: fit again without the f"
+    ):
+        check_views([X, X[:, :2]], n_features=(3, 3))
 
 
 @pytest.mark.parametrize(
@@ -114,10 +116,6 @@ def test_what_is_not_computed_yet_is_told():
 
 
 def test_a_feature_that_new_samples_lack_has_a_way():
-    with pytest.raises(
-        ValueError, match="view 2 has 2 features.* 3 there: fit again without the f"
-    ):
-        check_views([X, X[:, :2]], n_features=(3, 3))
     lost = X.copy()
     lost[:, 1] = np.nan
     with pytest.raises(

@@ -51,11 +51,6 @@ def test_narrow_view_stays_as_it_is():
     np.testing.assert_array_equal(Projection(6).fit(x).transform(x), x)
 
 
-def test_one_direction_keeps_its_order():
-    one = pipeline("whitened", n_components=1).fit_transform(view())
-    np.testing.assert_allclose(one, ViewPipeline(True, 1, 0.03).fit_transform(view()), atol=1e-9)
-
-
 def test_whitened_level_is_that_of_the_trained_recipe():
     x = view()
     made = pipeline()

@@ -216,22 +216,10 @@ def columns(*names):
 FITTED = feature_names([columns("a", "b"), columns("c")])
 
 
-def test_names_of_all_views_side_by_side():
-    assert FITTED.tolist() == ["a", "b", "c"] and FITTED.dtype == object
-    assert feature_names(columns("a", "b")).tolist() == ["a", "b"]
-    assert feature_names((columns("a"), columns("a"))).tolist() == ["a", "a"]
-
-
 def test_without_a_string_for_every_column_there_are_no_names():
     array = np.ones((3, 2))
     for views in ([columns("a"), array], [columns("a", 2)], columns(0, 1), array, [], [columns()]):
         assert feature_names(views) is None
-
-
-def test_the_fitted_names_pass_silently():
-    check_feature_names([columns("a", "b"), columns("c")], FITTED, (2, 1))
-    check_feature_names([np.ones((3, 2))], None, (2,))
-    check_feature_names([columns("a", "b")], FITTED, (2, 1))  # check_views counts the views
 
 
 def test_each_view_is_compared_with_its_own_names_if_these_are_text():
@@ -246,11 +234,6 @@ def test_each_view_is_compared_with_its_own_names_if_these_are_text():
         check_feature_names([columns("b", "a"), *others], fitted, (2,) * 5)
     with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
         check_feature_names([columns(0, 1), *others], fitted, (2,) * 5)
-
-
-def test_views_without_names_are_taken_with_a_warning():
-    with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
-        check_feature_names([np.ones((3, 2)), np.ones((3, 1))], FITTED, (2, 1))
 
 
 @pytest.mark.parametrize(

@@ -184,14 +184,6 @@ def test_six_columns_are_wide_enough_for_unit_rows():
     np.testing.assert_allclose(ViewPipeline().fit_transform(signed(40, 6)), unit(signed(40, 6)))
 
 
-def test_distances_of_rooted_histograms_are_hellingers():
-    x = np.random.default_rng(0).dirichlet(np.ones(6), size=20)
-    h = ViewPipeline(root=True).fit_transform(x)
-    squared = ((h[:, None] - h[None]) ** 2).sum(2)
-    bhattacharyya = np.sqrt(x[:, None] * x[None]).sum(2)
-    np.testing.assert_allclose(squared, 2 - 2 * bhattacharyya, atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_constant_view_becomes_one_column_of_zeros(kind, value):

@@ -14,7 +14,6 @@ import scipy.sparse
 
 import dmac
 from dmac.data.checks import check_views
-from dmac.data.named_views import NamedView, natural, number_of, title
 from dmac.data.readers import read_views
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* do not name their samples")
@@ -171,16 +170,6 @@ def test_several_files_are_read_in_the_order_given(tmp_path):
     found = Read([tmp_path / "view10.csv", tmp_path / "view9.csv"])
     assert found.names == ["view10", "view9"] and found.labels is None
     assert found.views[0].shape == (12, 2)
-    names = ["view10", "view9", "10", "View1", "2b"]
-    assert sorted(names, key=natural) == ["2b", "10", "View1", "view9", "view10"]
-
-
-def test_columns_and_messages_have_the_names_of_the_views():
-    rna, mirna = NamedView(None, "rna", features=["TP53", "MYC"]), NamedView(None, "mirna")
-    assert [x.column(1) for x in (rna, mirna)] == ["rna MYC", "mirna column 2"]
-    assert [title(a, x) for a, x in enumerate((rna, NamedView(None)))] == ["view 1 (rna)", "view 2"]
-    said = [number_of(n, what) for n, what in ((1, "view"), (2, "view"), (3, "class"))]
-    assert said == ["1 view", "2 views", "3 classes"]
 
 
 @pytest.mark.parametrize(

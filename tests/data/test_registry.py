@@ -15,7 +15,7 @@ import requests
 import scipy.sparse
 
 import dmac
-from dmac.data.datasets import BASE_URL, DATASETS, KINDS, TITLES, Dataset, title_of
+from dmac.data.datasets import BASE_URL, DATASETS, KINDS, Dataset
 from dmac.data.registry import DownloadError, _sha256, fetch
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
@@ -169,12 +169,6 @@ def test_what_was_made_is_not_downloaded(dataset, server, tmp_path, monkeypatch)
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
     (tmp_path / dataset.filename).write_bytes(CONTENT)
     assert fetch("Toy").read_bytes() == CONTENT
-
-
-def test_the_two_copies_of_the_numerals_have_one_title():
-    assert title_of("mfeat") == title_of("HandWritten") == "HandWritten"
-    assert {title_of(name) for name in DATASETS} == set(DATASETS)
-    assert not TITLES.keys() & DATASETS.keys() and set(TITLES.values()) <= set(DATASETS)
 
 
 def test_table():

@@ -118,16 +118,6 @@ def test_the_table_that_has_the_column_of_the_classes_is_not_turned_with_the_oth
     assert "known of samples" in read.left_out["clinical.csv"]
 
 
-def test_all_columns_of_words_are_named_at_once(tmp_path):
-    rows = ["id,Accession,Description,a,b", "g1,Q9,a protein,1,2", "g2,Q8,another,3,4"]
-    (tmp_path / "x.csv").write_text("\n".join(rows))
-    says = (
-        "columns of words, .*: Accession .Q9, ....; Description|Accession .Q9, ...., Description "
-    )
-    with pytest.raises(ValueError, match=says):
-        read_views([tmp_path / "x.csv"])
-
-
 @pytest.mark.parametrize("end", [",", ",,", ", ,"])
 @pytest.mark.parametrize("header", [True, False])
 def test_commas_at_the_end_of_every_line_are_no_column(header, end, tmp_path):

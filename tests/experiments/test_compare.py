@@ -42,13 +42,6 @@ def test_holm_is_monotone_and_leaves_out_what_is_not_tested():
     assert comparisons.holm([0.5, 0.6]).tolist() == [1.0, 1.0]
 
 
-def test_significance_takes_the_best_baseline_of_each_data_set(runs):
-    table = comparisons.significance(runs, ["DMAC"], ["k-means", "closed"])
-    assert table["reference"].tolist() == ["closed", "k-means"]
-    assert table["mean"].tolist() == [pytest.approx(-39), pytest.approx(18)]
-    assert comparisons.format_differences(table).difference.iloc[0].startswith("−39.0 ±")
-
-
 def test_means_over_data_sets_keep_the_developed_ones_apart():
     means = pd.Series({"PIE": 10.0, "BBC": 14.0, "NGs": 1.0, "ALOI-10": -2.0, "BBCSport": np.nan})
     table = comparisons.over_datasets(means)
@@ -57,17 +50,6 @@ def test_means_over_data_sets_keep_the_developed_ones_apart():
     assert table.half["chosen on"] == comparisons.interval([10, 14])[1]
     alone = comparisons.over_datasets(means[["NGs"]])
     assert list(alone.index) == ["all", "looked at"] and alone.half.isna().all()
-
-
-def test_training_changes_are_the_paired_t_test_of_a_run_with_itself():
-    before, after = [50.0, 52.0, 54.0], [40.0, 45.0, 41.0]
-    rows = [row | {"start_acc": start} for row, start in zip(several("PIE", "DMAC", after), before)]
-    rows += several("BBC", "DMAC", [30.0, 31.0])  # without a pre-training
-    table = comparisons.training_changes(frame(rows))
-    assert list(table.index) == ["PIE"]
-    row = table.loc["PIE"]
-    assert (row.before, row.after, row["mean"], row.seeds) == (52, 42, -10, 3)
-    assert row.p == pytest.approx(stats.ttest_rel(after, before).pvalue)
 
 
 def test_changes_are_paired_and_averaged_over_common_data_sets():

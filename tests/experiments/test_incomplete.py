@@ -59,18 +59,6 @@ def low_rank(n=80, widths=(6, 9)):
     return views, incomplete.random_pattern(n, len(widths), 0.33, 0)
 
 
-def test_the_mean_row_is_filled_in():
-    views, present = low_rank()
-    views[1][3] = 0  # says nothing, as if it was missing
-    present[3] = True
-    found = incomplete.imputed(views, present)
-    for a, (x, filled) in enumerate(zip(views, np.split(found, [6], axis=1))):
-        unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
-        there = present[:, a] & x.any(1)
-        expected = np.where(there[:, None], unit, unit[there].mean(0))
-        np.testing.assert_allclose(filled, expected)
-
-
 def test_a_low_rank_is_filled_in():
     views, present = low_rank()
     mean, one, two = (

@@ -94,13 +94,6 @@ def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
     assert measure.curves_of(["a record without a stage"]) == {}
 
 
-def test_labels_of_both_numbers_of_threads(small_views):
-    data = dmac.MultiViewData("small", *small_views, 3)
-    record = measure.compare_threads(data, "closed_form", 0, (1, 2))
-    assert record["other_labels"] == 0 and record["ari"] == 1 and record["samples"] == 90
-    assert record["tied"] < 0.1
-
-
 def test_ties_are_seen():
     views = [np.repeat(np.eye(12), 10, 0)] * 2  # an anchor is equal, or all are as far
     model = dmac.DMAC(3, random_state=0, device="cpu").fit(views)

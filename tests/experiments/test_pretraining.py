@@ -10,7 +10,7 @@ from helpers import Stopped, positive_views, stop_at
 import dmac
 from dmac import embedding
 from dmac.recipes import RELEASED
-from experiments import pretraining, studies
+from experiments import pretraining
 from experiments.ideas.network_ideas import change
 
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
@@ -107,15 +107,3 @@ def test_damaged_and_half_written_files_are_made_again(tmp_path, epochs):
         assert_same(fit(), alone)
         assert_same(fit(), alone)
     assert len(epochs) == 7
-
-
-def test_the_plan_knows_which_changes_need_a_pretraining_of_their_own(tmp_path):
-    own = []
-    with pretraining.share(tmp_path):
-        fit()
-        for name, fields in studies.BEYOND.items():
-            before = len(list(tmp_path.iterdir()))
-            fit(**fields)
-            if len(list(tmp_path.iterdir())) > before:
-                own.append(name)
-    assert own == list(studies.OWN_PRETRAINING)

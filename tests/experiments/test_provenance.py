@@ -38,11 +38,3 @@ def test_peak_memory_counts_from_the_reset():
     del block
     provenance.reset_peak_memory()
     assert provenance.peak_memory() - before < 100
-
-
-def test_arithmetic_names_the_instructions_and_who_chose_them(monkeypatch):
-    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
-    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
-    found = provenance.arithmetic()
-    assert found["instructions"] and found["MKL_CBWR"] == "COMPATIBLE"
-    assert "ATEN_CPU_CAPABILITY" not in found

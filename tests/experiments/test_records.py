@@ -5,7 +5,7 @@ import itertools
 import joblib
 import numpy as np
 import pytest
-from toy_runs import METHOD, SHORT, VARIANTS, filled
+from toy_runs import METHOD, VARIANTS, filled
 
 from experiments import records as experiments
 
@@ -50,16 +50,6 @@ def test_stored_runs_are_found_without_the_data(folder, made):
     assert np.isnan(baseline.oracle_acc) and baseline.seconds == baseline.fit_seconds > 0
     nothing = experiments.read_runs(VARIANTS, ["absent"], [1], folder)
     assert nothing.empty and list(nothing.columns) == list(frame.columns)
-
-
-def test_curves_are_the_epochs_in_percent(folder, made):
-    frame = experiments.read_runs(VARIANTS, ["toy"], [1, 2], folder)
-    found = experiments.curves(frame)
-    assert len(found) == 2 * SHORT.epochs and list(found.epoch[:3]) == [1, 2, 3]
-    record = next(r for r in made if r["dataset"] == "toy" and r["method"] == "DMAC")
-    first = found[found.seed == record["seed"]]
-    assert list(first.acc) == pytest.approx([100 * x for x in record["epochs"]["acc"]])
-    assert list(first.loss) == record["epochs"]["loss"]
 
 
 def test_two_data_sets_of_one_name_are_refused(folder, made, tmp_path):

@@ -18,7 +18,7 @@ from dmac.compute.kmeans import kmeans
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
-from experiments import incomplete, measure, paper, plan, studies
+from experiments import incomplete, measure, plan
 from experiments import records as experiments
 from experiments import run as runs
 
@@ -285,34 +285,6 @@ def test_every_listed_run_can_be_made():
             seen.add(text)
             solver_of(runs.recipe_of(one.settings)).effective(*sizes[one.dataset])
     assert len(seen) > 100
-
-
-def test_the_list_has_the_paper_s_protocol():
-    listed = [one for stage in plan.full().values() for one in stage]
-
-    def seeds(dataset, recipe):
-        settings = runs.settings_of(recipe)
-        return {s.seed for s in listed if s.dataset == dataset and s.settings == settings}
-
-    wo_pd = dataclasses.replace(RELEASED, perturbation=False, al_weight=0.0)
-    early = dataclasses.replace(RELEASED, neighbor_delay=0)
-    for dataset in (*studies.MAIN, *studies.OTHERS):
-        for recipe in (*studies.RECIPES.values(), early, wo_pd):
-            assert seeds(dataset, recipe) == set(range(1, 11)), (dataset, recipe.name)
-    corner = dataclasses.replace(early, cm_weight=1e-3, sp_weight=1e3)
-    assert all(seeds(dataset, corner) == {1, 2, 3} for dataset in studies.MAIN)
-    assert [s for s in plan.full(["PIE"])["grid"] if s.dataset != "PIE"] == []
-    assert plan.full(["my.mat"])["comparison"][0].dataset == "my.mat"
-
-
-def test_a_tenth_of_a_schedule_changes_nothing_else():
-    assert set(runs.PEERS) > set(paper.TABLE_2) - {"DMAC"} == set(studies.PEER_SEEDS)
-    for name, (method, settings) in studies.SHORT_PEERS.items():
-        whole = studies.DEEP_PEERS[name][1]
-        changed = {key for key in whole if settings[key] != whole[key]}
-        assert method == name and settings.keys() == whole.keys()
-        assert changed == {k for k in whole if k.endswith("epochs") or k == "refresh"} != set()
-        assert all(10 * settings[key] == whole[key] for key in changed)
 
 
 def test_the_number_of_clusters_is_suggested_by_every_criterion():

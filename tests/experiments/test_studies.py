@@ -36,18 +36,6 @@ def text(run):
     return json.dumps(run, sort_keys=True)
 
 
-def test_data_sets_are_disjoint_and_sixteen_together():
-    assert not set(studies.DEVELOPED) & set(studies.CONFIRMED)
-    assert not set(studies.NEW) & set(studies.NINE)
-    assert {*studies.NEW, *studies.NINE} == set(studies.SIXTEEN)
-    assert len(studies.SIXTEEN) == 16 and studies.CLUSTERS == {"PIE": 68, "BBC": 5}
-    # HandWritten and mfeat are two copies of one set.
-    assert {*studies.MAIN, *studies.OTHERS} ^ set(studies.NINE) == {"mfeat", "HandWritten"}
-    # The grid is the paper's.
-    assert len(studies.GRID) == 49 and RELEASED.cm_weight in studies.WEIGHTS
-    assert studies.WEIGHTS[0] == 1e-3 and studies.WEIGHTS[-1] == 1e3
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_variants_of_a_family_differ_and_are_those_of_its_study(family):
     base, changes = FAMILIES[family]
@@ -71,19 +59,6 @@ def test_steps_of_the_walk_change_the_fields_they_name_and_no_others():
     rows = list(studies.FROM_RELEASED.values())
     assert variant(REVISED, RELEASED.name, **rows[0]) == RELEASED and rows[-1] == {}
     assert all(after.items() < before.items() for before, after in zip(rows, rows[1:]))
-
-
-@pytest.mark.parametrize("family", ["robustness", "closed form, constants"])
-def test_constants_halve_and_double(family):
-    base, changes = FAMILIES[family]
-    for name, fields in changes.items():
-        field, factor = name.split(" x ")
-        value = getattr(base, field)
-        expected = float(factor) * value
-        assert fields == {field: int(expected) if isinstance(value, int) else expected}
-    names = {name.split(" x ")[0] for name in changes}
-    lacking = {f"{n} x {f}" for n in names for f in ("0.5", "2")} - set(changes)
-    assert lacking <= {"anchor_share x 2"}  # as many anchors as samples
 
 
 def test_studies_of_the_chapters_name_every_run_once():
@@ -130,18 +105,6 @@ def test_every_point_of_a_grid_of_another_system_can_be_fitted(c):
     assert len({text(run) for run in points.values()}) == len(points)
     lmvsc = {(s["n_anchors"], s["alpha"]) for m, s in points.values() if m == "LMVSC"}
     assert lmvsc == {(m, a) for m in {c, 50, 100} if m >= c for a in (0.01, 1.0, 100.0)}
-
-
-def test_further_sets_are_developed_on_or_reported_and_none_of_the_sixteen():
-    brought, reported, further = studies.BROUGHT, studies.REPORTED, studies.FURTHER
-    assert (len(brought), len(reported), len(set(further))) == (6, 18, 24)
-    assert not set(further) & set(studies.SIXTEEN)
-    assert {*further, *studies.SIXTEEN, *studies.NEVER_TOUCHED} == set(DATASETS)
-    assert all({a, b} <= set(reported) for a, b in studies.SAME_SAMPLES.items())
-    asked = {name: s for name, s in STUDIES.items() if name.startswith("further sets")}
-    assert len(asked) == 9 and all(s.datasets == further for s in asked.values())
-    for name, other in (("closed form", "closed form"), ("shallow", "shallow, new sets")):
-        assert asked[f"further sets, {name}"].variants == STUDIES[other].variants
 
 
 def test_every_data_set_is_in_one_group_by_what_happened_to_it():

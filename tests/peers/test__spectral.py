@@ -66,13 +66,6 @@ def test_bipartite_embedding_holds_eigenvectors_of_the_normalised_laplacian(kind
     assert (z * distances).sum() == pytest.approx(np.trace(f.T @ normalised @ f))
 
 
-def test_a_node_without_links_gets_zero():
-    z = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 0]])
-    u, v, s, distances = bipartite_embedding(z, 2)
-    assert (u[2] == 0).all() and (v[2] == 0).all() and np.isfinite(distances).all()
-    np.testing.assert_allclose(s, [1, 1, 0])
-
-
 def test_a_graph_of_rank_one_separates_nothing():
     # Where every row is alike, vectors beyond the first are arbitrary: none may be made up.
     u, v, s, distances = bipartite_embedding(np.full((6, 4), 0.25), 3)

@@ -18,13 +18,6 @@ def still():
     return x, torch.optim.SGD([x], lr=0.0)
 
 
-def test_epochs_are_counted_from_one_and_timed():
-    (x, optimizer), records = still(), []
-    train(lambda epoch: x.sum() + epoch / 2, optimizer, 3, "fusion", records)
-    assert [(r.epoch, r.loss) for r in records] == [(1, 0.0), (2, 0.5), (3, 1.0)]
-    assert all(record.seconds > 0 and record.stage == "fusion" for record in records)
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_says_where(value):
     (x, optimizer), records = still(), []
@@ -57,13 +50,6 @@ def test_a_full_batch_step_is_that_of_all_samples_at_once():
         results.append((weight.detach(), torch.tensor([r.loss for r in records])))
     torch.testing.assert_close(results[0], results[1])
     assert not torch.equal(results[0][0], torch.ones(5, dtype=torch.float64))
-
-
-def test_mini_batches_step_once_each():
-    weight = torch.zeros((), requires_grad=True)
-    optimizer = torch.optim.SGD([weight], lr=1.0)
-    train(lambda rows: weight, optimizer, 2, "stage", [], lambda: even_batches(9, 3))
-    assert weight.item() == -6
 
 
 def test_adam_is_fused_and_steps_as_the_plain_one_also_on_weights_stored_by_columns():

@@ -12,7 +12,6 @@ from dmac.peers.cmgec import (
     CMGEC,
     ConsensusEmbedding,
     GraphFusion,
-    _unit_sums,
     dense_operator,
     fused_graph,
     fusion_loss,
@@ -26,16 +25,6 @@ def random_graphs(n=6, v=3):
     rng = np.random.default_rng(0)
     upper = np.triu(rng.random((v, n, n)) < 0.4, 1)
     return torch.as_tensor((upper | upper.transpose(0, 2, 1)).astype(float))
-
-
-def test_neighbours_by_default_do_not_see_how_many_words_a_document_has():
-    rng, classes = np.random.default_rng(0), np.arange(150) % 3
-    words = 0.5 * rng.dirichlet(np.full(1000, 0.3), 3) + 0.5 / 1000
-    lengths = rng.lognormal(4, 1.5, 150).astype(int) + 10
-    x = np.array([rng.multinomial(n, words[c]) for c, n in zip(classes, lengths)], dtype=float)
-    near = [nearest_neighbors(_unit_sums(x), 7, m) for m in (CMGEC(3).metric, "euclidean")]
-    right, wrong = ((classes[part] == classes[:, None]).mean() for part in near)
-    assert right > 0.9 > 0.8 > wrong
 
 
 def test_dense_operator_is_its_definition_and_differentiable_in_the_graph():

@@ -53,14 +53,6 @@ def test_targets_and_gradients_are_those_of_the_formula(threshold):
     assert_matches(on(calibration_target), on(target_by_loops), *inputs)
 
 
-def test_targets_of_certain_and_of_uncertain_labels_in_closed_form():
-    q = torch.eye(2)[[0, 0, 1]]
-    expected = torch.tensor([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]])
-    torch.testing.assert_close(calibration_target(q, q), expected)
-    q = torch.full((4, 3), 1 / 3)
-    assert torch.equal(calibration_target(q, q), torch.eye(4))
-
-
 @pytest.mark.parametrize("v", [1, 3])
 def test_dual_calibration_adds_all_pairs_the_fusion_and_the_differences(v):
     inputs = [random(4, 3, seed=s, gradient=False) for s in range(v + 1)]

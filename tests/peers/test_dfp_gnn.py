@@ -69,10 +69,3 @@ def test_a_sum_over_the_features_is_so_many_times_their_mean():
         first[reduction] = [r.loss for r in history if r.stage == "view 1"]
     d = views[0].shape[1]
     assert first["sum"][0] == pytest.approx(d * first["mean"][0], rel=1e-6)
-
-
-def test_graph_is_a_mean_of_the_views_graphs():
-    views, _ = easy_views()
-    graph = quick("DFP-GNN").fit(views).graph_
-    assert (abs(graph - graph.T) > 1e-6).nnz == 0
-    assert graph.min() >= 0 and graph.max() <= 1 + 1e-6 and graph.nnz > 0

@@ -10,8 +10,6 @@ from dmac.metrics import scores
 from dmac.peers import gmc
 from dmac.peers.gmc import (
     GMC,
-    _row_minimisers,
-    _standardised,
     laplacian,
     smallest_eigenvectors,
 )
@@ -22,24 +20,6 @@ def programme(costs, curvature):
     return minimum_on_simplex(
         lambda z: costs @ z + curvature * z @ z, len(costs), lambda z: costs + 2 * curvature * z
     )
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_rows_of_a_view_are_minimisers_and_have_k_neighbours(seed):
-    costs = np.random.default_rng(seed).normal(size=(5, 7))
-    s, curvature = _row_minimisers(costs)
-    assert ((s > 0).sum(1) == 6).all()
-    for e, a, row in zip(costs, curvature, s):
-        np.testing.assert_allclose(row, programme(e, a), atol=1e-5)
-        # With any larger curvature the last one would be a neighbour, too.
-        assert (programme(e, 1.2 * a) > 1e-4).all()
-
-
-def test_rows_with_equal_costs():
-    s, curvature = _row_minimisers(np.array([[3.0, 3, 3], [0, 0, 0], [1, 1, 2]]))
-    np.testing.assert_allclose(s[2], [0.5, 0.5, 0])
-    np.testing.assert_allclose(s.sum(1), 1)
-    assert ((s[:2] == 0.5).sum(1) == 2).all() and curvature[0] == 0
 
 
 def test_an_iteration_is_that_of_the_dense_equations(monkeypatch):
@@ -103,19 +83,6 @@ def test_smallest_eigenvectors_are_those_of_the_whole_matrix(sizes, k, dense, mo
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-8)
     assert (values == 0).sum() == min(k, len(sizes))
-
-
-def test_more_components_than_vectors_gives_the_largest():
-    graph, parts = planted_graph((4, 20, 9, 15), seed=1)
-    values, vectors = smallest_eigenvectors(laplacian(graph), 2, np.random.default_rng(0))
-    assert (values == 0).all()
-    np.testing.assert_array_equal(vectors > 0, parts[:, None] == [1, 3])
-
-
-def test_samples_are_standardised_and_constant_ones_are_zero():
-    z = _standardised(np.array([[5.0, 5, 5], [0, 0, 0], [1e200, 0, -1e200]]))
-    np.testing.assert_allclose(z[2].std(), 1)
-    assert (z[:2] == 0).all()
 
 
 def test_links_between_the_clusters_are_cut_by_a_growing_weight():

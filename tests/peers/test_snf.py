@@ -8,14 +8,9 @@ import pytest
 import systems
 
 from dmac.peers import snf
-from dmac.peers.snf import SNF, diffused, full_kernel, similarities, sparse_kernel
+from dmac.peers.snf import SNF, similarities
 
 easy_views = functools.partial(systems.easy_views, n=40, noise=1.5, spread=2.0)
-
-
-def matrices():
-    made = [similarities(x, 6, 0.5) for x in easy_views()[0]]
-    return [full_kernel(w) for w, _ in made], [sparse_kernel(*one) for one in made]
 
 
 def by_hand(views, k, mu, rounds, scale):
@@ -66,29 +61,6 @@ def test_the_fused_matrix_is_that_of_plain_loops(rounds, scale):
     assert len(model.history_) == rounds
 
 
-def test_two_samples_far_apart_among_equal_ones():
-    """The exponent of the farthest pair by hand: the distance is three times the width."""
-    x = np.repeat([[0.0], [1.0]], 4, 0)
-    w, near = similarities(x, 3, 0.5)
-    expected = np.where(x == x.T, 1, math.exp(-9 / 0.5))
-    np.testing.assert_allclose(w, expected, rtol=1e-12)
-    assert (near[:, 0] == np.arange(8)).all() and (near // 4 == np.arange(8)[:, None] // 4).all()
-
-
-def test_rounds_make_the_views_agree():
-    kernels, steps = matrices()
-
-    def apart(kernels):
-        return max(np.abs(p - kernels[0]).sum(1).mean() for p in kernels[1:])
-
-    before = apart(kernels)
-    for _ in range(20):
-        kernels = diffused(kernels, steps)
-    assert apart(kernels) < 0.7 * before
-    changes = [one.change for one in SNF(3, random_state=0).fit(easy_views()[0]).history_]
-    assert len(changes) == 20 and changes[0] <= 2 and changes[-1] < 1e-3 * changes[0]
-
-
 def test_samples_that_are_the_same_are_not_told_apart_by_rounding():
     views = [np.repeat(1e3 + np.random.default_rng(0).normal(size=(2, 50)), 12, 0)] * 2
     w, _ = similarities(views[0], 5, 0.5)
@@ -104,12 +76,6 @@ def test_the_size_of_numbers_does_not_matter(scale):
     for factor in (1e250, 1e-250):
         large = SNF(3, scale=scale, random_state=0).fit([factor * x for x in views]).graph_
         np.testing.assert_allclose(large, graph, rtol=1e-6)
-
-
-def test_an_isolated_sample_keeps_its_half():
-    w = np.eye(3)
-    w[0, 1] = w[1, 0] = 0.2
-    np.testing.assert_array_equal(full_kernel(w), [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 0.5]])
 
 
 def test_labels_of_a_graph_in_pieces_come_without_a_warning(recwarn, monkeypatch):

@@ -9,7 +9,6 @@ import torch
 
 import dmac
 from dmac.closed_form.solver import SpectralSolver
-from dmac.compute import threads
 from dmac.data import disk
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import CLOSED_FORM
@@ -236,8 +235,3 @@ def test_labels_alone_need_no_rows_of_z(monkeypatch):
     np.testing.assert_array_equal(into, expected.labels_)
     np.testing.assert_array_equal(model.labels_, into)
     assert len(model.embedding_) == 150
-
-
-def test_slices_of_rows_may_begin_anywhere():
-    assert threads.row_slices(5, 3, 10) == [slice(10, 13), slice(13, 15)]
-    assert threads.row_slices(0, 3, 4) == [slice(4, 4)]
