@@ -333,17 +333,6 @@ def test_unknown_kinds_of_views_are_refused(tmp_path):
         open_view(tmp_path / "a.npy")
 
 
-def test_one_process_is_untouched():
-    x = torch.arange(6.0).reshape(3, 2)
-    assert parallel.total(x) is x and parallel.gather(x) is x and parallel.count(3) == 3
-    assert not parallel.many(20_000) and parallel.many(20_001)
-    assert parallel.my_rows(3) == slice(0, 3) and parallel.n_processes() == 1
-    torch.testing.assert_close(parallel.mean(x), x.mean(0))
-    torch.testing.assert_close(parallel.mean_square(x), x.square().mean())
-    assert parallel.everywhere(True) and not parallel.everywhere(False)
-    assert torch.equal(parallel.take(x, torch.tensor([2, 0])), x[[2, 0]])
-
-
 @pytest.mark.parametrize("n, world", [(10, 3), (4, 4), (2, 4), (101, 2)])
 def test_shards_cover_every_sample_once(n, world):
     rows = [parallel.Shards(n, rank, world).rows for rank in range(world)]

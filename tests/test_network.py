@@ -30,14 +30,6 @@ def network(recipe=SMALL, seed=0):
     return made
 
 
-def test_orthonormal_fusion_is_the_mean_of_the_view_embeddings():
-    with torch.no_grad():
-        zs, z = network().embed(views())
-    assert z.shape == (40, N_CLUSTERS)  # the width of REVISED is c
-    torch.testing.assert_close(z, torch.stack(zs).mean(0))
-    torch.testing.assert_close(z.T @ z / 40, torch.eye(3).double(), rtol=0, atol=1e-5)
-
-
 def test_stored_factor_embeds_every_sample_by_itself():
     made = network()
     made.store_factor(views())

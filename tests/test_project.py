@@ -158,13 +158,6 @@ def test_workflows_run_the_commands_of_the_readme(path):
     )
 
 
-def test_the_three_workflows_test_publish_and_release():
-    commands = {path.stem: path.read_text(encoding="utf-8") for path in WORKFLOWS}
-    for name, command in {"ci": ".ci/run", "book": "make book", "release": "make wheel"}.items():
-        assert f"- run: {command}\n" in commands.pop(name)
-    assert not commands
-
-
 def test_hooks_use_the_ruff_of_the_tests():
     hooks = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
     (ruff,) = [repo["rev"] for repo in hooks if repo["repo"].endswith("ruff-pre-commit")]

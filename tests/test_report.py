@@ -17,8 +17,6 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.command_line import main
-from dmac.compute.streaming import pick
-from dmac.data.disk import StreamedArray
 from dmac.diagnostics import gaussian_like
 from dmac.report import page
 from dmac.separation import standardized_differences
@@ -293,7 +291,7 @@ def test_few_samples_have_no_spectrum_and_no_halves(n, spectrum, halves):
     assert ("too few samples to fit on halves" in found.text) == (not halves)
 
 
-def test_of_many_samples_some_are_drawn(monkeypatch, tmp_path):
+def test_of_many_samples_some_are_drawn(monkeypatch):
     for most, dots in ((60, 50), (120, 120)):
         monkeypatch.setattr(dmac.report, "_MOST", most)
         monkeypatch.setattr(dmac.report, "_DOTS", dots)
@@ -302,12 +300,6 @@ def test_of_many_samples_some_are_drawn(monkeypatch, tmp_path):
         assert ("(50 of 120, drawn at" in found.text) == (dots == 50)
         assert sum(path["d"].count("h0") for path in found.pictures[1]("path")) == dots
     assert "drawn" not in found.text
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 9 * 16)  # samples 16 to 31 are a block
-    memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
-    memory[:] = VIEWS[1]
-    rows = np.array([3, 15, 16, 31, 32, 119])
-    drawn = pick(StreamedArray(memory), rows)
-    np.testing.assert_array_equal(drawn, VIEWS[1][rows])
 
 
 def test_what_is_refused():

@@ -118,12 +118,3 @@ def test_a_network_has_none_and_says_so(data):
         with pytest.raises(AttributeError, match=r"released trains a network.*closed_form"):
             ask()
     assert model.predict([some], as_frame=True).columns.tolist() == ["cluster"]
-
-
-def test_labels_that_are_written_as_they_come_leave_memberships_to_predict_proba(data):
-    recipe = dataclasses.replace(CLOSED_FORM, fit_samples=400, fit_of_cluster=10)
-    some, into = [x[::2] for x in data.views], np.empty(1000, np.int64)
-    model = dmac.DMAC(10, recipe, random_state=0)
-    model._fit(some, into=into)
-    assert not hasattr(model, "membership_") and not hasattr(model, "confidence_")
-    np.testing.assert_allclose(model.predict_proba(some).sum(1), 1, atol=1e-6)

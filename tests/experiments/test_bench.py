@@ -109,11 +109,6 @@ def test_every_system_runs_in_this_process(system):
     assert ("operations" in timed) == (system == "released")
 
 
-def test_no_epoch_begins_after_its_time():
-    options = dict(n_samples=80, n_anchors=15, warm=2, most=0)
-    assert len(bench.epoch_seconds("released", "growth", epochs=9, **options)["seconds"]) == 3
-
-
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)
@@ -230,15 +225,6 @@ BLOCKED = {
 }
 
 
-def test_epochs_and_fits_are_timed_on_a_device():
-    for system in bench.ON_A_DEVICE:
-        timed = bench.epoch_on(system, 600, device="cpu", epochs=1, most=9)
-        assert (timed["n"], timed["m"]) == (600, 512) and timed["epoch_s"] > 0
-        assert 0.05 < timed["peak_gb"] < 20
-    fit = bench.fit_on("CLOSED_FORM", 1200, device="cpu")
-    assert (fit["n"], fit["m"]) == (1200, 512) and fit["fit_s"] > 0
-
-
 def test_scores_are_means_over_seeds(monkeypatch):
     few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
     monkeypatch.setattr(bench, "get_recipe", lambda name: few)
@@ -276,8 +262,6 @@ def test_the_full_plan_is_what_the_page_shows_within_nine_minutes(monkeypatch, t
     for part in ("epochs", "fits"):
         planned = {(system, on) for _, where, system, on, _ in plan if where == part}
         assert {(one["system"], one["on"]) for one in stored[part]} <= planned
-    full, quick = (sum(share[small] for share in bench.BUDGETS.values()) for small in (0, 1))
-    assert full == 520 and quick < 180
     monkeypatch.setattr(bench.time, "monotonic", lambda: 1000.0)
     ends = bench.deadlines(52, small=False)
     assert ends == pytest.approx({"tests": 1010, "epochs": 1028, "fits": 1043, "scores": 1052})

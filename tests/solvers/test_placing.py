@@ -234,4 +234,5 @@ def test_labels_alone_need_no_rows_of_z(monkeypatch):
     model = dmac.DMAC(3, PART, random_state=0, device="cpu")._fit(views, into=into)
     np.testing.assert_array_equal(into, expected.labels_)
     np.testing.assert_array_equal(model.labels_, into)
-    assert len(model.embedding_) == 150
+    assert len(model.embedding_) == 150 and not hasattr(model, "membership_")
+    np.testing.assert_allclose(model.predict_proba(views).sum(1), 1, atol=1e-6)
