@@ -196,7 +196,6 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
-    assert dmac.DMAC.load(path, device="cpu").device == "cpu"
 
 
 def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):
@@ -379,7 +378,7 @@ def on_a_ray():
 
 
 @pytest.mark.parametrize("recipe", ["closed_form", "revised"])
-def test_a_narrow_view_is_clustered_by_length_too(recipe, tmp_path):
+def test_a_narrow_view_is_clustered_by_length_too(recipe):
     recipe = dmac.recipes.get_recipe(recipe)
     if recipe.name == "revised":
         recipe = dataclasses.replace(recipe, epochs=20, anchor_sets=4)
@@ -388,10 +387,6 @@ def test_a_narrow_view_is_clustered_by_length_too(recipe, tmp_path):
     assert dmac.scores(classes[:100], model.labels_)["acc"] == 1
     np.testing.assert_array_equal(model.predict([x[:100]]), model.labels_)
     assert dmac.scores(classes[100:], model.predict([x[100:]]))["acc"] == 1
-    model.save(tmp_path)
-    loaded = dmac.DMAC.load(tmp_path)
-    np.testing.assert_array_equal(loaded.transform([x]), model.transform([x]))
-    np.testing.assert_array_equal(loaded.predict([x]), model.predict([x]))
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
@@ -430,7 +425,7 @@ def few_samples(n, c):
 
 @pytest.mark.parametrize("c", [2, 3, 4, 5])
 @pytest.mark.parametrize("n", range(4, 12))
-def test_few_samples_are_clustered_down_to_two_a_cluster(n, c, tmp_path):
+def test_few_samples_are_clustered_down_to_two_a_cluster(n, c):
     views, classes = few_samples(n, c)
     model = dmac.DMAC(c, random_state=0)
     if n < 2 * c:
@@ -441,10 +436,6 @@ def test_few_samples_are_clustered_down_to_two_a_cluster(n, c, tmp_path):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.7
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     assert 0 <= model.score(views) <= 1 and len(model.anchors_) == model.n_anchors_ == min(n, 6)
-    model.save(tmp_path)
-    loaded = dmac.DMAC.load(tmp_path)
-    np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
-    assert model.recipe == "closed_form" and loaded.recipe_ == model.recipe_
 
 
 def test_as_many_clusters_as_samples(small_views):

@@ -6,19 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
-
-from dmac.data.readers import read_views
-
-
-def read_mat(path):
-    read = read_views([path])
-    return [x.values for x in read.views], read.labels
-
-
-def cell(items):
-    out = np.empty((1, len(items)), object)
-    out[0, :] = items
-    return out
+from test_variables import cell, read_mat
 
 
 @pytest.mark.parametrize("value", [0, 15, 0x4A, 0xF3])

@@ -38,16 +38,6 @@ def test_page_shows_what_is_stored_and_says_what_is_missing(folder, made):
     assert other.fetch(VARIANTS, "some", ("BBC",), only=True).empty
 
 
-def test_page_looks_up_what_is_stored_and_misses_nothing(folder, made):
-    for profile in ("stored", "full"):  # it makes none in any
-        here = page(folder, profile=profile)
-        found = here.look_up(VARIANTS, ("toy", "absent"), seeds=1)
-        assert len(found) == 2 and set(found.dataset) == {"toy"}
-        assert here.status().loc["all"].tolist() == [0, 0]
-    assert len(page(folder, seeds=1).look_up(VARIANTS, ("toy",), seeds=9)) == 2
-    assert page(folder, dataset="mfeat").look_up(VARIANTS, ("toy",)).empty
-
-
 def test_page_is_whole_where_all_of_the_full_profile_is_there(folder, made, monkeypatch):
     monkeypatch.setattr(studies, "SEEDS", 2)
 

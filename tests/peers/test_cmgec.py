@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 import torch
 from helpers import assert_matches
 from systems import easy_views, random
@@ -12,7 +11,6 @@ from dmac.peers.cmgec import (
     CMGEC,
     ConsensusEmbedding,
     GraphFusion,
-    dense_operator,
     fused_graph,
     fusion_loss,
     information_loss,
@@ -25,18 +23,6 @@ def random_graphs(n=6, v=3):
     rng = np.random.default_rng(0)
     upper = np.triu(rng.random((v, n, n)) < 0.4, 1)
     return torch.as_tensor((upper | upper.transpose(0, 2, 1)).astype(float))
-
-
-def test_dense_operator_is_its_definition_and_differentiable_in_the_graph():
-    def slow(a, x):
-        a = a + torch.eye(len(a))
-        root = torch.diag(a.sum(1) ** -0.5)
-        return root @ a @ root @ x
-
-    a = random_graphs()[0]
-    assert_matches(dense_operator, slow, a.clone().requires_grad_(), random(6, 4))
-    sparse = torch.as_tensor(normalized(scipy.sparse.csr_matrix(a.numpy())).toarray())
-    assert_matches(lambda x: dense_operator(a, x), lambda x: sparse @ x, random(6, 4))
 
 
 def test_fusion_loss_is_its_definition():
