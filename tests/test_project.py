@@ -110,12 +110,6 @@ def test_contents_lead_to_pages():
         assert source.with_suffix(".md").exists() or source.with_suffix(".ipynb").exists(), page
 
 
-def test_mathjax_is_local():
-    settings = yaml.safe_load(read("_config.yml"))["sphinx"]["config"]
-    assert "//" not in settings["mathjax_path"]
-    assert settings["mathjax_path"] in read("Makefile")
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_notebook_stores_no_results(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))

@@ -76,12 +76,6 @@ def test_anchors_have_the_class_of_their_samples_or_of_the_nearest(monkeypatch):
     assert list(arrays["anchor_classes"]) == [1, 2, 2] and list(arrays["classes"]) == [1, 0, 1, 2]
 
 
-def test_shape_of_a_collapsed_and_of_an_orthonormal_embedding():
-    assert measure._shape(np.ones((9, 2)))["one_minus_cosine"] == pytest.approx(0, abs=1e-12)
-    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
-    assert measure._shape(signs)["effective_rank"] == pytest.approx(2)
-
-
 def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
     history = [PeerEpoch("view 1", i, 1 / i, 0.0) for i in range(1, 1001)]
     curves = measure.curves_of([*history, PeerEpoch("tuning", 1, 5.0, 0.0)])

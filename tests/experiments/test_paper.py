@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmac.data.datasets import DATASETS
 from experiments import paper
 
 SOURCE = Path(__file__).parents[3] / "shared" / "paper" / "dmac-aaai25.tex"
@@ -60,12 +59,3 @@ def test_sizes_are_the_paper_s(source):
         line = re.search(rf"\\textbf{{{name}}} &(.*)\\\\", text).group(1)
         found = [int(n) for n in re.findall(r"\d+", line)]
         assert found == [samples, len(dims), classes, *dims]
-
-
-def test_value_knows_our_names():
-    assert paper.value("PIE", "acc") == 43.24
-    assert paper.value("Yale-3view", "nmi", "GMC") == 70.06
-    assert paper.value("BBC", "acc", "wo/PD", paper.TABLE_3) == 87.15
-    assert paper.value("mfeat", "acc") is None
-    assert {*paper.SAME, *paper.ALIKE} < set(DATASETS)
-    assert {*paper.SAME.values(), *paper.ALIKE.values()} < set(paper.DATASETS)

@@ -14,8 +14,6 @@ def test_protocols_score_the_same_runs_in_five_ways():
     assert means.loc["grid"].tolist() == [50, 59]
     assert means.loc["grid, each metric"].tolist() == [50, 70]
     gains = protocols.gains(scores).drop(columns="dataset").round(9)
-    assert gains["epoch, ACC"].tolist() == [3, 3] and gains["grid, ACC"].tolist() == [10, 10]
-    assert gains["own epoch, NMI"].tolist() == [2, 2]
     assert gains["grid, NMI"].tolist() == [1, 1] and gains["own place, NMI"].tolist() == [11, 11]
 
 
