@@ -190,7 +190,7 @@ def test_without_a_majority_views_weigh_the_same():
     same, across = factor(0, 0, 1, 1, 0, 1), factor(0, 1, 0, 1, 1, 0)
     alike, alone = factor(0, 0, 0, 0, 0, 0), factor(0, 1, 2, 3, 4, 5)
     for others in ((), (alike,), (alone,)):  # these do not answer
-        np.testing.assert_array_equal(weights(2, same, across, *others), 1)
+        np.testing.assert_array_equal(weights(2, same, factor(0, 0, 1, 1, 1, 1), *others), 1)
     np.testing.assert_array_equal(weights(1, same, across, same), 1)
     asked = weights(2, same, alike, same, across)
     assert asked[1] == asked[3] < 0.5 < asked[0] == asked[2] == 1

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dmac.compute.device import resolve_device, resolve_dtype
+from dmac.compute.device import resolve_device
 
 
 def test_devices_have_names():
@@ -20,11 +20,3 @@ def test_an_unusable_device_is_refused_in_a_line_that_says_what_to_pass(device):
         resolve_device(device)
     said = str(refused.value)
     assert said.endswith(": pass 'cpu', 'cuda' or 'auto'") and len(said) < 200
-
-
-def test_types_have_names():
-    assert resolve_dtype("float32") is torch.float32
-    assert resolve_dtype("float64") is torch.float64
-    for other in ("float16", torch.float32, None):
-        with pytest.raises(ValueError, match="dtype is .* must be one of"):
-            resolve_dtype(other)
