@@ -30,17 +30,6 @@ def network(recipe=SMALL, seed=0):
     return made
 
 
-def test_stored_factor_embeds_every_sample_by_itself():
-    made = network()
-    made.store_factor(views())
-    with torch.no_grad():
-        z = made.embed(views())[1]
-        torch.testing.assert_close(made.embed_new(views())[0], z)
-        one, _ = made.embed_new([x[4:5] for x in views()])
-    torch.testing.assert_close(one, z[4:5])
-    assert not made.factor.requires_grad
-
-
 @pytest.mark.parametrize("recipe", [PUBLISHED, RELEASED], ids=lambda r: r.name)
 def test_without_the_constraint_both_ways_are_the_same(recipe):
     made = network(dataclasses.replace(recipe, hidden_dim=10, embedding_dim=6))

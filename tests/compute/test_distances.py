@@ -10,7 +10,6 @@ from dmac.compute import distances
 from dmac.compute.distances import (
     block_distances,
     nearest,
-    row_blocks,
     smallest,
     squared_distances,
 )
@@ -44,13 +43,6 @@ def test_nearest_is_the_least_of_all(m, block, monkeypatch):
     exact = reference.squared_distances(z, u).min(1)
     assert torch.equal(indices, exact.indices)
     torch.testing.assert_close(d2, exact.values, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("device, size", [("cpu", 8), ("cuda", 1024)])
-def test_blocks_cover_every_row_once(device, size):
-    slices = row_blocks(5000, 2**14, torch.device(device))
-    assert [i for s in slices for i in range(5000)[s]] == list(range(5000))
-    assert {s.stop - s.start for s in slices[:-1]} == {size}
 
 
 @pytest.mark.parametrize("m", [6, 100, 192, 282, 383, 384, 900])

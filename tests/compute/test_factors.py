@@ -15,15 +15,6 @@ def factor(n, m, k, seed=0):
     )
 
 
-@pytest.mark.parametrize("n", [9, 0])
-def test_side_by_side_is_a_scaled_stack(n):
-    a, b = factor(9, 4, 2)[:n], factor(9, 6, 3, 1)[:n]
-    found = side_by_side_factors([a, b], [0.5, 2])
-    np.testing.assert_array_equal(found.toarray(), np.hstack([0.5 * a.toarray(), 2 * b.toarray()]))
-    assert found.indices.dtype == np.int32 and found.nnz == a.nnz + b.nnz
-    found.check_format(full_check=True)
-
-
 def test_columns_beyond_32_bits_are_counted_in_64():
     one = scipy.sparse.csr_matrix(([1.0], [7], [0, 1]), (1, 2**31 - 1))
     assert side_by_side_factors([one, one], [1, 1]).indices.tolist() == [7, 2**31 + 6]

@@ -6,21 +6,12 @@ import torch
 
 from dmac.data import disk
 from dmac.data.checks import check_views
-from dmac.data.disk import StreamedArray, is_streamed
+from dmac.data.disk import is_streamed
 
 
 def views():
     rng = np.random.default_rng(0)
     return [rng.normal(size=(150, 7)), rng.normal(size=(150, 5))]
-
-
-def test_blocks_are_the_array_in_order(on_disk, monkeypatch):
-    monkeypatch.setattr(disk, "_NUMBERS", 12 * 40)
-    for kind in ("npy", "h5", "zarr"):
-        (source,) = on_disk(kind, views()[:1])
-        array = StreamedArray(source)
-        assert [s.start for s in array.slices()] == list(range(0, 150, 480 // 7))
-        np.testing.assert_array_equal(np.concatenate(list(array.blocks())), views()[0])
 
 
 def test_what_counts_as_streamed(on_disk):

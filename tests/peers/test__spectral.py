@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from systems import planted_graph, same_partition
 
-from dmac.peers._spectral import bipartite_embedding, components, leading_singular_vectors
+from dmac.peers._spectral import bipartite_embedding, components
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31 - 1))
@@ -25,26 +25,6 @@ def test_a_link_in_one_direction_is_a_link_and_a_stored_zero_is_none():
     stored = scipy.sparse.csr_matrix(([0.1, 0.0], ([2, 1], [0, 3])), shape=(4, 4))
     assert components(stored).tolist() == [0, 1, 0, 2]
     assert stored.nnz == 2  # the caller's matrix is left alone
-
-
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
-def test_leading_singular_vectors_agree_with_lapack(kind):
-    x = np.random.default_rng(0).normal(size=(40, 7))
-    u, s, v = leading_singular_vectors(kind(x), 3)
-    np.testing.assert_allclose(s, np.linalg.svd(x)[1][:3])
-    np.testing.assert_allclose(u.T @ u, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(x @ v, u * s, atol=1e-12)
-    np.testing.assert_allclose(x.T @ u, v * s, atol=1e-12)
-
-
-def test_singular_vectors_beyond_the_rank_are_zero():
-    x = np.outer(np.arange(1.0, 6), [1.0, 2.0])
-    u, s, v = leading_singular_vectors(x, 4)
-    np.testing.assert_allclose(s[0], np.linalg.norm(x))
-    assert s[1:].tolist() == [0, 0, 0]
-    assert (u[:, 1:] == 0).all() and u.shape == (5, 4) and v.shape == (2, 4)
-    u, s, _ = leading_singular_vectors(np.zeros((5, 2)), 2)
-    assert (u == 0).all() and (s == 0).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
