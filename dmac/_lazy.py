@@ -5,11 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def on_demand(package: str, defined: Mapping[str, str] | tuple[()] = ()) -> Callable[[str], Any]:

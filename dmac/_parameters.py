@@ -10,11 +10,8 @@ import dataclasses
 import inspect
 import math
 import numbers
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeGuard
+from collections.abc import Callable
+from typing import Any, TypeGuard, TypeVar
 
 _Class = TypeVar("_Class", bound=type)
 

@@ -1,4 +1,4 @@
-"""Types that many signatures share. Type checkers read them; a program never imports this file."""
+"""Types that many signatures share."""
 
 import os
 from typing import Any, Protocol, TypeAlias

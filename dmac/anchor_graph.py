@@ -5,20 +5,16 @@ Chapter 4 of the book derives the closed form from the Lagrangian of the row pro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from dmac.compute.parallel import total
 from dmac.compute.threads import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from torch import Tensor
 
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192

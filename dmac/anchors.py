@@ -8,19 +8,14 @@ Chapter 3 of the book derives the reparameterisation and the bounds of the entro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from dmac.compute.layers import dense_layer
 from dmac.compute.parallel import gather
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
 
 
 def n_anchors_for(n_samples: int, n_clusters: int, factor: float = 1.0, share: float = 1.0) -> int:

@@ -8,24 +8,18 @@ Views that are not usable are a ``ValueError`` (:func:`dmac.data.checks.check_vi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse
 import torch
+from torch import Tensor
 
-from dmac.anchor_graph import anchor_graph
+from dmac._types import Array, Integers, Matrix, Views
+from dmac.anchor_graph import AnchorGraph, anchor_graph
 from dmac.anchors import n_anchors_for
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans, kmeans_anchors
 from dmac.data.checks import check_views
 from dmac.data.whitening import RowNormalizer, Whitening
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from dmac._types import Array, Integers, Matrix, Views
-    from dmac.anchor_graph import AnchorGraph
 
 
 def concatenate_views(views: Views) -> Matrix:

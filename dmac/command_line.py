@@ -19,23 +19,17 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 import dmac
-from dmac.data.named_views import ending_of, number_of
-from dmac.data.readers import ENDINGS, is_data
+from dmac._types import Array, Matrix
+from dmac.data.named_views import NamedView, ending_of, number_of
+from dmac.data.readers import ENDINGS, Reading, is_data
 from dmac.data.vocabulary import OPTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from dmac._types import Array, Matrix
-    from dmac.data.named_views import NamedView
-    from dmac.data.readers import Reading
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130

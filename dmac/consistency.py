@@ -6,14 +6,10 @@ Chapter 6 of the book proves that the per-row reading is identically zero.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
+from torch import Tensor
 
 
 def mutual_information_per_row(f_a: Tensor, f_b: Tensor) -> Tensor:

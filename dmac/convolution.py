@@ -5,20 +5,16 @@ Chapter 5 of the book shows what the m x m operator behind it is, and is not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from dmac.compute.layers import dense_layer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    import torch
-    from torch import Tensor
-
     from dmac.anchor_graph import AnchorGraph
 
 

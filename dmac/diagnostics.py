@@ -6,22 +6,17 @@ tells how to read them for a fit of one's own. Chapter 14 compares a fit with Ga
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import torch
+from torch import Tensor
 
+from dmac._types import Array, Floats, Matrix
 from dmac.compute.parallel import count, largest, total
 from dmac.compute.threads import blas_alone
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from torch import Tensor
-
-    from dmac._types import Array, Floats, Matrix
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
 _ROWS = 8192

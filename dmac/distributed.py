@@ -22,23 +22,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
+from dmac._types import Views
 from dmac.compute import parallel
 from dmac.data.checks import check_views
 from dmac.data.safe_files import open_hdf5
 from dmac.estimator import DMAC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from dmac._types import Views
 
 
 def open_view(path: str) -> Any:

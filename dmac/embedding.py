@@ -7,25 +7,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from dmac.compute.checkpoint import Progress
 from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
 from dmac.compute.parallel import count, sum_gradients, total
-from dmac.compute.streaming import block_slices, take
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from torch import Tensor
-
-    from dmac.compute.streaming import PreparedView
+from dmac.compute.streaming import PreparedView, block_slices, take
 
 
 class ViewEncoder(nn.Module):

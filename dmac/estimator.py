@@ -6,9 +6,11 @@ Chapter 14 of the book uses it on a reader's own data.
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from sklearn import get_config
 from sklearn.base import (
@@ -20,6 +22,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
 from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
@@ -48,14 +51,6 @@ from dmac.solvers import persistence
 from dmac.solvers.contract import Callback, Solver, Watch, solver_of
 from dmac.solvers.placing import NearestCentre, in_order, place
 from dmac.solvers.preparing import prepare, shuffled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Self
-
-    import numpy.typing as npt
-
-    from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
 
 
 class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

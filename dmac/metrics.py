@@ -6,21 +6,16 @@ Chapter 1 of the book introduces the measures.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from dmac._types import Integers
 from dmac.data.checks import check_labels
 from dmac.data.names import in_order
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import numpy.typing as npt
-
-    from dmac._types import Integers
 
 
 def contingency(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from sklearn.metrics import adjusted_rand_score
 
+from dmac._types import Array, Floats, Matrix, Views
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
@@ -27,11 +28,6 @@ from dmac.data.checks import check_no_views, check_seed, check_views
 from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dmac._types import Array, Floats, Matrix, Views
 
 # Of more samples so many are drawn, and the answer takes seconds.
 _MOST = 1000

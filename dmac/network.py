@@ -5,15 +5,16 @@ Chapter 8 of the book walks through the algorithm that trains them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from dmac.anchors import PerturbationGenerator
 from dmac.compute.layers import SparseView, store_by_columns
-from dmac.compute.streaming import encode
+from dmac.compute.streaming import PreparedView, encode
 from dmac.convolution import AnchorGraphConvolution
 from dmac.embedding import (
     ResidualEncoder,
@@ -23,15 +24,7 @@ from dmac.embedding import (
     fusion_factor,
     orthonormalize,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Self
-
-    from torch import Tensor
-
-    from dmac.compute.streaming import PreparedView
-    from dmac.recipes import Recipe
+from dmac.recipes import Recipe
 
 
 class Network(nn.Module):

@@ -7,14 +7,10 @@ Numbers like "Eq. 2" are the paper's; chapters 2 to 8 of the book derive the equ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from torch import Tensor
+from torch import Tensor
 
 
 def fuse(zs: Sequence[Tensor]) -> Tensor:

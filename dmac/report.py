@@ -11,12 +11,14 @@ import functools
 import io
 import numbers
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Any
 
 import jinja2
 import numpy as np
+import numpy.typing as npt
 import sklearn
 import torch
 from sklearn.base import clone
@@ -24,6 +26,7 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
+from dmac._types import Integers, Matrix, Views
 from dmac._version import VERSION
 from dmac._warn import OfViews, warn
 from dmac.closed_form.votes import unit_rows
@@ -32,21 +35,12 @@ from dmac.data.checks import check_views, count_missing
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import as_views, lined_up
 from dmac.diagnostics import gaussian_like
+from dmac.estimator import DMAC
 from dmac.metrics import matched, scores
-from dmac.model_selection import suggest_n_clusters
+from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
 from dmac.separation import standardized_differences
 from dmac.solvers.contract import solver_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    import numpy.typing as npt
-
-    from dmac._types import Integers, Matrix, Views
-    from dmac.estimator import DMAC
-    from dmac.model_selection import Suggestion
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
 _MOST, _DOTS, _LISTED = 2000, 1000, 5000

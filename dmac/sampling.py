@@ -7,28 +7,25 @@ anchors in the views, drawn many times. Chapter 11 of the book says why.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.parallel import my_rows
+from dmac.compute.streaming import PreparedView
+from dmac.recipes import Recipe
 from dmac.scaling import assign, assignment_entropy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypeAlias
-
-    from torch import Tensor
-
-    from dmac.compute.streaming import PreparedView
     from dmac.network import Network
-    from dmac.recipes import Recipe
 
-    AnchorSource: TypeAlias = "EmbeddingAnchors | ViewAnchors"
+AnchorSource: TypeAlias = "EmbeddingAnchors | ViewAnchors"
 
 
 @dataclass(frozen=True)

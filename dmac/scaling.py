@@ -12,23 +12,19 @@ Chapter 17 of the book counts what is saved.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import torch
+from torch import Tensor
 
 from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
 from dmac.compute.distances import block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, many, n_processes, total
 from dmac.compute.threads import walk
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, TypeAlias
-
-    from torch import Tensor
-
-    _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
+_Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
 
 @dataclass(frozen=True)

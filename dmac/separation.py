@@ -7,24 +7,21 @@ decide the result.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from dmac._types import Array, Floats, Matrix, Views
 from dmac.compute.streaming import block_slices, pick, take
 from dmac.data.checks import check_labels, check_views
 from dmac.data.named_views import as_named
 from dmac.data.names import as_views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    import numpy.typing as npt
     import pandas
-
-    from dmac._types import Array, Floats, Matrix, Views
 
 # A value counts up to so many median absolute deviations: 3 standard deviations of a Gaussian.
 _REACH = 3 * 1.4826

@@ -6,18 +6,14 @@ Chapter 11 minimises it in closed form under a constraint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from dmac.anchor_graph import AnchorGraph, column_sums, row_sums, rows_in_cache, sampled_products
 from dmac.compute.parallel import count, mean, total
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from torch import Tensor
 
 
 def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import LRScheduler
 
 from dmac import diagnostics
 from dmac.compute.checkpoint import Progress
 from dmac.compute.parallel import count, n_processes, sum_gradients
+from dmac.compute.streaming import PreparedView
 from dmac.consistency import consistency_loss
-from dmac.sampling import EmbeddingAnchors, ViewAnchors, embedding_draw
+from dmac.recipes import Recipe
+from dmac.sampling import AnchorSource, Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from torch import Tensor
-    from torch.optim.lr_scheduler import LRScheduler
-
-    from dmac.compute.streaming import PreparedView
     from dmac.network import Network
-    from dmac.recipes import Recipe
-    from dmac.sampling import AnchorSource, Draw
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ Chapter 1 of the book shows it; :mod:`dmac.data.whitening` puts views on one sca
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Integers, Matrix
 from dmac._warn import warn
 from dmac.data import registry
 from dmac.data.checks import check_views
@@ -20,13 +22,6 @@ from dmac.data.datasets import DATASETS, KINDS
 from dmac.data.disk import is_streamed
 from dmac.data.named_views import stem
 from dmac.data.readers import Reading, read_views
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Literal
-
-    from dmac._types import Integers, Matrix
-
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
 _EMBEDDED_ABOUT = "UCI Multiple Features: 2000 handwritten numerals, six feature sets (CC BY 4.0)"

@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
 import torch
+from torch import Tensor
 
+from dmac._types import Matrix
 from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
 from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import side_by_side
+from dmac.recipes import SpectralRecipe
 from dmac.scaling import assign
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from torch import Tensor
-
-    from dmac._types import Matrix
-    from dmac.recipes import SpectralRecipe
 
 
 @dataclass(frozen=True)

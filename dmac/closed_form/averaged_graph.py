@@ -7,6 +7,7 @@ with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +16,11 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from dmac._types import Array, Matrix
 from dmac.compute.factors import Products, side_by_side_factors
 from dmac.compute.threads import blas_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dmac._types import Array, Matrix
     from dmac.closed_form.anchor_sets import Drawn
 
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
+
+from dmac._types import Array, Flags, Floats, Integers
+from dmac.recipes import SpectralRecipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from torch import Tensor
-
-    from dmac._types import Array, Flags, Floats, Integers
     from dmac.data.levels import LevelPipeline
-    from dmac.recipes import SpectralRecipe
 
 # Rows that are more alike than this are not drawn apart further: rounding is among what they have.
 _SPREAD = 1e-3

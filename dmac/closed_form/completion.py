@@ -12,24 +12,19 @@ Chapter 12 of the book derives it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from scipy.linalg import eigh
 from sklearn.metrics import normalized_mutual_info_score
+from torch import Tensor
 
+from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.closed_form.blocks import in_one, patterns, with_values
 from dmac.data.whitening import RowNormalizer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
-
-    from dmac._types import Array, Flags, Floats
 
 # Rounds of the decomposition, and the largest factor by which a direction is kept: where nothing is
 # left over, a view that is missing would have no bound.

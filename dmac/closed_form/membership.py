@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmac._types import Array, Integers, Matrix
+
 if TYPE_CHECKING:
-    from dmac._types import Array, Integers, Matrix
     from dmac.closed_form.averaged_graph import AveragedGraph
 
 

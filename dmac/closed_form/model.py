@@ -6,12 +6,15 @@ Chapter 12 of the book derives it; :mod:`dmac.closed_form.solver` fits it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from dmac._types import Array, Integers, Matrix
 from dmac.closed_form.anchor_sets import AnchorSets, Drawn, placed
 from dmac.closed_form.averaged_graph import average, averaged
 from dmac.closed_form.blocks import (
@@ -25,16 +28,8 @@ from dmac.closed_form.blocks import (
 from dmac.closed_form.completion import Completion, Directions, ridge_map
 from dmac.closed_form.membership import memberships
 from dmac.closed_form.votes import ballot, filtered, ratio_rows, unit_rows, voters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any, Self
-
-    from torch import Tensor
-
-    from dmac._types import Array, Integers, Matrix
-    from dmac.data.levels import LevelPipeline
-    from dmac.recipes import SpectralRecipe
+from dmac.data.levels import LevelPipeline
+from dmac.recipes import SpectralRecipe
 
 # Fields that a stored model gets from elsewhere.
 _GIVEN = ("recipe", "n_clusters", "pipelines")

@@ -6,12 +6,15 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from sklearn.cluster import KMeans
+from torch import Tensor
 
+from dmac._types import Array, Flags, Integers, Matrix
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
@@ -49,6 +52,7 @@ from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
+from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     UNWATCHED,
     Outcome,
@@ -58,15 +62,6 @@ from dmac.solvers.contract import (
     check_anchors,
     check_clusters,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sklearn.cluster import KMeans
-    from torch import Tensor
-
-    from dmac._types import Array, Flags, Integers, Matrix
-    from dmac.recipes import SpectralRecipe
 
 # What an outcome has beside its model.
 _ARRAYS = ("labels", "z", "anchors", "centers", "membership")

@@ -5,18 +5,14 @@ Chapter 12 of the book derives the weights, chapter 14 reads the support of clus
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from dmac._types import Array
 from dmac._warn import warn
+from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dmac._types import Array
-    from dmac.closed_form.anchor_sets import Drawn
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
+from dmac._types import Array
 from dmac.data.whitening import RowNormalizer
+from dmac.recipes import SpectralRecipe
 
 if TYPE_CHECKING:
-    from dmac._types import Array
     from dmac.closed_form.averaged_graph import AveragedGraph
-    from dmac.recipes import SpectralRecipe
 
 # Weight of the constant eigenvector in `ratio_rows`.
 _LEADS = 30.0

@@ -7,22 +7,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import LRScheduler
 
+from dmac._types import PathLike
 from dmac.compute import parallel
 from dmac.compute.files import read_tensors, write_tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from torch import Tensor
-    from torch.optim.lr_scheduler import LRScheduler
-
-    from dmac._types import PathLike
 
 NAME = "checkpoint.safetensors"
 

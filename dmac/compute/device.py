@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Settings that all threads share: how many blocks need the usual ones, and what they were before.
 _lock = threading.Lock()

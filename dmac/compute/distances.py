@@ -6,16 +6,12 @@ Chapter 4 of the book shows what they are for and how they keep their digits.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from dmac.compute.threads import row_slices, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
 
 # Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
 _BLOCK = {"cpu": 2**17, "cuda": 2**24}

@@ -6,18 +6,13 @@ Chapter 12 of the book says what they are for.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import scipy.sparse
 import torch
+from torch import Tensor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
-
-    from dmac._types import Array, Matrix
-
+from dmac._types import Array, Matrix
 
 # Columns of a product, from which on it is made a few columns at a time, whose part of the product
 # stays near the processor.

@@ -12,22 +12,17 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
+from dmac._types import Array, PathLike
 from dmac.data.safe_files import check_readable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from torch import Tensor
-
-    from dmac._types import Array, PathLike
 
 
 @contextlib.contextmanager

@@ -8,14 +8,11 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from dmac.compute import parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
 
 
 @dataclass

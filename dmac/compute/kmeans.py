@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
+from dmac._types import Array, Integers
 from dmac.compute import parallel
 from dmac.compute.lloyd import lloyd, means
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from dmac._types import Array, Integers
 
 # With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
 # a few passes over all: anchors have to represent the samples, and hundreds of passes would not

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from torch import Tensor
-
-    from dmac._types import Matrix
+from dmac._types import Matrix
 
 
 def dense_layer(

@@ -9,15 +9,11 @@ Chapter 17 of the book says why, and counts what is left to compare.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
+from torch import Tensor
 
 from dmac.compute import parallel
 from dmac.compute.distances import nearest
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 # With more than this share of the anchors moved, all samples are compared with all anchors.
 _ALL = 0.7

@@ -15,18 +15,14 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from safetensors.torch import load, save
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from torch import Tensor
+from torch import Tensor
 
 
 @dataclass(frozen=True)

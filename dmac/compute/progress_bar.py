@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dmac.compute import parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
 
 _active: ProgressBar | None = None
 _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}

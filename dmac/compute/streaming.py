@@ -9,23 +9,18 @@ Chapter 17 of the book says what that costs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import torch
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from dmac._types import Array, Integers, Matrix
 from dmac.compute.layers import SparseView, view_tensor
 from dmac.data.disk import StreamedArray, block_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, TypeAlias
-
-    from torch import Tensor, nn
-
-    from dmac._types import Array, Integers, Matrix
-
-    PreparedView: TypeAlias = Tensor | SparseView | "StreamedView"
+PreparedView: TypeAlias = "Tensor | SparseView | StreamedView"
 
 # Rows of a dense view that is embedded in one piece, and of the pieces of a longer one, whose
 # activations then stay near the processor.

@@ -26,23 +26,19 @@ import contextvars
 import functools
 import os
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import torch
 from threadpoolctl import ThreadpoolController
+from torch import Tensor
 
 from dmac.compute.device import usual_settings
 from dmac.compute.parallel import many
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any, TypeVar
-
-    from torch import Tensor
-
-    _Result = TypeVar("_Result")
+_Result = TypeVar("_Result")
 
 #: The environment variable that sets the number of threads of a fit.
 VARIABLE = "DMAC_NUM_THREADS"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.io
@@ -13,10 +14,6 @@ import scipy.sparse
 from dmac.data.named_views import NamedView
 from dmac.data.safe_files import open_hdf5
 from dmac.data.variables import by_type
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
 
 def open_cells(path: Path) -> Any:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import itertools
 import numbers
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from dmac._types import Array, Flags, Integers, Matrix, Views
 from dmac._warn import OfViews, warn
 from dmac.data.disk import (
     ROWS_ARE_FOR,
@@ -23,14 +26,6 @@ from dmac.data.disk import (
 )
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    import numpy.typing as npt
-
-    from dmac._types import Array, Flags, Integers, Matrix, Views
 
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5

@@ -6,17 +6,13 @@ A checkpoint (chapter 17 of the book) and a stored run are found again by it.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Array, Matrix
 from dmac.data.disk import StreamedArray
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dmac._types import Array, Matrix
 
 
 def digest(matrices: Iterable[Matrix]) -> str:

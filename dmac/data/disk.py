@@ -8,16 +8,13 @@ Chapter 17 of the book says what that costs.
 from __future__ import annotations
 
 import mmap
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from dmac._types import Flags, Floats, Integers, Matrix
+from dmac._types import Flags, Floats, Integers, Matrix
 
 #: What is said where no sample may lack a view.
 ROWS_ARE_FOR = (

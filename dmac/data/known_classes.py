@@ -7,22 +7,18 @@ A candidate is a lone column or vector whose name is one of classes, or such a c
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
 from dmac.data.named_views import NamedView, called, is_frame
 from dmac.data.tables import parsed, typed, without
 from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Literal
-
-    from dmac._types import Array, Integers
 
 # How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20

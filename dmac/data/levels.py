@@ -5,24 +5,20 @@ Chapter 12 of the book says why both are there: each errs where the other does n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import filled
 from dmac.data.linalg import GRAM, as_dense, leading_by_products, leading_of_gram, signed
 from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import Whitening
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Self, TypeAlias
-
-    from dmac._types import Array, Floats, Matrix
-
-    #: What `moments` gives: a number, (d,) and (d, d).
-    Moments: TypeAlias = tuple[Any, Array, Array]
+#: What `moments` gives: a number, (d,) and (d, d).
+Moments: TypeAlias = tuple[Any, Array, Array]
 
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
 _SPARSE = 0.1

@@ -6,18 +6,15 @@ Chapter 1 of the book uses it through :class:`dmac.data.whitening.Whitening`.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from dmac._types import Array, Matrix
+from dmac._types import Array, Matrix
 
 #: Up to this many columns or rows of a matrix all of them go into one product.
 GRAM = 2000

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from dmac._types import Flags
+from dmac._types import Flags
 
 #: What to do with what is no matrix.
 HOW = (

@@ -9,21 +9,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Array, Views
 from dmac._warn import warn
-from dmac.data.named_views import as_named, is_frame, number_of, title
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from typing import Any
-
-    from dmac._types import Array, Views
-    from dmac.data.named_views import NamedView
+from dmac.data.named_views import NamedView, as_named, is_frame, number_of, title
 
 # So many names stand in a message.
 _EXAMPLES = 3

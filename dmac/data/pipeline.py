@@ -5,22 +5,18 @@ Chapter 12 of the book says why each step is there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.disk import StreamedArray
 from dmac.data.linalg import on_entries
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Self
-
-    from dmac._types import Array, Floats, Matrix
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
 # negative entry that is closer to 0 is a rounding error, and the root of its size at most 0.001.

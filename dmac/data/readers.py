@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
+from dmac._types import Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.checks import check_labels
 from dmac.data.known_classes import having_name, known_classes, vector
-from dmac.data.named_views import called, ending_of, is_frame, natural
+from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import (
@@ -32,13 +34,6 @@ from dmac.data.tables import (
 )
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
 from dmac.data.vocabulary import bare, says_samples, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Literal
-
-    from dmac._types import Integers, PathLike
-    from dmac.data.named_views import NamedView
 
 #: Endings that are read, and what they hold.
 ENDINGS = {

@@ -12,12 +12,8 @@ import os
 import urllib.parse
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dmac.data.datasets import BASE_URL, DATASETS
-
-if TYPE_CHECKING:
-    from dmac.data.datasets import Dataset
+from dmac.data.datasets import BASE_URL, DATASETS, Dataset
 
 _HERE = ("127.0.0.1", "::1", "localhost")
 

@@ -21,15 +21,12 @@ import stat
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import h5py
 import scipy.io
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from dmac._types import PathLike
+from dmac._types import PathLike
 
 _CONTAINERS = (1, 2, 3)  # cell, structure, object
 

@@ -12,21 +12,17 @@ import zlib
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, is_frame, stem
 from dmac.data.vocabulary import KNOWN, says_samples, spelled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from dmac._types import Array, Flags, Floats
-
-    Frame = Any  # pandas is imported where a table is read
+Frame = Any  # pandas is imported where a table is read
 
 #: Endings of tables of text, and of those that pandas reads where another package is installed.
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")

@@ -7,21 +7,17 @@ run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import scipy.sparse
 
+from dmac._types import Matrix
 from dmac.data.named_views import NamedView, natural, stem
 from dmac.data.safe_files import loadmat, open_hdf5
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from typing import Any
-
-    from dmac._types import Matrix
 
 # So many structures stand in each other.
 _DEEP = 8

@@ -8,12 +8,14 @@ Chapter 1 of the book shows what they change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
+from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
     as_dense,
@@ -23,12 +25,6 @@ from dmac.data.linalg import (
     scale_rows,
     signed,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
-
-    from dmac._types import Array, Floats, Matrix
 
 
 class RowNormalizer:

@@ -10,18 +10,15 @@ import importlib
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from dmac._types import Array, Floats, Matrix, PathLike
 from dmac.data.whitening import RowNormalizer
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from dmac._types import Array, Floats, Matrix, PathLike
-    from dmac.recipes import BaseRecipe
+from dmac.recipes import BaseRecipe
 
 #: Called with an epoch's record and a function that embeds the samples as they are now.
 Callback: TypeAlias = Callable[[Any, Callable[[], Any]], object]

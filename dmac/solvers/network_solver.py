@@ -6,43 +6,39 @@ Chapter 8 of the book walks through the algorithm.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor
 
+from dmac._types import Array
 from dmac._warn import warn
 from dmac.anchors import n_anchors_for
 from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
 from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
+from dmac.compute.streaming import PreparedView
 from dmac.data.digest import digest
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
+from dmac.recipes import Recipe
+from dmac.sampling import AnchorSource
 from dmac.solvers.contract import (
     UNWATCHED,
     Outcome,
+    Prepared,
     Solver,
+    Watch,
     check_anchors,
     check_clusters,
     final_rows,
 )
 from dmac.training import EpochRecord, anchor_source, neighbors_at, train
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from torch import Tensor
-
-    from dmac._types import Array
-    from dmac.compute.streaming import PreparedView
-    from dmac.recipes import Recipe
-    from dmac.sampling import AnchorSource
-    from dmac.solvers.contract import Prepared, Watch
 
 
 class NetworkSolver(Solver):

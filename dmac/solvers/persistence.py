@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 import numpy as np
+from torch import Tensor
 
+from dmac._types import PathLike
 from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, write_tensors
@@ -21,14 +23,7 @@ from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
 
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    from torch import Tensor
-
-    from dmac._types import PathLike
-
-    _Estimator = TypeVar("_Estimator")
+_Estimator = TypeVar("_Estimator")
 
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
+from dmac._types import Array, Flags, Integers, Matrix
 from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
@@ -21,14 +23,8 @@ from dmac.compute.streaming import take
 from dmac.compute.threads import row_slices, side_by_side
 from dmac.data.checks import filled, say_which_are_zero
 from dmac.data.disk import block_rows
+from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from dmac._types import Array, Flags, Integers, Matrix
-    from dmac.recipes import BaseRecipe
 
 # Samples of a block, whose activations stay near the processor; a GPU has to be filled.
 _ROWS = {"cpu": 2**13, "cuda": 2**16}

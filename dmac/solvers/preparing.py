@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import torch
 
+from dmac._types import Array, Floats, Matrix
 from dmac.compute import parallel
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.streaming import StreamedView, pick, take
+from dmac.compute.streaming import PreparedView, StreamedView, pick, take
 from dmac.compute.threads import row_slices, walk
 from dmac.data.disk import StreamedArray, block_rows
-from dmac.data.levels import LevelPipeline, moments
+from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
 from dmac.data.pipeline import ViewPipeline
 from dmac.solvers.contract import Prepared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from dmac._types import Array, Floats, Matrix
-    from dmac.compute.streaming import PreparedView
-    from dmac.data.levels import Moments
 
 # Samples of a block whose moments are added up.
 _ROWS = 2**13
