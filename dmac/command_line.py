@@ -14,8 +14,6 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
 import sys
 import warnings
@@ -24,9 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 import dmac
 from dmac._types import Array, Matrix
+from dmac.data.cells import open_cells
+from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.readers import ENDINGS, Reading, is_data
 from dmac.data.vocabulary import OPTIONS
@@ -139,14 +140,12 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.version_option(dmac.__version__, prog_name="dmac")
 @click.option("--debug", is_flag=True, help="Show where in the program an error arose.")
-@click.pass_context
-def cli(context: click.Context, debug: bool) -> None:
+def cli(debug: bool) -> None:
     """Group samples that are described in several ways.
 
     Each description of the samples is a view: a table with one row per sample. The groups that all
     views support are found without being told any class.
     """
-    context.obj = debug
 
 
 @cli.command(epilog=_EPILOG)
@@ -265,8 +264,6 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     \b
     python -m dmac suggest mfeat --from 2 --to 15
     """
-    import numpy as np
-
     read = _read(data, reading)
     most = min(most, read.views[0].values.shape[0] // 4)
     suggested = dmac.suggest_n_clusters(read.views, range(least, most + 1))
@@ -352,13 +349,11 @@ def report(
 
 def _say(read: Reading, checked: list[Matrix]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
-    from dmac.data.checks import count_missing
-
     n = read.views[0].values.shape[0]
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
     several = len({x.source for x in read.views}) > 1
     for a, x in enumerate(read.views):
-        lacking = count_missing(checked[a])
+        lacking = int((~filled(checked[a])).sum())
         told = f"{x.name}, from {x.source}" if several else x.name
         zeros = f"; {lacking} of {n} samples lack it" if lacking else ""
         columns = number_of(x.values.shape[1], "column")
@@ -415,8 +410,6 @@ def _read(
     paths: tuple[str, ...], reading: dict[str, Any], model: dmac.DMAC | None = None
 ) -> Reading:
     """Read and check the data, in the order of a model's names, and say what there is."""
-    from dmac.data.checks import check_views
-
     if reading["no_labels"] and reading["labels_key"]:
         raise click.UsageError("--labels-key and --no-labels exclude each other")
     read = dmac.views.read(
@@ -490,19 +483,16 @@ def _write(text: str, out: str | Path) -> None:
 
 def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:
     """Write the clusters, and how sure they are, and say what they are."""
-    import numpy as np
+    import pandas as pd
 
     labels = columns["cluster"]
     if out and ending_of(Path(out)) in _CELLS:
         _write_cells(columns, read.views[0].samples or [], Path(data[0]), Path(out).expanduser())
     elif out:
         names = read.views[0].samples or range(1, len(labels) + 1)
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("sample", *columns))
-        written = [[round(x, 4) for x in column.tolist()] for column in columns.values()]
-        writer.writerows(zip(names, *written))
-        _write(file.getvalue(), out)
+        written = {name: np.round(x.tolist(), 4) for name, x in columns.items()}
+        table = pd.DataFrame({"sample": names, **written})
+        _write(table.to_csv(index=False, lineterminator="\n"), out)
     where = f"{out}: " if out else ""
     click.echo(f"{where}{number_of(len(labels), 'sample')}")
     for cluster, size in zip(*np.unique(labels, return_counts=True)):
@@ -518,7 +508,6 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     import anndata
 
     from dmac.compute.files import replacing
-    from dmac.data.cells import open_cells
 
     cells = open_cells(data.expanduser())
     place = {name: i for i, name in enumerate(samples)}
@@ -535,8 +524,6 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
 
 def _say_what_separates(labels: Array, read: Reading) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
-    import numpy as np
-
     from dmac.separation import standardized_differences
 
     if len(np.unique(labels)) < 2:

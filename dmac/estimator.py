@@ -27,7 +27,7 @@ from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.parallel import broadcast_seed
-from dmac.compute.progress_bar import ProgressBar, shown
+from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
@@ -38,11 +38,10 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.named_views import NamedView, as_named, title
+from dmac.data.named_views import as_named, title
 from dmac.data.names import (
     check_feature_names,
     column_names,
-    feature_names,
     index_of,
 )
 from dmac.model_selection import averaged_graph
@@ -285,18 +284,19 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         stages = len(checked) + solver.stages + is_part
         with (
             threads_for(solver.work(n_fitted, widths, m, c)),
-            shown(self.verbose, stages, solver.epochs) as bar,
+            shown(self.verbose, stages, solver.epochs),
         ):
             order = shuffled(n, generator)[:n_fitted]
             # Only a checkpoint is compared with the views later, and they are large.
             release = checkpoint is None and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
-            outcome = solver.solve(prepared, c, m, generator, Watch(_both(bar, callback), every))
+            outcome = solver.solve(prepared, c, m, generator, Watch(callback, every))
             outcome = in_order(outcome, prepared, recipe, into)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
-        self._keep_names(views, given, widths)
+        self._column_names = column_names(views, widths)
+        self._view_names = [x.name for x in given]
         self.pipelines_, self.network_ = pipelines, outcome.model
         self.pretrain_history_, self.history_ = outcome.pretrain_history, outcome.history
         self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
@@ -304,15 +304,6 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self._membership = outcome.membership
         self._warn_of_lost_clusters(distinct)
         return self
-
-    def _keep_names(self, views: Views, given: list[NamedView], widths: tuple[int, ...]) -> None:
-        """Keep the names of the views and of their columns."""
-        self._column_names = column_names(views, widths)
-        self._view_names = [x.name for x in given]
-        names = feature_names(views)
-        self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = names
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
@@ -391,7 +382,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         See `dmac.solvers.placing.place`.
         """
         check_is_fitted(self, "network_")
-        check_feature_names(views, getattr(self, "_column_names", None), self.n_features_)
+        check_feature_names(views, self._column_names, self.n_features_)
         solver = solver_of(self.recipe_)
         views = self._checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
@@ -470,16 +461,24 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         present: npt.ArrayLike | None,
         n_features: tuple[int, ...] | None = None,
     ) -> list[Matrix]:
-        incomplete = solver.takes_incomplete
         return check_views(
             views,
             n_features=n_features,
             streamed=True,
-            incomplete=incomplete,
+            incomplete=solver.takes_incomplete,
             present=present,
             tells=n_features is None,
             most=getattr(solver.recipe, "fit_samples", None),
         )
+
+    @property
+    def feature_names_in_(self) -> Array:
+        check_is_fitted(self, "network_")
+        if not all(isinstance(name, str) for name in self._column_names):
+            raise AttributeError(
+                "feature_names_in_: not every view has columns with strings as names"
+            )
+        return self._column_names
 
     @property
     def n_features_in_(self) -> int:
@@ -635,16 +634,3 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         with usual_settings():
             return persistence.load(cls, path, device)
-
-
-def _both(bar: ProgressBar | None, callback: Callback | None) -> Callback | None:
-    """The callback of a fit that also moves its bar."""
-    if bar is None:
-        return callback
-
-    def both(record: Any, embed: Callable[[], Array]) -> None:
-        bar.epoch(record)
-        if callback is not None:
-            callback(record, embed)
-
-    return both

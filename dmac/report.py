@@ -6,9 +6,7 @@ page, a template; this module has what is filled in.
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import numbers
 import warnings
 from collections.abc import Iterable, Sequence
@@ -31,9 +29,9 @@ from dmac._version import VERSION
 from dmac._warn import OfViews, warn
 from dmac.closed_form.votes import unit_rows
 from dmac.compute.streaming import pick
-from dmac.data.checks import check_views, count_missing
+from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, as_named
-from dmac.data.names import as_views, lined_up
+from dmac.data.names import in_order, index_of, lined_up
 from dmac.diagnostics import gaussian_like
 from dmac.estimator import DMAC
 from dmac.metrics import matched, scores
@@ -127,7 +125,7 @@ def page(
         views=list(zip(names, model.n_features_, lacking)),
         samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
         csv=_csv(samples, model.labels_),
-        known={} if classes is None else scores(as_views(classes, views), model.labels_),
+        known={} if classes is None else scores(in_order(classes, index_of(views)), model.labels_),
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
         dots=_DOTS,
@@ -237,11 +235,10 @@ def _number(value: float, digits: int = 2, sign: str = "") -> str:
 
 def _csv(samples: list[str], labels: Integers) -> str:
     """The cluster of each sample, as a file that other programs read."""
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow(("sample", "cluster"))
-    rows.writerows(zip(samples, labels.tolist()))
-    return text.getvalue()
+    import pandas as pd
+
+    table = pd.DataFrame({"sample": samples, "cluster": labels})
+    return table.to_csv(index=False, lineterminator="\r\n")
 
 
 def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
@@ -255,7 +252,7 @@ def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
             "them into other clusters"
         )
     lacking = model.n_missing_
-    if lacking is not None and lacking.tolist() != [count_missing(x) for x in checked]:
+    if lacking is not None and lacking.tolist() != [(~filled(x)).sum() for x in checked]:
         raise ValueError(
             f"in the fit {', '.join(map(str, lacking))} samples lacked the views, and in these "
             "views others do: make the rows of those that a mask said to be missing NaN"

@@ -17,8 +17,9 @@ import scipy.sparse
 from dmac._types import Array, Floats, Matrix, Views
 from dmac.compute.streaming import block_slices, pick, take
 from dmac.data.checks import check_labels, check_views
+from dmac.data.linalg import as_dense
 from dmac.data.named_views import as_named
-from dmac.data.names import as_views
+from dmac.data.names import in_order, index_of
 
 if TYPE_CHECKING:
     import pandas
@@ -144,7 +145,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
-    labels = as_views(labels, views)
+    labels = in_order(labels, index_of(views))
     views = check_views(views, streamed=True, incomplete=True)
     codes = check_labels(labels, views[0].shape[0])
     first = np.unique(codes, return_index=True)[1]
@@ -163,23 +164,19 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
     sizes, zeros, sums = np.zeros((c, 1)), np.zeros_like(low), np.zeros_like(low)
     for values, stored, indicator in blocks():
         sizes += indicator.sum(1).reshape(-1, 1)
-        zeros += indicator.sum(1).reshape(-1, 1) - _dense(indicator @ stored)
-        sums += _dense(indicator @ values)
+        zeros += indicator.sum(1).reshape(-1, 1) - as_dense(indicator @ stored)
+        sums += as_dense(indicator @ values)
     sums, n = sums + zeros * zero, max(sizes.sum(), 1)
     mean = sums.sum(0) / n
     squares = (zeros * (zero - mean) ** 2).sum(0)
     for values, stored, indicator in blocks():  # again: squares less the mean's loses digits
         off = values - stored * mean
-        squares += _dense(indicator @ off**2).sum(0)
+        squares += as_dense(indicator @ off**2).sum(0)
     variance, eps = squares / n, np.finfo(float).eps
     constant = variance <= n * eps * variance + (n * eps * mean) ** 2  # as StandardScaler decides
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = sums / sizes - (sums.sum(0) - sums) / (n - sizes)
     return np.where(constant, 0 * abs(gap), gap / np.sqrt(np.where(constant, 1, variance)))
-
-
-def _dense(x: Matrix) -> Floats:
-    return x.toarray() if scipy.sparse.issparse(x) else x
 
 
 def _moved_rows(
@@ -216,7 +213,7 @@ def _limits(x: Matrix, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     sample = sample.tocsc() if scipy.sparse.issparse(sample) else sample
     step = max(1, _NUMBERS // max(1, len(codes)))
     parts = [
-        _limits_of(_dense(sample[:, j : j + step]), codes, c) for j in range(0, x.shape[1], step)
+        _limits_of(as_dense(sample[:, j : j + step]), codes, c) for j in range(0, x.shape[1], step)
     ]
     unit, low, high = (np.concatenate(each, -1) for each in zip(*parts))
     return unit, low, high

@@ -177,7 +177,9 @@ def load(
     told = [f"{item} was left out, since {reason}" for item, reason in read.left_out.items()]
     if name is None and told and not (views_key or labels_key is False):
         warn("; ".join([*told, "views_key= names the views"]))
-    in_memory = [replace(x, values=_in_memory(x.values)) for x in read.views]
+    in_memory = [
+        replace(x, values=np.array(x.values)) if is_streamed(x.values) else x for x in read.views
+    ]
     try:
         views = check_views(in_memory, incomplete=True)
     except ValueError as error:
@@ -215,7 +217,14 @@ def _found(
 ) -> tuple[list[str | Path], str | None, str, list[str] | None, Any]:
     """The files of a source, its name and description if it is a known one, and what to read."""
     paths = [source] if isinstance(source, (str, Path)) else source
-    _check_source(source, paths)
+    if (
+        not isinstance(paths, (list, tuple))
+        or not paths
+        or not all(isinstance(path, (str, Path)) for path in paths)
+    ):
+        raise ValueError(
+            f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
+        )
     keys = [views_key] if isinstance(views_key, str) else list(views_key or []) or None
     known = {name.lower(): name for name in available()}
     name = known.get(source.lower()) if isinstance(source, str) else None
@@ -226,33 +235,12 @@ def _found(
         labels_key = entry.labels_key if labels_key is None else labels_key
         keys = list(entry.views_key) or None if keys is None else keys
         return [registry.fetch(name)], name, entry.description, keys, labels_key
-    if isinstance(source, (str, Path)) and not Path(source).suffix:
-        _check_place(source, known)
-    return list(paths), None, "", keys, labels_key
-
-
-def _check_source(source: Any, paths: Any) -> None:
-    if not isinstance(paths, (list, tuple)) or not paths or not all(map(_is_path, paths)):
+    lone = Path(source) if isinstance(source, (str, Path)) else None
+    if lone is not None and not (lone.suffix or lone.expanduser().exists()):
+        close = difflib.get_close_matches(str(source).lower(), known, n=1)
+        hint = f"; did you mean {known[close[0]]!r}?" if close else ""
         raise ValueError(
-            f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
+            f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path of a "
+            f"file or folder{hint}"
         )
-
-
-def _in_memory(x: Any) -> Any:
-    return np.array(x) if is_streamed(x) else x
-
-
-def _is_path(source: object) -> bool:
-    return isinstance(source, (str, Path))
-
-
-def _check_place(source: str | Path, known: dict[str, str]) -> None:
-    """Refuse what is neither a name nor the path of a folder."""
-    if Path(source).expanduser().exists():
-        return
-    close = difflib.get_close_matches(str(source).lower(), known, n=1)
-    hint = f"; did you mean {known[close[0]]!r}?" if close else ""
-    raise ValueError(
-        f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path of a "
-        f"file or folder{hint}"
-    )
+    return list(paths), None, "", keys, labels_key

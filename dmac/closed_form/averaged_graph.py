@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dmac._types import Array, Matrix
-from dmac.compute.factors import Products, side_by_side_factors
+from dmac.compute.factors import csr_tensor, times
 from dmac.compute.threads import blas_alone
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
     """
     weights = np.asarray(weights, float) if np.any(weights) else np.ones(len(weights))
     roots = np.sqrt(weights / weights.sum())
-    return side_by_side_factors(factors, roots)
+    return scipy.sparse.hstack([f * root for f, root in zip(factors, roots)], "csr")
 
 
 def averaged(drawn: Sequence[Drawn]) -> Matrix:
@@ -71,7 +71,7 @@ class AveragedGraph:
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._products = Products(rows)
+        self._b, self._transposed = csr_tensor(rows), csr_tensor(rows.T.tocsr())
         self.shares = (self @ np.ones((self.rows.shape[0], 1)))[:, 0]
         self.shares[abs(self.shares - 1) < 1e-6] = 1.0  # but for rounding
 
@@ -81,15 +81,15 @@ class AveragedGraph:
 
     def to_anchors(self, x: Array) -> Array:
         """B^T x: (n, d) -> (M, d)."""
-        return self._products.back(x)
+        return times(self._transposed, x)
 
     def to_samples(self, y: Array) -> Array:
         """B y: (M, d) -> (n, d)."""
-        return self._products.forward(y)
+        return times(self._b, y)
 
     def __matmul__(self, x: Array) -> Array:
         """G x: (n, d) -> (n, d)."""
-        return self._products.forward(self.to_anchors(x))
+        return self.to_samples(self.to_anchors(x))
 
     def parts(self, most: int) -> Array:
         """Indicators of the graph's connected parts, the largest first: (n, at most ``most``).

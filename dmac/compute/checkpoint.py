@@ -118,8 +118,7 @@ class Checkpoint:
             schedule.pop("lr_lambdas")  # a function of the recipe
             numbers["schedule"] = schedule
         numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
-        shards = parallel.shards()
-        if shards is None or shards.rank == 0:
+        if parallel.my_rank() == 0:
             write_tensors(self.path, tensors, numbers)
 
     def load(self) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Sparse factors with as many entries in each row: side by side, and their products.
+"""Products with sparse factors that have as many entries in each row, by all threads.
 
 Chapter 12 of the book says what they are for.
 """
@@ -6,9 +6,7 @@ Chapter 12 of the book says what they are for.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
-import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -19,11 +17,6 @@ from dmac._types import Array, Matrix
 _WIDE, _COLUMNS = 64, 16
 
 
-def side_by_side_factors(factors: Sequence[Matrix], scales: Sequence[float]) -> Matrix:
-    """CSR factors (n, M_b) side by side, each times a number: (n, sum of M_b)."""
-    return scipy.sparse.hstack([f * scale for f, scale in zip(factors, scales)], "csr")
-
-
 def csr_tensor(matrix: Matrix) -> Tensor:
     """A sparse matrix as a tensor that shares its memory: PyTorch takes all threads, SciPy one."""
     with warnings.catch_warnings():
@@ -32,23 +25,8 @@ def csr_tensor(matrix: Matrix) -> Tensor:
         return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
 
 
-class Products:
-    """Products with a CSR factor B (n, M) and, by a copy, with its transpose, by all threads."""
-
-    def __init__(self, matrix: Matrix) -> None:
-        self._rows, self._columns = csr_tensor(matrix), csr_tensor(matrix.T.tocsr())
-
-    def forward(self, y: Array) -> Array:
-        """B y: (M, d) -> (n, d)."""
-        return _times(self._rows, y)
-
-    def back(self, x: Array) -> Array:
-        """B^T x: (n, d) -> (M, d)."""
-        return _times(self._columns, x)
-
-
-def _times(matrix: Tensor, x: Array) -> Array:
-    """A sparse tensor (n, m) times x (m, d): (n, d)."""
+def times(matrix: Tensor, x: Array) -> Array:
+    """A sparse tensor (n, m), as of `csr_tensor`, times x (m, d), by all threads: (n, d)."""
     x = torch.as_tensor(x)
     if x.shape[1] < _WIDE:
         return (matrix @ x).numpy()

@@ -9,40 +9,32 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import FrameType
 
 from dmac.compute import parallel
 
 
-@dataclass
-class Request:
-    """Whether somebody has pressed Ctrl-C."""
-
-    made: bool = False
-
-
 @contextlib.contextmanager
-def deferred() -> Iterator[Request]:
-    """Within it the first Ctrl-C only makes a request, and a second one stops at once.
+def deferred() -> Iterator[threading.Event]:
+    """Within it the first Ctrl-C only sets an event, and a second one stops at once.
 
     That is so where Python's own handler would raise ``KeyboardInterrupt``: in the main thread, if
     the program has set no handler of its own. Several processes of one fit could not agree on an
     epoch, so a sharded fit is left as it is.
     """
-    request = Request()
+    asked = threading.Event()
     ours = threading.current_thread() is threading.main_thread() and parallel.shards() is None
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield request
+        yield asked
         return
 
     def note(number: int, frame: FrameType | None) -> None:
-        if request.made:
+        if asked.is_set():
             signal.default_int_handler(number, frame)
-        request.made = True
+        asked.set()
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield request
+        yield asked
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

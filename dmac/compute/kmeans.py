@@ -54,11 +54,7 @@ def kmeans_anchors(
     generator is on the CPU, so that every device gets the same draws: (n, d) -> (m, d), without
     gradient.
     """
-    mean = parallel.mean(z.detach())
-    x = z.detach() - mean
-    threshold = tol * parallel.mean_square(x)
-    centres = _start(x, n_anchors, generator, max_iter, threshold)
-    return lloyd(x, centres, _passes(x, n_anchors, max_iter), threshold)[0] + mean
+    return WarmAnchors(n_anchors, generator, relocate=False)(z, max_iter, tol)
 
 
 class WarmAnchors:
@@ -66,12 +62,14 @@ class WarmAnchors:
 
     The first call is :func:`kmeans_anchors`. Later ones start from the means of the last
     assignment, so an epoch that changes no assignment costs one pass over samples and anchors, and
-    none more than 2 with more than 32 m samples. An anchor that loses its last sample moves to the
-    sample farthest from its own anchor, as in scikit-learn.
+    none more than 2 with more than 32 m samples. With ``relocate`` an anchor that loses its last
+    sample moves to the sample farthest from its own anchor, as in scikit-learn; else it stays.
     """
 
-    def __init__(self, n_anchors: int, generator: torch.Generator) -> None:
-        self.n_anchors, self.generator = n_anchors, generator
+    def __init__(
+        self, n_anchors: int, generator: torch.Generator, *, relocate: bool = True
+    ) -> None:
+        self.n_anchors, self.generator, self.relocate = n_anchors, generator, relocate
         self.assigned: Tensor | None = None
         self.centres: Tensor | None = None
 
@@ -85,7 +83,9 @@ class WarmAnchors:
         else:
             centres, _ = means(x, self.assigned, self.centres - mean)
         passes = _passes(x, self.n_anchors, max_iter, self.assigned is not None)
-        centres, self.assigned = lloyd(x, centres, passes, threshold, self.assigned, relocate=True)
+        centres, self.assigned = lloyd(
+            x, centres, passes, threshold, self.assigned, relocate=self.relocate
+        )
         self.centres = centres + mean
         return self.centres
 

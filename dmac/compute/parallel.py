@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,25 +68,23 @@ def shards() -> Shards | None:
     return _active
 
 
-@contextlib.contextmanager
-def sharded(n_samples: int) -> Iterator[Shards]:
+def sharded(n_samples: int) -> AbstractContextManager[Shards | None]:
     """Within it, tensors of samples hold this process's rows of ``n_samples``."""
-    global _active
-    before = _active
-    _active = Shards(n_samples, dist.get_rank(), dist.get_world_size())
-    try:
-        yield _active
-    finally:
-        _active = before
+    return _within(Shards(n_samples, dist.get_rank(), dist.get_world_size()))
+
+
+def alone() -> AbstractContextManager[Shards | None]:
+    """Within it, a process of several has all samples to itself, and waits for no other."""
+    return _within(None)
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Within it, a process of several has all samples to itself, and waits for no other."""
+def _within(held: Shards | None) -> Iterator[Shards | None]:
+    """Within it, these samples are what this process holds."""
     global _active
-    before, _active = _active, None
+    before, _active = _active, held
     try:
-        yield
+        yield held
     finally:
         _active = before
 

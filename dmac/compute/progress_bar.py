@@ -62,23 +62,28 @@ def _bar(**given: Any) -> Any:
 
 
 @contextlib.contextmanager
-def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[ProgressBar | None]:
+def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[None]:
     """Within it, a fit shows how far it is, if ``verbose``.
 
     Of a sharded fit the first process shows it.
     """
     global _active
-    shards = parallel.shards()
-    if not verbose or (shards is not None and shards.rank):
-        yield None
+    if not verbose or parallel.my_rank():
+        yield
         return
     before, _active = _active, ProgressBar(n_stages, lengths)
     try:
-        yield _active
+        yield
         _active.done()
     finally:
         _active.close()
         _active = before
+
+
+def count_epoch(record: Any) -> None:
+    """Show a record of an epoch that is done, where a fit is shown."""
+    if _active is not None:
+        _active.epoch(record)
 
 
 def announce(text: str) -> None:

@@ -97,11 +97,8 @@ def encode(encoder: nn.Module, view: PreparedView) -> Tensor:
     def part(rows: slice) -> Tensor:
         return encoder(take(view, rows))
 
-    if torch.is_grad_enabled():
-        parts = [
-            checkpoint(part, rows, use_reentrant=False, preserve_rng_state=False) for rows in slices
-        ]
-    else:
-        parts = [part(rows) for rows in slices]
+    parts = [
+        checkpoint(part, rows, use_reentrant=False, preserve_rng_state=False) for rows in slices
+    ]
     z = torch.cat(parts)
     return z[view.order] if isinstance(view, StreamedView) else z

@@ -109,28 +109,18 @@ def _of_objects(x: Array, where: str) -> Array:
     return x
 
 
-def count_missing(x: Matrix) -> int:
-    """How many samples lack a checked view: its rows of zeros."""
-    return int((~filled(x)).sum())
-
-
 def _without_missing(x: Matrix, missing: Flags) -> Matrix:
     """A matrix whose missing rows are zeros, whatever stands there; a copy where there are some."""
     if not missing.any():
         return x
     if isinstance(x, StreamedArray):
-        return x.with_missing(missing)
+        return StreamedArray(x.source, x.where, x.incomplete, missing)
     if not scipy.sparse.issparse(x):
         return np.where(missing[:, None], 0.0, x)
     x = x.copy()
     x.data[np.repeat(missing, np.diff(x.indptr))] = 0
     x.eliminate_zeros()
     return x
-
-
-def rows_of_nan(x: Matrix) -> Flags:
-    """The rows in which every entry is NaN: (n, d), an array or CSR -> (n,), bool."""
-    return np.asarray((x != x).sum(1)).ravel() == x.shape[1]
 
 
 def _rows_or_nan(x: Any) -> Any:
@@ -376,7 +366,7 @@ def _complete_with_zeros(
     declared = ~present
     for a, x in enumerate(views):
         if not isinstance(x, StreamedArray):
-            declared[:, a] |= rows_of_nan(x)
+            declared[:, a] |= np.asarray((x != x).sum(1)).ravel() == x.shape[1]  # all are NaN
     if not declared.any():
         return views
     for where, empty in zip(titles, np.atleast_1d(declared.all(0))):

@@ -87,22 +87,22 @@ class StreamedArray:
 
     It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
     features; when read, if an entry is NaN or infinite. ``where`` is what it is called then. With
-    ``incomplete`` a row of NaN is read as zeros.
+    ``incomplete`` a row of NaN is read as zeros, and so are the rows of a mask ``missing`` (n,),
+    whatever is there.
     """
 
-    def __init__(self, source: Any, where: str = "view", incomplete: bool = False) -> None:
+    def __init__(
+        self,
+        source: Any,
+        where: str = "view",
+        incomplete: bool = False,
+        missing: Flags | None = None,
+    ) -> None:
         if not getattr(getattr(source, "id", None), "valid", True):
             raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
         check_kind(source, where)
         self.source, self.where, self.shape = source, where, tuple(source.shape)
-        self.incomplete = incomplete
-        self.missing: Flags | None = None
-
-    def with_missing(self, missing: Flags) -> StreamedArray:
-        """This array, but the rows of a mask (n,) are read as zeros, whatever is there."""
-        other = StreamedArray(self.source, self.where, self.incomplete)
-        other.missing = missing
-        return other
+        self.incomplete, self.missing = incomplete, missing
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -136,5 +136,4 @@ class StreamedArray:
 
     def blocks(self) -> Iterator[Floats]:
         """All blocks in order."""
-        for rows in self.slices():
-            yield self.read(rows)
+        return map(self.read, self.slices())

@@ -42,11 +42,6 @@ def index_of(views: Views) -> Any:
     return index
 
 
-def as_views(x: Any, views: Views) -> Any:
-    """A Series in the order of the samples of some data frames; all else is returned unchanged."""
-    return in_order(x, index_of(views))
-
-
 def in_order(x: Any, names: Any) -> Any:
     """A Series or data frame in the order of an index or a list of names.
 
@@ -104,11 +99,6 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
             f"{unnamed} has no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
-    return _united(views, incomplete)
-
-
-def _united(views: Sequence[NamedView], incomplete: bool) -> list[NamedView]:
-    """Views that name their samples in other orders, or others of them, in one order."""
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
     union = list(dict.fromkeys(name for own in places for name in own))

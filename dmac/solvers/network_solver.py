@@ -21,6 +21,7 @@ from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
 from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
+from dmac.compute.progress_bar import count_epoch
 from dmac.compute.streaming import PreparedView
 from dmac.data.digest import digest
 from dmac.data.pipeline import ViewPipeline
@@ -172,11 +173,12 @@ class NetworkSolver(Solver):
             train(network, views, n_clusters, source, recipe, now, history),
         )
         lengths = recipe.pretrain_epochs, recipe.epochs
-        with torch.enable_grad(), deferred() as request:  # whatever the caller has switched off
+        with torch.enable_grad(), deferred() as asked:  # whatever the caller has switched off
             for record in state.run(phases, lengths, file):
+                count_epoch(record)
                 if watch.callback is not None:
                     watch.callback(record, lambda: embed()[prepared.back])
-                if request.made and not state.is_done(lengths):
+                if asked.is_set() and not state.is_done(lengths):
                     _interrupt(state, lengths, file)
                     break
 

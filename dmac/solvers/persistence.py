@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -22,8 +22,6 @@ from dmac.embedding import PretrainRecord
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
-
-_Estimator = TypeVar("_Estimator")
 
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
@@ -74,8 +72,8 @@ def save(estimator: Any, path: PathLike) -> None:
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
-        "feature_names": list(getattr(estimator, "_column_names", [])),
-        "view_names": getattr(estimator, "_view_names", []),
+        "feature_names": estimator._column_names.tolist(),
+        "view_names": estimator._view_names,
         "views": pipelines,
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
@@ -83,7 +81,7 @@ def save(estimator: Any, path: PathLike) -> None:
     write_tensors(path / NAME, tensors, model)
 
 
-def load(cls: type[_Estimator], path: PathLike, device: str | None = None) -> _Estimator:
+def load(cls: Any, path: PathLike, device: str | None = None) -> Any:
     """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`.
 
     Parameters
@@ -153,21 +151,18 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
 
 
 def _restore(
-    cls: type[_Estimator], model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
-) -> _Estimator:
+    cls: Any, model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
+) -> Any:
     params = dict(model["params"])
     recipe = _recipe(params)
     solver = solver_of(recipe)
     if device is not None:
         params["device"] = device
-    make: Any = cls
-    estimator = make(recipe=recipe, **params)
+    estimator = cls(recipe=recipe, **params)
     estimator.recipe_, estimator.n_anchors_ = recipe, model["n_anchors"]
     estimator.n_features_ = tuple(model["n_features"])
-    if names := model.get("feature_names"):
-        estimator._column_names = np.array(names, dtype=object)
-        if all(isinstance(name, str) for name in names):
-            estimator.feature_names_in_ = estimator._column_names
+    names = model.get("feature_names") or [None] * sum(estimator.n_features_)
+    estimator._column_names = np.array(names, dtype=object)
     estimator._view_names = model.get("view_names", [])
     estimator.pipelines_ = []
     empty = solver.pipelines(len(model["views"]), estimator.n_clusters)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 
 from dmac.anchor_graph import anchor_graph
@@ -27,6 +28,22 @@ def dense(x, sets):
         inverse = torch.where(degrees > 0, 1 / degrees, 0.0)
         whole = whole + s @ torch.diag(inverse) @ s.T
     return (whole / len(sets.u)).numpy()
+
+
+@pytest.mark.parametrize("n", [9, 0])
+def test_side_by_side_is_a_scaled_stack(n):
+    a = scipy.sparse.random(9, 4, 0.5, "csr", rng=0)[:n]
+    b = scipy.sparse.random(9, 6, 0.5, "csr", rng=1)[:n]
+    found, roots = average([a, b], [1.0, 3.0]), (0.5, 0.75**0.5)
+    expected = [root * x.toarray() for root, x in zip(roots, (a, b))]
+    np.testing.assert_array_equal(found.toarray(), np.hstack(expected))
+    assert found.indices.dtype == np.int32 and found.nnz == a.nnz + b.nnz
+    found.check_format(full_check=True)
+
+
+def test_columns_beyond_32_bits_are_counted_in_64():
+    one = scipy.sparse.csr_matrix(([1.0], [7], [0, 1]), (1, 2**31 - 1))
+    assert average([one, one], [1, 1]).indices.tolist() == [7, 2**31 + 6]
 
 
 def test_average_is_weighted_and_doubly_stochastic(x, generator):

@@ -107,7 +107,7 @@ def test_other_handlers_and_other_threads_are_left_alone():
 
     signal.signal(signal.SIGINT, own)
     with deferred() as request:
-        assert signal.getsignal(signal.SIGINT) is own and not request.made
+        assert signal.getsignal(signal.SIGINT) is own and not request.is_set()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = []
 
