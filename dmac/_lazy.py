@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def on_demand(package: str, defined: Mapping[str, str] | tuple[()] = ()) -> Callable[[str], Any]:
+def on_demand(package: str, defined: Mapping[str, str] = {}) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package (PEP 562) that imports its modules on demand.
 
     Parameters
@@ -23,7 +23,6 @@ def on_demand(package: str, defined: Mapping[str, str] | tuple[()] = ()) -> Call
     -------
     callable
     """
-    defined = dict(defined)
 
     def __getattr__(name: str) -> Any:
         if name in defined:

@@ -242,8 +242,8 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     """
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
-        return
-    _read(data, reading)
+    else:
+        _read(data, reading)
 
 
 @cli.command(epilog=_EPILOG)
@@ -447,18 +447,14 @@ def _check_target(out: str, target: Path, data: list[Path]) -> None:
         raise ValueError(f"{out}: --out is text, and its name says that it is something else")
     if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-    if not target.is_file():
-        return
     place = target.resolve()
-    if place in data or (place.parent in data and is_data(target)):
+    if place.is_file() and (place in data or (place.parent in data and is_data(target))):
         raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
 
 
 def _check_folders(*places: str | None) -> None:
     """Refuse what would stand in a folder that is not there, or cannot be written to."""
-    for place in places:
-        if place is None or place == "-":
-            continue
+    for place in [x for x in places if x and x != "-"]:
         path = Path(place).expanduser()
         folder = Path(os.path.realpath(path)).parent
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe is written into
@@ -476,9 +472,9 @@ def _write(text: str, out: str | Path) -> None:
 
     if out == "-":
         click.get_current_context().meta["out"].buffer.write(text.encode())
-        return
-    with replacing(Path(out).expanduser()) as temporary:
-        temporary.write_bytes(text.encode())
+    else:
+        with replacing(Path(out).expanduser()) as temporary:
+            temporary.write_bytes(text.encode())
 
 
 def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:

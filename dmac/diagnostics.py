@@ -7,7 +7,6 @@ tells how to read them for a fit of one's own. Chapter 14 compares a fit with Ga
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -53,9 +52,7 @@ def mean_cosine(z: Tensor | Array) -> float:
     n = count(z.shape[0])
     if n < 2:
         raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
-    sums: Any
-    squares: Any
-    sums = squares = 0
+    sums = squares = torch.zeros((), dtype=torch.float64)
     for rows in z.split(_ROWS):
         unit = torch.nn.functional.normalize(_as_float64(rows), dim=1)
         sums, squares = sums + unit.sum(0), squares + unit.square().sum()
@@ -101,10 +98,9 @@ def effective_rank(z: Tensor | Array) -> float:
     scale = largest(torch.stack([rows.abs().max() for rows in z.split(_ROWS)]).max().double())
     if scale == 0:
         return 0.0
-    gram: Any
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
     # singular values below 1e-8 of the largest, which weigh nothing in the entropy.
-    gram = 0
+    gram = torch.zeros((), dtype=torch.float64)
     for rows in z.split(_ROWS):
         rows = _as_float64(rows) / scale
         gram = gram + rows.T @ rows

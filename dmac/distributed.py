@@ -19,13 +19,12 @@ Chapter 17 of the book derives why the gradient is the same.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -94,19 +93,28 @@ def fit_sharded(model: DMAC, views: Views, **options: Any) -> DMAC:
         return model.fit(views, **options)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+@click.command(help=__doc__.splitlines()[0])
+@click.argument("views", nargs=-1, required=True, metavar="NAME.npy|NAME.h5:KEY...")
+@click.option("--clusters", type=int, required=True)
+@click.option("--recipe", default="closed_form", show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--dtype", default="float32", show_default=True)
+@click.option("--checkpoint", help="A folder for the state of the fit.")
+@click.option("--checkpoint-every", type=int, default=10, show_default=True, help="Epochs.")
+@click.option("--labels", "out", default="labels.npy", show_default=True, help="Where labels go.")
+@click.option("--model", "folder", help="A folder for the fitted model.")
+def main(
+    views: tuple[str, ...],
+    clusters: int,
+    recipe: str,
+    seed: int,
+    dtype: str,
+    checkpoint: str | None,
+    checkpoint_every: int,
+    out: str,
+    folder: str | None,
+) -> None:
     """Entry point of ``python -m dmac.distributed``, one process of a torchrun."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("views", nargs="+", help="name.npy or name.h5:key, one a view")
-    parser.add_argument("--clusters", type=int, required=True)
-    parser.add_argument("--recipe", default="closed_form")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--checkpoint", help="a folder for the state of the fit")
-    parser.add_argument("--checkpoint-every", type=int, default=10, help="epochs")
-    parser.add_argument("--labels", default="labels.npy", help="where the labels go")
-    parser.add_argument("--model", help="a folder for the fitted model")
-    given = parser.parse_args(arguments)
     if "RANK" not in os.environ:
         sys.exit("start this with torchrun, as in: torchrun --nproc-per-node 2 -m dmac.distributed")
     # NCCL refuses two processes on one GPU.
@@ -116,28 +124,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         torch.cuda.set_device(device)
     dist.init_process_group(parallel.GPU_BACKENDS if gpu else "gloo")
     try:
-        model = DMAC(
-            given.clusters,
-            given.recipe,
-            random_state=given.seed,
-            device=device,
-            dtype=given.dtype,
-        )
-        views = [open_view(path) for path in given.views]
-        labels, n = Path(given.labels), views[0].shape[0]
+        model = DMAC(clusters, recipe, random_state=seed, device=device, dtype=dtype)
+        opened, labels = [open_view(path) for path in views], Path(out)
+        n = opened[0].shape[0]
         unfinished = labels.with_name(f"{labels.name}.unfinished")
         if dist.get_rank() == 0:
             np.lib.format.open_memmap(unfinished, "w+", np.int64, (n,))
         dist.barrier()
         into = np.lib.format.open_memmap(unfinished, "r+")
         with parallel.sharded(n):
-            model._fit(views, None, None, given.checkpoint, given.checkpoint_every, into)
+            model._fit(opened, None, None, checkpoint, checkpoint_every, into)
         if dist.get_rank() == 0:
             into[:] = model.labels_
             into.flush()
             unfinished.replace(labels)
-            if given.model:
-                model.save(given.model)
+            if folder:
+                model.save(folder)
             print(f"{labels}: {n} labels", flush=True)
         dist.barrier()
     finally:

@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -175,8 +174,7 @@ def fuse(zs: Sequence[Tensor], *, normalize: bool = False) -> Tensor:
     -------
     torch.Tensor of shape (n, d)
     """
-    z: Any  # a sum begins with an integer, which mypy cannot forget
-    z = sum(zs) / len(zs)
+    z = sum(zs[1:], start=zs[0]) / len(zs)
     return F.normalize(z, dim=1) if normalize else z
 
 
@@ -299,7 +297,6 @@ def pretrain(
     progress = progress or Progress()
     progress.begin(optimiser)
     slices, n = block_slices(views), count(views[0].shape[0])
-    loss: Any
     for epoch in range(progress.epoch + 1, epochs + 1):
         start = time.perf_counter()
         optimiser.zero_grad()
@@ -308,7 +305,7 @@ def pretrain(
             xs = [take(x, rows) for x in views]
             zs = [encode(x) for encode, x in zip(encoders, xs)]
             z = fuse(zs, normalize=normalize)
-            loss = sum(decoder.loss(z, x) for decoder, x in zip(decoders, xs))
+            loss = sum((decoder.loss(z, x) for decoder, x in zip(decoders, xs)), z.new_zeros(()))
             loss = loss * (len(z) / n)
             loss.backward()
             value += loss.detach().cpu()

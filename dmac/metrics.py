@@ -6,12 +6,11 @@ Chapter 1 of the book introduces the measures.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from dmac._types import Integers
 from dmac.data.checks import check_labels
@@ -47,9 +46,7 @@ def contingency(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
     predicted = check_labels(predicted, name="predicted")
     if true.size != predicted.size:
         raise ValueError(f"true has {true.size} labels, predicted has {predicted.size}")
-    table = np.zeros((true.max() + 1, predicted.max() + 1), dtype=np.int64)
-    np.add.at(table, (true, predicted), 1)
-    return table
+    return contingency_matrix(true, predicted)
 
 
 def matched(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Integers:
@@ -115,8 +112,7 @@ def scores(true: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
     >>> dmac.scores(["a", "a", "b", "b"], [7, 7, 7, 3])["purity"]
     0.75
     """
-    given: Any = predicted
-    true = in_order(true, given.index if hasattr(given, "iloc") else None)
+    true = in_order(true, getattr(predicted, "index", None) if hasattr(predicted, "iloc") else None)
     true = check_labels(true, name="true")
     predicted = check_labels(predicted, name="predicted")
     table = contingency(true, predicted)

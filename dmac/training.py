@@ -132,10 +132,9 @@ def losses_on(
                 for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
             ]
             cm = consistency_loss(fs, recipe.mutual_information)
-    total: Any
     weighed = (recipe.al_weight, al), (recipe.cm_weight, cm)
-    pulling = [(w, term) for w, term in weighed if w > 0]
-    total = sum(w * term for w, term in [*pulling, (recipe.sp_weight, sp)])
+    pulling = [*((w, term) for w, term in weighed if w > 0), (recipe.sp_weight, sp)]
+    total = sum((w * term for w, term in pulling), start=z.new_zeros(()))
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
 

@@ -257,7 +257,7 @@ def fit_completion(
 def _known(directions: Directions, views: Sequence[Tensor], present: Flags, phi: Array) -> Floats:
     """What is known of a sample: filtered eigenvectors, scores as unit rows, and 1."""
     levels = [x[:, :width] for x, width in zip(views, directions.widths)]
-    t = RowNormalizer.with_floor(1e-9).transform(directions.scores(levels, present))
+    t = RowNormalizer(1e-9).transform(directions.scores(levels, present))
     return np.hstack([phi, t, np.ones((len(phi), 1))])
 
 

@@ -76,25 +76,6 @@ class Stage:
     lift: Array
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Any samples in the last stage of a model.
-
-    Attributes
-    ----------
-    features : numpy.ndarray of shape (n, r)
-        Prepared views side by side, what is missing filled in.
-    rows : scipy.sparse.csr_matrix of shape (n, M)
-        Their rows of the factor of the first graph, that without votes.
-    u : numpy.ndarray of shape (n, K)
-        Their rows of the eigenvectors, times the roots of their shares.
-    """
-
-    features: Array
-    rows: Matrix
-    u: Array
-
-
 @dataclass
 class SpectralModel:
     """A fitted closed form: what embeds samples, the fitted ones and new ones alike.
@@ -167,13 +148,13 @@ class SpectralModel:
 
         And their memberships (n, c).
         """
-        c, samples = self.n_clusters, self.samples(views)
+        c, (features, rows, u) = self.n_clusters, self.samples(views)
         if self.cut:
-            z = ratio_rows(samples.u[:, :c])
+            z = ratio_rows(u[:, :c])
         else:
-            z = filtered(samples.u, self.stages[-1].values, c, self.recipe)
-        shares = memberships(samples.rows, self.ends)
-        return torch.as_tensor(self.with_linear(z, samples.features)), shares
+            z = filtered(u, self.stages[-1].values, c, self.recipe)
+        shares = memberships(rows, self.ends)
+        return torch.as_tensor(self.with_linear(z, features)), shares
 
     def with_linear(self, rows: Array, features: Array) -> Array:
         """Filtered rows (n, K) and, beside them, what the linear map says of features (n, r)."""
@@ -182,8 +163,13 @@ class SpectralModel:
         says = unit_rows(features @ self.linear[:-1] + self.linear[-1])
         return unit_rows(rows + _LINEAR * says)
 
-    def samples(self, views: Sequence[Tensor]) -> Samples:
-        """Any n samples of v prepared views, stage by stage, as the fit went."""
+    def samples(self, views: Sequence[Tensor]) -> tuple[Array, Matrix, Array]:
+        """Any n samples of v prepared views in the last stage, stage by stage, as the fit went.
+
+        The views side by side, what is missing filled in, (n, r); their rows of the factor of the
+        first graph, that without votes, (n, M); and their rows of the eigenvectors, times the roots
+        of their shares, (n, K).
+        """
         recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
         drawn, views = self.drawn(views)
         blocks, features = [one.block for one in drawn], side_by_side(views)
@@ -198,7 +184,7 @@ class SpectralModel:
                 factors.append(averaged(placed(beside(blocks, said), vote.sets, k)))
             rows = average(factors, [1] * len(factors))
             u, values = rows @ stage.lift, stage.values
-        return Samples(features, first, u)
+        return features, first, u
 
     def drawn(self, views: Sequence[Tensor]) -> tuple[list[Drawn], Sequence[Tensor]]:
         """Samples on the anchor sets of the first stage, and their views, filled in."""

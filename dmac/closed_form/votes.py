@@ -69,7 +69,7 @@ def column_weights(values: Array, c: int, recipe: SpectralRecipe) -> Array:
 
 def unit_rows(u: Array, weights: Array | float = 1.0) -> Array:
     """Rows of unit length, their columns weighed before; a row of zeros stays one."""
-    return RowNormalizer.with_floor(1e-9).transform(u * weights)
+    return RowNormalizer(1e-9).transform(u * weights)
 
 
 def filtered(u: Array, values: Array, c: int, recipe: SpectralRecipe) -> Array:

@@ -26,33 +26,29 @@ class ProgressBar:
         self._lengths = lengths
         self._kind: str | None = None
         self._running = 0  # 1 while a stage is
-        self._bar = _bar(total=n_stages, desc="preparing", unit="stage")
+        self.bar = _bar(total=n_stages, desc="preparing", unit="stage")
 
     def stage(self, text: str) -> None:
         """Say what begins; the stage before it is done."""
         self.done()
         self._running = 1
-        self._bar.set_description(text)
+        self.bar.set_description(text)
 
     def epoch(self, record: Any) -> None:
         """Show a record of an epoch that is done."""
         kind = type(record).__name__
         if kind != self._kind:
             self.done()
-            self.close()
+            self.bar.close()
             at = {"total": self._lengths[kind], "initial": record.epoch - 1}
-            self._kind, self._bar = kind, _bar(**at, desc=_NAMES[kind], unit="epoch")
-        self._bar.set_postfix(loss=f"{record.loss:.4g}", refresh=False)
-        self._bar.update(record.epoch - self._bar.n)
+            self._kind, self.bar = kind, _bar(**at, desc=_NAMES[kind], unit="epoch")
+        self.bar.set_postfix(loss=f"{record.loss:.4g}", refresh=False)
+        self.bar.update(record.epoch - self.bar.n)
 
     def done(self) -> None:
         """Count the stage that is running."""
-        self._bar.update(self._running)
+        self.bar.update(self._running)
         self._running = 0
-
-    def close(self) -> None:
-        """End the bar where it is."""
-        self._bar.close()
 
 
 def _bar(**given: Any) -> Any:
@@ -76,7 +72,7 @@ def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[
         yield
         _active.done()
     finally:
-        _active.close()
+        _active.bar.close()
         _active = before
 
 

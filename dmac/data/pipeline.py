@@ -207,12 +207,12 @@ class ViewPipeline:
         self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
         self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
         lengths = numbers["lengths"].items()
-        self.lengths_ = {name: RowNormalizer.with_floor(floor) for name, floor in lengths}
+        self.lengths_ = {name: RowNormalizer(floor) for name, floor in lengths}
         if "lifted" in numbers:
             self.rows_ = LiftedRows()
             vars(self.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})
         else:
-            self.rows_ = RowNormalizer.with_floor(numbers["floor"])
+            self.rows_ = RowNormalizer(numbers["floor"])
         for key, value in arrays.items():
             head, name = key.split(".")
             setattr(self.heads_[head], name, value)
@@ -242,8 +242,6 @@ def _stored(x: Matrix) -> Array:
 
 def row_normalizer(blocks: Iterable[Matrix], width: int) -> RowNormalizer:
     """Fitted; for one column with the largest magnitude as the floor, by which all are divided."""
-    rows = RowNormalizer()
     if width > 1:
-        return rows.fit_blocks(blocks)
-    rows.floor_ = max(float(abs(x).max()) for x in blocks) or 1.0
-    return rows
+        return RowNormalizer().fit_blocks(blocks)
+    return RowNormalizer(max(float(abs(x).max()) for x in blocks) or 1.0)

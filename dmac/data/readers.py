@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from dmac._types import Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
@@ -239,16 +241,14 @@ def _named_beside(items: list[NamedView]) -> list[NamedView]:
         lone = vector(item) if unnamed else None
         if lone is not None and len(set(lone.values)) == len(lone.values) > 1:
             names, others = lone.values.astype(str).tolist(), (x for x in items if x is not item)
-            return [replace(x, samples=names) if len(names) in _shape(x) else x for x in others]
+            return [
+                replace(x, samples=names) if len(names) in np.shape(x.values) else x for x in others
+            ]
     return items
 
 
-def _shape(item: NamedView) -> tuple[int, ...]:
-    return tuple(getattr(item.values, "shape", ()))
-
-
 def _is_matrix(item: NamedView) -> bool:
-    x, shape = item.values, _shape(item)
+    x, shape = item.values, np.shape(item.values)
     number = is_frame(x) or (len(shape) == 2 and x.dtype.kind in "biufc")
     return number and 0 not in shape
 
@@ -268,24 +268,22 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     views, rest = [], [x for x in items if called(x) not in left_out]
     for source in dict.fromkeys(x.source for x in rest):
         inside = [x for x in rest if x.source == source]
-        tables = _tables(inside, ending_of(Path(source)))
+        tables, ending = [x for x in inside if _is_matrix(x)], ending_of(Path(source))
+        if ending in _CELLS:
+            tables = [x for x in tables if "obsm." not in x.name]
+        elif ending in (".mat", ".npz"):
+            tables = _family(tables)
         if not tables:
-            listed = ", ".join(f"{x.name} ({' x '.join(map(str, _shape(x)))})" for x in inside)
+            listed = ", ".join(
+                f"{x.name} ({' x '.join(map(str, np.shape(x.values)))})" for x in inside
+            )
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
         views += tables
     for x in rest:
-        matrix = _is_matrix(x) and 1 not in _shape(x)
+        matrix = _is_matrix(x) and 1 not in np.shape(x.values)
         reason = "by their names others are the views" if matrix else "a view is a table of numbers"
         left_out |= {} if x in views else {called(x): reason}
     return views
-
-
-def _tables(items: list[NamedView], ending: str) -> list[NamedView]:
-    """What of the things in one file may be a view."""
-    tables = [x for x in items if _is_matrix(x)]
-    if ending in (".mat", ".npz"):
-        return _family(tables)
-    return [x for x in tables if ending not in _CELLS or "obsm." not in x.name]
 
 
 def _family(tables: list[NamedView]) -> list[NamedView]:

@@ -61,47 +61,47 @@ def read_table(file: Path) -> list[NamedView]:
     """
     import pandas as pd
 
-    read = {".parquet": _read_parquet, ".xlsx": _read_workbook}.get(file.suffix.lower(), _read_text)
     try:
-        sheets = read(file)
+        if file.suffix.lower() == ".xlsx":
+            sheets = pd.read_excel(
+                file,
+                sheet_name=None,
+                header=None,
+                dtype=str,
+                engine="openpyxl",
+                keep_default_na=False,
+                na_values=[""],
+            )
+        elif file.suffix.lower() == ".parquet":
+            sheets = {"": _with_names(pd.read_parquet(file))}
+        else:
+            sheets = {"": _read_text(file)}
     except ImportError as error:
         raise ImportError(f"{file} needs another package, or save it as .csv: {error}") from error
     except _DAMAGED as error:
         raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
-    if not sheets:
-        raise ValueError(f"{file} is empty")
     frames = {
-        name: pd.DataFrame(np.asarray(x, object)).rename_axis("line").rename_axis("column", axis=1)
+        str(name): pd.DataFrame(np.asarray(x, object)).rename_axis(index="line", columns="column")
         for name, x in sheets.items()
+        if np.size(x)
     }
+    if not frames:
+        raise ValueError(f"{file} is empty")
     return [
         NamedView(x, name if len(frames) > 1 else stem(file), source=file.name)
         for name, x in frames.items()
     ]
 
 
-def _read_parquet(file: Path) -> dict[str, Array]:
-    import pandas as pd
-
-    frame = pd.read_parquet(file)
+def _with_names(frame: Frame) -> Array:
+    """The cells of a frame below the names of its columns, beside an index that has a meaning."""
     if frame.index.names != [None] or frame.index.dtype.kind not in "iu":
         frame = frame.reset_index()
-    return {
-        "": np.vstack(
-            [[str(x) for x in frame.columns], frame.astype(object).where(frame.notna(), np.nan)]
-        )
-    }
+    cells = frame.astype(object).where(frame.notna(), np.nan)
+    return np.vstack([[str(x) for x in frame.columns], cells])
 
 
-def _read_workbook(file: Path) -> dict[str, Array]:
-    import pandas as pd
-
-    how: Any = {"sheet_name": None, "header": None, "dtype": str, "engine": "openpyxl"}
-    sheets = pd.read_excel(file, keep_default_na=False, na_values=[""], **how)
-    return {str(name): x for name, x in sheets.items() if x.size}
-
-
-def _read_text(file: Path) -> dict[str, Array]:
+def _read_text(file: Path) -> Array:
     """The cells of a table of text; the first line, and columns that may have ids, are text.
 
     The first line has a cell less where it names the columns of a table that R wrote.
@@ -110,7 +110,7 @@ def _read_text(file: Path) -> dict[str, Array]:
 
     head = _head(file)
     if not head:
-        return {}
+        return np.empty(0)
     delimiter, commas = _signs(file, head)
     rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
     first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
@@ -134,7 +134,7 @@ def _read_text(file: Path) -> dict[str, Array]:
     rest = rest.astype(dict.fromkeys(rest.select_dtypes(bool), str))
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
-    return {"": _with_points(cells) if commas else cells}
+    return _with_points(cells) if commas else cells
 
 
 def _head(file: Path) -> list[str]:

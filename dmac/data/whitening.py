@@ -41,22 +41,24 @@ class RowNormalizer:
     the smallest is 4e-17), and none of view 2. In the other registered sets the only rows below it
     are exactly zero (in Cora and WebKB).
 
+    Parameters
+    ----------
+    floor : float, optional
+        With it nothing has to be fitted: rows that are shorter are divided by it.
+
     Attributes
     ----------
     floor_ : float
         :math:`\varepsilon`; 1.0 if all training rows are zero. New samples are scaled with it.
     """
 
+    def __init__(self, floor: float | None = None) -> None:
+        if floor is not None:
+            self.floor_ = float(floor)
+
     def fit(self, x: Matrix) -> Self:
         """Set the floor from a checked view of shape (n, d); dense or CSR. Returns self."""
         return self.fit_blocks([x])
-
-    @classmethod
-    def with_floor(cls, floor: float) -> Self:
-        """One that is fitted already: rows shorter than ``floor`` are divided by it."""
-        normalizer = cls()
-        normalizer.floor_ = float(floor)
-        return normalizer
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
         """Set the floor from the blocks of rows of a view. Returns self."""

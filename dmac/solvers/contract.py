@@ -223,4 +223,4 @@ def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:
 def final_rows(z: Array, recipe: BaseRecipe) -> Floats:
     """What the final k-means sees of an embedding (n, d): float64, of unit length if asked for."""
     z = z.astype(np.float64)
-    return RowNormalizer.with_floor(1e-9).transform(z) if recipe.final_unit_rows else z
+    return RowNormalizer(1e-9).transform(z) if recipe.final_unit_rows else z

@@ -66,15 +66,12 @@ def prepare(
         not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
     )
     take = _in_blocks if streams and not whole else _whole
-
-    def take_view(a: int) -> PreparedView:
+    prepared = []
+    for a, pipeline in enumerate(pipelines):
         announce(f"view {a + 1}")
-        view = take(pipelines[a], views[a], order, device, dtype)
+        prepared.append(take(pipeline, views[a], order, device, dtype))
         if release and isinstance(views, list):
             views[a] = None
-        return view
-
-    prepared = [take_view(a) for a in range(len(pipelines))]
     return Prepared(views, pipelines, prepared, order, device, dtype)
 
 
