@@ -38,7 +38,7 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.named_views import as_named, title
+from dmac.data.named_views import as_named, number_of, title
 from dmac.data.names import (
     check_feature_names,
     column_names,
@@ -47,7 +47,7 @@ from dmac.data.names import (
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, get_recipe
 from dmac.solvers import persistence
-from dmac.solvers.contract import Callback, Solver, Watch, solver_of
+from dmac.solvers.contract import Callback, Solver, solver_of
 from dmac.solvers.placing import NearestCentre, in_order, place
 from dmac.solvers.preparing import prepare, shuffled
 
@@ -291,7 +291,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             release = checkpoint is None and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             every = None if checkpoint is None else (checkpoint, checkpoint_every)
-            outcome = solver.solve(prepared, c, m, generator, Watch(callback, every))
+            outcome = solver.solve(prepared, c, m, generator, callback, every)
             outcome = in_order(outcome, prepared, recipe, into)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self.recipe_, self.n_anchors_, self.n_features_ = recipe, m, widths
@@ -311,9 +311,8 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
             if distinct < c:
-                why = f"there are only {distinct} distinct samples"
-                if distinct == 1:
-                    why = "there is only 1 distinct sample"
+                be = "is" if distinct == 1 else "are"
+                why = f"there {be} only {number_of(distinct, 'distinct sample')}"
             warn(
                 f"{filled} of {c} clusters came out: {why}. Ask for fewer clusters",
                 ConvergenceWarning,

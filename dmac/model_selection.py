@@ -6,10 +6,9 @@ chapter 15 says how often the suggested number is right.
 
 from __future__ import annotations
 
-import dataclasses
 import numbers
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -82,7 +81,7 @@ def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
         own := own_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
     ):
         return own
-    return [dataclasses.replace(block, widths=()) for block in blocks]  # zeros count as values
+    return [replace(block, widths=()) for block in blocks]  # zeros count as values
 
 
 def _draw(

@@ -6,8 +6,7 @@ Chapters 11 and 12 of the book derive what is ours, chapter 13 compares it, and 
 which to use.
 """
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +40,7 @@ class BaseRecipe:
     #: The class that solves it, as ``module:class``; :func:`dmac.solvers.contract.solver_of`.
     solver: ClassVar[str]
 
-    name: str = choice(dataclasses.MISSING, TEXT, "Of the recipe.")
+    name: str = choice(MISSING, TEXT, "Of the recipe.")
 
     # What a view goes through first.
     root: bool = choice(False, FLAG, "Take the square root of views without negative entries.")
@@ -94,7 +93,7 @@ class BaseRecipe:
     final_n_init: int = choice(10, at_least(1), "Starts of the k-means that turns Z into labels.")
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
+        for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.generic):  # plain numbers compare, print and save alike
                 object.__setattr__(self, field.name, value.item())
@@ -463,7 +462,7 @@ REVISED = Recipe(
 )
 
 #: REVISED as it was in November 2026, for stored runs and scripts that shall stay what they are.
-REVISED_2026_11 = dataclasses.replace(REVISED, name="revised_2026_11")
+REVISED_2026_11 = replace(REVISED, name="revised_2026_11")
 
 #: Clustering without a network (:mod:`dmac.closed_form.solver`), one setting for all data;
 #: chapter 12 derives it, chapter 13 measures it. It averages graphs of two levels of features, of
@@ -490,7 +489,7 @@ CLOSED_FORM = SpectralRecipe(
 )
 
 #: CLOSED_FORM as it was in November 2026: all views weigh the same.
-CLOSED_FORM_2026_11 = dataclasses.replace(
+CLOSED_FORM_2026_11 = replace(
     CLOSED_FORM, name="closed_form_2026_11", plain_scale="rows", view_weight="equal"
 )
 

@@ -15,10 +15,7 @@ from torch import Tensor
 
 def fuse(zs: Sequence[Tensor]) -> Tensor:
     """Eq. 2, :eq:`eq:fusion`: the mean of the view embeddings, v of (n, d) -> (n, d)."""
-    total = torch.zeros_like(zs[0])
-    for z in zs:
-        total = total + z
-    return total / len(zs)
+    return torch.stack(list(zs)).mean(0)
 
 
 def perturbed_anchors(u_hat: Tensor, mu: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:

@@ -146,8 +146,7 @@ def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> lis
     """Names of the samples: those given, of frames and files, or numbers from 1."""
     names = _as_text(named[0].samples if given is None else given)
     names = [str(i + 1) for i in range(n)] if names is None else names
-    if len(names) != n:
-        raise ValueError(f"sample_names has {len(names)} entries, and there are {n} samples")
+    _check_count("sample_names", names, n, "samples")
     return names
 
 
@@ -168,9 +167,9 @@ def _columns(
     return columns
 
 
-def _check_count(what: str, given: Sequence[Any], v: int) -> None:
-    if len(given) != v:
-        raise ValueError(f"{what} has {len(given)} entries, and there are {v} views")
+def _check_count(what: str, given: Sequence[Any], count: int, of: str = "views") -> None:
+    if len(given) != count:
+        raise ValueError(f"{what} has {len(given)} entries, and there are {count} {of}")
 
 
 def _as_text(given: Iterable[Any] | None) -> list[str] | None:

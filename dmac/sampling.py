@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
+from dmac.anchor_graph import AnchorGraph
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
 from dmac.compute.parallel import my_rows
 from dmac.compute.streaming import PreparedView
 from dmac.recipes import Recipe
-from dmac.scaling import assign, assignment_entropy
+from dmac.scaling import assigned_graph, assignment_entropy
 
 if TYPE_CHECKING:
     from dmac.network import Network
@@ -112,11 +112,9 @@ def embedding_draw(
     if recipe.joint_graph:  # the mean of the views' squared distances
         scale = 1 / math.sqrt(len(zs))
         pairs = [(scale * torch.cat(list(zs), 1), scale * torch.cat([u] * len(zs), 1))]
-    check_neighbors(n_neighbors, len(u))
-    assigned = [assign(x, y, n_neighbors + 1, entropy=recipe.al_weight > 0) for x, y in pairs]
-    graphs = [closed_form_graph(a.nearest, a.indices, len(u)) for a in assigned]
-    entropies = [a.entropy for a in assigned if a.entropy is not None]
-    return EmbeddingDraw(graphs, 1.0, pairs, entropies, u)
+    entropy = recipe.al_weight > 0
+    graphs, found = zip(*(assigned_graph(*pair, n_neighbors, entropy=entropy) for pair in pairs))
+    return EmbeddingDraw(list(graphs), 1.0, pairs, [x for x in found if x is not None], u)
 
 
 class EmbeddingAnchors:
@@ -277,7 +275,7 @@ class ViewAnchors:
 
     def _graphs_of(self, x: Tensor, u: Tensor, n_neighbors: int, joint: bool) -> list[AnchorGraph]:
         if joint:
-            return [_graph_on(x, u, n_neighbors)]
+            return [assigned_graph(x, u, n_neighbors)[0]]
         # A view's own squared distances, at the scale of that view; Z goes with each of them.
         widths = [*self.widths, x.shape[1] - sum(self.widths)]
         scale = math.sqrt(len(self.widths))
@@ -285,11 +283,5 @@ class ViewAnchors:
         graphs = []
         for pair in own:
             points, anchors = (torch.cat([scale * part, z], 1) for part, z in zip(pair, extra))
-            graphs.append(_graph_on(points, anchors, n_neighbors))
+            graphs.append(assigned_graph(points, anchors, n_neighbors)[0])
         return graphs
-
-
-def _graph_on(x: Tensor, u: Tensor, n_neighbors: int) -> AnchorGraph:
-    check_neighbors(n_neighbors, len(u))
-    assigned = assign(x, u, n_neighbors + 1)
-    return closed_form_graph(assigned.nearest, assigned.indices, len(u))

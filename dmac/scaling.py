@@ -19,7 +19,14 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from dmac.anchor_graph import column_sums, row_sums, rows_in_cache
+from dmac.anchor_graph import (
+    AnchorGraph,
+    check_neighbors,
+    closed_form_graph,
+    column_sums,
+    row_sums,
+    rows_in_cache,
+)
 from dmac.compute.distances import block_distances, row_blocks, smallest
 from dmac.compute.parallel import count, many, n_processes, total
 from dmac.compute.threads import walk
@@ -64,6 +71,30 @@ def assign(z: Tensor, u: Tensor, n_nearest: int, *, entropy: bool = False) -> As
     """
     nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
     return Assignment(nearest, indices, total(loss) if entropy else None)
+
+
+def assigned_graph(
+    z: Tensor, u: Tensor, n_neighbors: int, *, entropy: bool = False
+) -> tuple[AnchorGraph, Tensor | None]:
+    """The graph :eq:`eq:anchor-graph` of samples on anchors, and the entropy if it is asked for.
+
+    Parameters
+    ----------
+    z : torch.Tensor of shape (n, d)
+    u : torch.Tensor of shape (m, d)
+    n_neighbors : int
+        k, with 1 <= k < m; else it is a ``ValueError``.
+    entropy : bool
+        As for `assign`.
+
+    Returns
+    -------
+    dmac.anchor_graph.AnchorGraph
+    torch.Tensor of shape () or None
+    """
+    check_neighbors(n_neighbors, len(u))
+    assigned = assign(z, u, n_neighbors + 1, entropy=entropy)
+    return closed_form_graph(assigned.nearest, assigned.indices, len(u)), assigned.entropy
 
 
 def assignment_entropy(

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from dmac._types import Matrix
-from dmac.anchor_graph import AnchorGraph, check_neighbors, closed_form_graph
+from dmac.anchor_graph import AnchorGraph, check_neighbors
 from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import side_by_side
 from dmac.recipes import SpectralRecipe
-from dmac.scaling import assign
+from dmac.scaling import assigned_graph
 
 
 @dataclass(frozen=True)
@@ -175,16 +175,14 @@ def graph_on(x: Tensor, u: Tensor, n_neighbors: int, widths: tuple[int, ...]) ->
     """Nearest anchors by those views that a sample has, and no weight without any."""
     views = known(x, widths)
     if views.all():
-        nearest = assign(x, u, n_neighbors + 1)
-        return closed_form_graph(nearest.nearest, nearest.indices, len(u))
+        return assigned_graph(x, u, n_neighbors)[0]
     indices = torch.zeros(len(x), n_neighbors, dtype=torch.long, device=x.device)
     weights = x.new_zeros(len(x), n_neighbors)
     for pattern, samples in patterns(views.cpu().numpy()):
         if pattern.any():
             columns = np.repeat([*pattern, True], [*widths, x.shape[1] - sum(widths)])
             rows, columns = (torch.as_tensor(one, device=x.device) for one in (samples, columns))
-            nearest = assign(x[rows][:, columns], u[:, columns].contiguous(), n_neighbors + 1)
-            graph = closed_form_graph(nearest.nearest, nearest.indices, len(u))
+            graph = assigned_graph(x[rows][:, columns], u[:, columns].contiguous(), n_neighbors)[0]
             indices[rows], weights[rows] = graph.indices, graph.weights
     return AnchorGraph(indices, weights, len(u))
 

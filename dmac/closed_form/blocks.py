@@ -5,10 +5,9 @@ Chapter 12 of the book says why there are two levels.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,7 +130,7 @@ def own_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
 def beside(blocks: Iterable[Block], rows: Array) -> list[Block]:
     """The blocks with the rows (n, q) of a ballot beside the features of each."""
     return [
-        dataclasses.replace(block, x=torch.cat([block.x, torch.as_tensor(rows).to(block.x)], 1))
+        replace(block, x=torch.cat([block.x, torch.as_tensor(rows).to(block.x)], 1))
         for block in blocks
     ]
 

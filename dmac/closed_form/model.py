@@ -5,9 +5,8 @@ Chapter 12 of the book derives it; :mod:`dmac.closed_form.solver` fits it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -218,11 +217,11 @@ class SpectralModel:
             stages.append(Stage(_first(stage.base, count), ballots, stage.values, lift))
         if fill is not None:  # its graphs are those of single views, which come last
             own = self.stages[0].base[len(level_names(self.recipe)) :]
-            fill = dataclasses.replace(fill, lift=_lift_of_first(own, fill.lift, count))
+            fill = replace(fill, lift=_lift_of_first(own, fill.lift, count))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views), np.ones(len(z))])
             linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
-        return dataclasses.replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
+        return replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Tensors by name."""
@@ -269,7 +268,7 @@ class SpectralModel:
 
 def _first(every: Sequence[AnchorSets], count: int) -> list[AnchorSets]:
     """The first anchor sets of every block."""
-    return [dataclasses.replace(s, u=s.u[:count], scale=s.scale[:count]) for s in every]
+    return [replace(s, u=s.u[:count], scale=s.scale[:count]) for s in every]
 
 
 def _lift_of_first(sets: Sequence[AnchorSets], lift: Array, count: int) -> Array:
@@ -289,7 +288,7 @@ def _leaves(branch: Any, start: str = "") -> Iterator[tuple[str, Tensor]]:
     """The tensors of a tree by its branches' names with dots between; None is left out."""
     if isinstance(branch, list):
         branch = dict(enumerate(branch))
-    elif dataclasses.is_dataclass(branch):
+    elif is_dataclass(branch):
         branch = vars(branch)
     if isinstance(branch, dict):
         for name, value in branch.items():

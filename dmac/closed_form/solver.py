@@ -5,16 +5,15 @@ Chapter 12 of the book derives the recipe, chapter 13 measures it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from dmac._types import Array, Flags, Integers, Matrix
+from dmac._types import Array, Flags, Integers, Matrix, PathLike
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
@@ -54,11 +53,10 @@ from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
-    UNWATCHED,
+    Callback,
     Outcome,
     Prepared,
     Solver,
-    Watch,
     check_anchors,
     check_clusters,
 )
@@ -188,7 +186,7 @@ class SpectralSolver(Solver):
                         f"cluster, {2 * c}{fewer}"
                     )
                 m = min(n, recipe.n_neighbors + 1)
-                recipe = dataclasses.replace(recipe, n_anchors=m, n_neighbors=m - 1)
+                recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
         check_anchors(n, m, recipe.n_neighbors)
         return recipe, m
 
@@ -216,7 +214,8 @@ class SpectralSolver(Solver):
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-        watch: Watch = UNWATCHED,
+        callback: Callback | None = None,
+        checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
         r"""Cluster prepared views by the eigenvectors of their averaged graph.
 
@@ -261,7 +260,7 @@ class SpectralSolver(Solver):
         if fills:
             completion, views = self.filled(fit, own, enough)
         joint = joint_blocks(blocks_of(views, pipelines, recipe, weights))
-        return dataclasses.replace(
+        return replace(
             fit, views=views, blocks=joint, own=own, weights=weights, completion=completion
         )
 
@@ -393,7 +392,7 @@ class SpectralSolver(Solver):
         lacks = bound - association(graph, clusters.labels_, c)
         if (lacks + _LITTLE) * before >= most:
             return None
-        return dataclasses.replace(first, z=z, clusters=clusters)
+        return replace(first, z=z, clusters=clusters)
 
     def of_views(
         self, fit: Fit, drawn: Sequence[Drawn], first: Spectrum, labels: Array
@@ -419,7 +418,7 @@ class SpectralSolver(Solver):
         model = model.of_part(views, end.z)
         labels = clusters.predict(model.with_linear(end.z, side_by_side(views)))
         taken, stable = self.guard(graph, [clusters.labels_, labels])
-        return model if taken or stable[0] < _MUTE else dataclasses.replace(model, linear=None)
+        return model if taken or stable[0] < _MUTE else replace(model, linear=None)
 
     def restore(
         self,

@@ -22,9 +22,8 @@ _ALONE, _CHANCE = 0.4, 0.1
 
 def own_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
     """The graphs of single views, each with the number of its view, one after the other."""
-    for one in drawn:
-        if one.block.view is not None:
-            yield one.block.view, AveragedGraph(one.factor)
+    own = ((one.block.view, one.factor) for one in drawn)
+    return ((view, AveragedGraph(factor)) for view, factor in own if view is not None)
 
 
 def _means(of_graphs: Iterable[tuple[int, float]], n_views: int) -> Array:

@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from dmac._types import PathLike
 from dmac.compute import parallel
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.files import read_tensors, tensors_of, write_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -70,16 +70,10 @@ def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
 def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) -> dict[str, Any]:
     """The state that `optimiser_tensors` took apart; ``groups`` are its parameter groups."""
     state: dict[int, dict[str, Tensor]] = {}
-    for key, value in _part(tensors, "optimiser").items():
+    for key, value in tensors_of(tensors, "optimiser").items():
         i, _, name = key.partition(".")
         state.setdefault(int(i), {})[name] = value
     return {"state": state, "param_groups": groups}
-
-
-def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a name and a dot, without it."""
-    start = f"{name}."
-    return {k.removeprefix(start): x for k, x in tensors.items() if k.startswith(start)}
 
 
 class Checkpoint:
@@ -139,17 +133,16 @@ class Checkpoint:
                     f"{self.path} belongs to another fit: its {key} is {about.get(key)}, here it "
                     f"is {value}; name another folder, or remove it to start anew"
                 )
-        optimiser = None
-        if "groups" in numbers:
-            optimiser = optimiser_state(tensors, numbers["groups"])
+        groups = numbers.get("groups")
+        optimiser = None if groups is None else optimiser_state(tensors, groups)
         schedule = numbers.get("schedule")
         if schedule is not None:
             schedule["lr_lambdas"] = [None]
         return {
             "phase": numbers["phase"],
             "progress": Progress(numbers["epoch"], optimiser, schedule),
-            "network": _part(tensors, "network"),
-            "source": _part(tensors, "source"),
+            "network": tensors_of(tensors, "network"),
+            "source": tensors_of(tensors, "source"),
             "generator": tensors["generator"],
             "histories": numbers["histories"],
         }

@@ -81,6 +81,12 @@ def write_tensors(
         ) from error
 
 
+def tensors_of(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a name and a dot, without it."""
+    start = f"{name}."
+    return {k.removeprefix(start): x for k, x in tensors.items() if k.startswith(start)}
+
+
 def _remove_leftovers(path: Path) -> None:
     """What processes that were killed while they wrote have left, once it is an hour old."""
     for old in path.parent.glob(f".{path.name}.*"):

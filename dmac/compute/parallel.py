@@ -13,10 +13,9 @@ Chapter 17 of the book shows the command line; :mod:`dmac.distributed` is behind
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +77,7 @@ def alone() -> AbstractContextManager[Shards | None]:
     return _within(None)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _within(held: Shards | None) -> Iterator[Shards | None]:
     """Within it, these samples are what this process holds."""
     global _active

@@ -21,14 +21,13 @@ Chapter 17 of the book measures what that gains.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -99,7 +98,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@contextlib.contextmanager
+@contextmanager
 def threads_for(work: int) -> Iterator[None]:
     """Within it PyTorch and BLAS take `n_threads` threads, after it as many as before.
 

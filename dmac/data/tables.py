@@ -73,7 +73,11 @@ def read_table(file: Path) -> list[NamedView]:
                 na_values=[""],
             )
         elif file.suffix.lower() == ".parquet":
-            sheets = {"": _with_names(pd.read_parquet(file))}
+            frame = pd.read_parquet(file)
+            if frame.index.names != [None] or frame.index.dtype.kind not in "iu":
+                frame = frame.reset_index()
+            cells = frame.astype(object).where(frame.notna(), np.nan)
+            sheets = {"": np.vstack([[str(x) for x in frame.columns], cells])}
         else:
             sheets = {"": _read_text(file)}
     except ImportError as error:
@@ -93,14 +97,6 @@ def read_table(file: Path) -> list[NamedView]:
     ]
 
 
-def _with_names(frame: Frame) -> Array:
-    """The cells of a frame below the names of its columns, beside an index that has a meaning."""
-    if frame.index.names != [None] or frame.index.dtype.kind not in "iu":
-        frame = frame.reset_index()
-    cells = frame.astype(object).where(frame.notna(), np.nan)
-    return np.vstack([[str(x) for x in frame.columns], cells])
-
-
 def _read_text(file: Path) -> Array:
     """The cells of a table of text; the first line, and columns that may have ids, are text.
 
@@ -108,7 +104,9 @@ def _read_text(file: Path) -> Array:
     """
     import pandas as pd
 
-    head = _head(file)
+    unpacked = gzip.open if file.suffix.lower() == ".gz" else open
+    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
+        head = [line for line in islice(lines, _HEAD) if line.strip()]
     if not head:
         return np.empty(0)
     delimiter, commas = _signs(file, head)
@@ -135,13 +133,6 @@ def _read_text(file: Path) -> Array:
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
     return _with_points(cells) if commas else cells
-
-
-def _head(file: Path) -> list[str]:
-    """The first lines of a text that are not empty."""
-    unpacked = gzip.open if file.suffix.lower() == ".gz" else open
-    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
-        return [line for line in islice(lines, _HEAD) if line.strip()]
 
 
 def _signs(file: Path, head: list[str]) -> tuple[str, bool]:

@@ -60,25 +60,6 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Watch:
-    """Who looks on while a solver works.
-
-    Attributes
-    ----------
-    callback : callable or None
-        See :meth:`dmac.DMAC.fit`.
-    checkpoint : (path, int) or None
-        A folder for the state of the fit, and epochs between two writes.
-    """
-
-    callback: Callback | None = None
-    checkpoint: tuple[PathLike, int] | None = None
-
-
-UNWATCHED = Watch()
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What a solver leaves, of the samples of all processes, in the order of the fit.
 
@@ -169,9 +150,14 @@ class Solver(Protocol):
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-        watch: Watch,
+        callback: Callback | None = None,
+        checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
-        """From prepared views to labels; ``generator``, on the CPU, draws all that is random."""
+        """From prepared views to labels; ``generator``, on the CPU, draws all that is random.
+
+        ``callback`` is that of :meth:`dmac.DMAC.fit`, and ``checkpoint`` a folder for the state of
+        the fit, with the epochs between two writes.
+        """
 
     def restore(
         self,

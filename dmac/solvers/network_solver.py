@@ -14,7 +14,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from dmac._types import Array
+from dmac._types import Array, PathLike
 from dmac._warn import warn
 from dmac.anchors import n_anchors_for
 from dmac.compute import parallel
@@ -30,11 +30,10 @@ from dmac.network import Network
 from dmac.recipes import Recipe
 from dmac.sampling import AnchorSource
 from dmac.solvers.contract import (
-    UNWATCHED,
+    Callback,
     Outcome,
     Prepared,
     Solver,
-    Watch,
     check_anchors,
     check_clusters,
     final_rows,
@@ -136,7 +135,8 @@ class NetworkSolver(Solver):
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-        watch: Watch = UNWATCHED,
+        callback: Callback | None = None,
+        checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
         """Pre-train, train and cluster; see :meth:`dmac.DMAC.fit`.
 
@@ -164,8 +164,8 @@ class NetworkSolver(Solver):
 
         state = _State(network, source, generator)
         file = None
-        if watch.checkpoint is not None:
-            file = Checkpoint(*watch.checkpoint, self._identity(prepared, n_clusters, generator))
+        if checkpoint is not None:
+            file = Checkpoint(*checkpoint, self._identity(prepared, n_clusters, generator))
             state.resume(file.load(), recipe)
         (before, now), (log, history) = state.progress, state.histories
         phases = (
@@ -176,8 +176,8 @@ class NetworkSolver(Solver):
         with torch.enable_grad(), deferred() as asked:  # whatever the caller has switched off
             for record in state.run(phases, lengths, file):
                 count_epoch(record)
-                if watch.callback is not None:
-                    watch.callback(record, lambda: embed()[prepared.back])
+                if callback is not None:
+                    callback(record, lambda: embed()[prepared.back])
                 if asked.is_set() and not state.is_done(lengths):
                     _interrupt(state, lengths, file)
                     break

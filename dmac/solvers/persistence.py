@@ -16,7 +16,7 @@ from torch import Tensor
 from dmac._types import PathLike
 from dmac._version import VERSION
 from dmac.compute.device import resolve_device, resolve_dtype
-from dmac.compute.files import read_tensors, write_tensors
+from dmac.compute.files import read_tensors, tensors_of, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
 from dmac.recipes import BaseRecipe
@@ -167,17 +167,16 @@ def _restore(
     estimator.pipelines_ = []
     empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
     for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):
-        names = [key for key in tensors if key.startswith(f"view.{a}.")]
-        arrays = {key.removeprefix(f"view.{a}."): tensors.pop(key).numpy() for key in names}
+        arrays = {key: x.numpy() for key, x in tensors_of(tensors, f"view.{a}").items()}
         estimator.pipelines_.append(pipeline.restore(numbers, arrays))
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
-        setattr(estimator, name, tensors.pop(name).numpy())
-    membership = tensors.pop("membership", None)
+        setattr(estimator, name, tensors[name].numpy())
+    membership = tensors.get("membership")
     estimator._membership = None if membership is None else membership.numpy()
     estimator.network_ = solver.restore(
-        {k.removeprefix("network."): v for k, v in tensors.items()},
+        tensors_of(tensors, "network"),
         estimator.pipelines_,
         estimator.n_clusters,
         resolve_device(estimator.device),

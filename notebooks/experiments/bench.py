@@ -38,7 +38,7 @@ import numpy as np
 import torch
 
 import dmac
-from dmac import reference, sampling, training
+from dmac import reference, scaling, training
 from dmac.anchors import n_anchors_for
 from dmac.compute import distances
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors
@@ -415,7 +415,7 @@ def _epochs(results, child):
 OF_AN_EPOCH = {
     "encoders": (Network, "embed"),
     "k-means": (WarmAnchors, "__call__"),
-    "anchors compared": (sampling, "assign"),
+    "anchors compared": (scaling, "assign"),
     "losses": (training, "losses_on"),
     "gradients": (torch.Tensor, "backward"),
 }
