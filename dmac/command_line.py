@@ -512,10 +512,13 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     cells.obs[_COLUMN] = cells.obs[_COLUMN].astype("category")
     if "confidence" in columns:
         cells.obs[f"{_COLUMN}_confidence"] = columns["confidence"][order]
-    with warnings.catch_warnings(), anndata.settings.override(allow_write_nullable_strings=True):
-        warnings.simplefilter("ignore")  # of the libraries' own formats
-        with replacing(out) as temporary:
-            (cells.write_h5ad if data.suffix.lower() == ".h5ad" else cells.write_h5mu)(temporary)
+    write = cells.write_h5ad if data.suffix.lower() == ".h5ad" else cells.write_h5mu
+    with (
+        warnings.catch_warnings(action="ignore"),  # of the libraries' own formats
+        anndata.settings.override(allow_write_nullable_strings=True),
+        replacing(out) as temporary,
+    ):
+        write(temporary)
 
 
 def _say_what_separates(labels: Array, read: Reading) -> None:

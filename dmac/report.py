@@ -98,8 +98,7 @@ def page(
         given = as_named(views)
         _check_count("view_names", view_names, len(given))
         views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         tells = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = check_views(views, streamed=True, incomplete=True, tells=tells)
         named = lined_up(as_named(views), incomplete=True)
@@ -187,12 +186,11 @@ def _compared(
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
     drawn = [pick(x, rows) for x in checked]
     some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
-    with warnings.catch_warnings():
-        # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
-        warnings.simplefilter("ignore", OfViews)
+    # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
+    with warnings.catch_warnings(action="ignore", category=OfViews):
         fits = _fits(model, some, first, seeds, n <= _MOST)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is said of halves and control is not of the data
+    # What is said of halves and control is not of the data.
+    with warnings.catch_warnings(action="ignore"):
         halves = [_on_halves(model, drawn, first, seeds)]
         without = gaussian_like(drawn, seed=first)
         controls = _fits(model, without, first, seeds)

@@ -148,8 +148,7 @@ def side_by_side(views: Sequence[Tensor]) -> Floats:
 def patterns(present: Flags) -> Iterator[tuple[Flags, Integers]]:
     """Which views (v,) some samples have, of (n, v), and which samples those are."""
     every, of_sample = np.unique(present, axis=0, return_inverse=True)
-    for i, pattern in enumerate(every):
-        yield pattern, np.flatnonzero(of_sample.ravel() == i)
+    return ((x, np.flatnonzero(of_sample.ravel() == i)) for i, x in enumerate(every))
 
 
 def with_values(x: Tensor) -> Tensor:

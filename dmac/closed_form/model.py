@@ -135,12 +135,12 @@ class SpectralModel:
         return self.stages[0].base[0].u.dtype
 
     @property
+    @np.errstate(invalid="ignore")
     def support_of_others(self) -> Array:
         """For each view the mean ``support`` of the others, (v,); nan where there are none."""
         answers = np.isfinite(self.support)
         own = np.where(answers, self.support, 0.0)
-        with np.errstate(invalid="ignore"):
-            return (own.sum() - own) / (answers.sum() - answers)
+        return (own.sum() - own) / (answers.sum() - answers)
 
     def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array]:
         """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
@@ -148,10 +148,8 @@ class SpectralModel:
         And their memberships (n, c).
         """
         c, (features, rows, u) = self.n_clusters, self.samples(views)
-        if self.cut:
-            z = ratio_rows(u[:, :c])
-        else:
-            z = filtered(u, self.stages[-1].values, c, self.recipe)
+        values = self.stages[-1].values
+        z = ratio_rows(u[:, :c]) if self.cut else filtered(u, values, c, self.recipe)
         shares = memberships(rows, self.ends)
         return torch.as_tensor(self.with_linear(z, features)), shares
 

@@ -299,13 +299,10 @@ class SpectralSolver(Solver):
         features, spectra, rounds = side_by_side(fit.views), [first], self.recipe.vote_rounds
         for i in range(rounds):
             announce(f"votes {i + 1}")
-            factors, ballots = [base], []
-            for voter in voters(self.recipe):
-                factor, cast = self.vote(fit, blocks, voter, features, spectra[-1])
-                factors.append(factor)
-                ballots.append(cast)
-            rows = average(factors, [1] * len(factors))
-            spectra.append(self.eigen(fit, rows, [], ballots, i + 1 == rounds))
+            cast = (self.vote(fit, blocks, x, features, spectra[-1]) for x in voters(self.recipe))
+            factors, ballots = zip(*cast)
+            rows = average([base, *factors], [1] * (1 + len(factors)))
+            spectra.append(self.eigen(fit, rows, [], list(ballots), i + 1 == rounds))
         return spectra
 
     def vote(

@@ -26,13 +26,13 @@ def own_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
     return ((view, AveragedGraph(factor)) for view, factor in own if view is not None)
 
 
+@np.errstate(invalid="ignore")
 def _means(of_graphs: Iterable[tuple[int, float]], n_views: int) -> Array:
     """Means over the graphs of each view, (v,); nan where there are none."""
     sums = np.zeros((n_views, 2))
     for view, value in of_graphs:
         sums[view] += value, 1
-    with np.errstate(invalid="ignore"):
-        return sums[:, 0] / sums[:, 1]
+    return sums[:, 0] / sums[:, 1]
 
 
 def _chance(graph: AveragedGraph) -> float | None:

@@ -25,21 +25,21 @@ def usual_settings() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
         torch.set_float32_matmul_precision("highest")
     try:
-        with contextlib.ExitStack() as stack:
-            for kind in ("cpu", "cuda"):
-                stack.enter_context(torch.autocast(kind, enabled=False))
-            stack.enter_context(torch.inference_mode(False))
-            stack.enter_context(torch.enable_grad())
-            if torch.get_default_device().type != "cpu":
-                stack.enter_context(torch._C.DisableTorchFunction())
+        elsewhere = torch.get_default_device().type != "cpu"
+        with (
+            torch.autocast("cpu", enabled=False),
+            torch.autocast("cuda", enabled=False),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch._C.DisableTorchFunction() if elsewhere else contextlib.nullcontext(),
+        ):
             yield
     finally:
         with _lock:
-            before = _inside[0] if len(_inside) == 1 else None
-            _inside.pop()  # the first stays until the last is done
-            if before is not None:
-                torch.set_default_dtype(before[0])
-                torch.set_float32_matmul_precision(before[1])
+            dtype, precision = _inside.pop()  # the first stays until the last is done
+            if not _inside:
+                torch.set_default_dtype(dtype)
+                torch.set_float32_matmul_precision(precision)
 
 
 def resolve_device(device: str) -> torch.device:

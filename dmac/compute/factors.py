@@ -19,8 +19,7 @@ _WIDE, _COLUMNS = 64, 16
 
 def csr_tensor(matrix: Matrix) -> Tensor:
     """A sparse matrix as a tensor that shares its memory: PyTorch takes all threads, SciPy one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are young
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # sparse tensors are young
         rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
         return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
 

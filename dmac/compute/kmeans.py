@@ -37,8 +37,10 @@ def kmeans(x: Array, n_clusters: int, seed: int, n_init: int = 1) -> KMeans:
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
     # One thread: with more, the partial sums are added in the order in which threads finish, and
     # rounding then differs from run to run. BLAS too: its threads and OpenMP's wait for each other.
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with (
+        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+        threadpool_limits(1),
+    ):
         return model.fit(x)
 
 

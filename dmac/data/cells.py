@@ -30,9 +30,9 @@ def open_cells(path: Path) -> Any:
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
     try:
-        with warnings.catch_warnings():
-            for kind in (FutureWarning, DeprecationWarning):  # of the libraries' own calls
-                warnings.simplefilter("ignore", kind)
+        # Of the libraries' own calls.
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            warnings.simplefilter("ignore", DeprecationWarning)
             warnings.filterwarnings("ignore", "Cannot join columns with the same name")
             return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
     except Exception as error:  # they name no class of their own for damaged files
@@ -54,8 +54,10 @@ def read_cells(file: Path) -> list[NamedView]:
             items += by_type(modality.X[:], modality.var_names, types, modality.obs_names)
         elif modality.X is not None:
             items.append(_view(modality.X, key or "X", modality, modality.var_names))
-        for name, x in modality.obsm.items():
-            items.append(_view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None)))
+        items += [
+            _view(x, f"{prefix}obsm.{name}", modality, getattr(x, "columns", None))
+            for name, x in modality.obsm.items()
+        ]
         items += _columns(modality.obs, prefix or "obs.")
     return items + (_columns(cells.obs, "obs.") if "" not in modalities else [])
 

@@ -108,10 +108,8 @@ class ViewPipeline:
             blocks = _Lazy(x.slices(), x.read)
         self._decide_on_root(blocks, x.shape)
         rooted, width = _after(blocks, self._take_root), x.shape[1]
-        if 1 < width <= NARROW:
-            self.rows_ = LiftedRows().fit_blocks(rooted)
-        else:
-            self.rows_ = row_normalizer(rooted, width)
+        narrow = 1 < width <= NARROW
+        self.rows_ = LiftedRows().fit_blocks(rooted) if narrow else row_normalizer(rooted, width)
         return _after(rooted, self.rows_.transform)
 
     def _unit_rows(self, x: Matrix) -> Matrix:

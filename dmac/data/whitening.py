@@ -69,19 +69,18 @@ class RowNormalizer:
         self.floor_ = max(float(np.median(floors)), np.finfo(float).tiny) if floors.size else 1.0
         return self
 
+    @np.errstate(over="ignore", invalid="ignore")  # norms beyond float64, and rows of zeros
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
         if not hasattr(self, "floor_"):
             raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
-        with np.errstate(over="ignore"):
-            below = np.ldexp(norms, exponent) <= self.floor_
+        below = np.ldexp(norms, exponent) <= self.floor_
         sparse = scipy.sparse.issparse(x)
         if sparse:
             rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
             below, norms = below[rows], norms[rows]
-        with np.errstate(invalid="ignore"):  # rows of zeros, which come next
-            scaled /= norms if sparse else norms[:, None]
+        scaled /= norms if sparse else norms[:, None]  # but rows of zeros, which come next
         scaled[below] = (x.data if sparse else x)[below] / self.floor_
         if not sparse:
             return scaled
@@ -125,11 +124,11 @@ class LiftedRows:
         self.inverse_ = np.divide(1, s, out=np.zeros_like(s), where=varies)
         return self
 
+    @np.errstate(over="ignore", invalid="ignore")  # a new entry may be far beyond all
     def transform(self, x: Matrix) -> Floats:
         """(n, d), dense or CSR -> an array of shape (n, d + 1)."""
         x = as_dense(x)
-        with np.errstate(over="ignore", invalid="ignore"):  # a new entry may be far beyond all
-            z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
+        z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
         z = np.where(self.inverse_ > 0, z, 0.0).clip(-1e100, 1e100)
         z = np.column_stack([z, np.ones(len(z))])
         z /= np.linalg.norm(z, axis=1, keepdims=True)

@@ -51,10 +51,8 @@ def save(estimator: Any, path: PathLike) -> None:
     tensors |= {name: getattr(estimator, name) for name in _ARRAYS}
     if estimator._membership is not None:
         tensors["membership"] = estimator._membership
-    pipelines = []
-    for a, pipeline in enumerate(estimator.pipelines_):
-        numbers, arrays = pipeline.state()
-        pipelines.append(numbers)
+    states = [pipeline.state() for pipeline in estimator.pipelines_]
+    for a, (_, arrays) in enumerate(states):
         tensors |= {f"view.{a}.{k}": v for k, v in arrays.items()}
     params = estimator.get_params()
     # What was fitted, which set_params may have left behind.
@@ -74,7 +72,7 @@ def save(estimator: Any, path: PathLike) -> None:
         "n_features": estimator.n_features_,
         "feature_names": estimator._column_names.tolist(),
         "view_names": estimator._view_names,
-        "views": pipelines,
+        "views": [numbers for numbers, _ in states],
         "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
         "history": [dataclasses.asdict(r) for r in estimator.history_],
     }
@@ -164,11 +162,13 @@ def _restore(
     names = model.get("feature_names") or [None] * sum(estimator.n_features_)
     estimator._column_names = np.array(names, dtype=object)
     estimator._view_names = model.get("view_names", [])
-    estimator.pipelines_ = []
     empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
-    for a, (pipeline, numbers) in enumerate(zip(empty, model["views"])):
-        arrays = {key: x.numpy() for key, x in tensors_of(tensors, f"view.{a}").items()}
-        estimator.pipelines_.append(pipeline.restore(numbers, arrays))
+    estimator.pipelines_ = [
+        pipeline.restore(
+            numbers, {k: x.numpy() for k, x in tensors_of(tensors, f"view.{a}").items()}
+        )
+        for a, (pipeline, numbers) in enumerate(zip(empty, model["views"]))
+    ]
     estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
     estimator.history_ = [EpochRecord(**r) for r in model["history"]]
     for name in _ARRAYS:
