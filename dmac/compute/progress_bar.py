@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from dmac.compute import parallel
 
-_active: ProgressBar | None = None
+#: The bar of the fit that is running, None where it shows nothing.
+_active: ContextVar[ProgressBar | None] = ContextVar("bar", default=None)
 _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
 
 
@@ -61,28 +63,28 @@ def _bar(**given: Any) -> Any:
 def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[None]:
     """Within it, a fit shows how far it is, if ``verbose``.
 
-    Of a sharded fit the first process shows it.
+    Of a sharded fit the first process shows it. A fit in a callback of another has a bar of its
+    own, or none.
     """
-    global _active
-    if not verbose or parallel.my_rank():
-        yield
-        return
-    before, _active = _active, ProgressBar(n_stages, lengths)
+    shows = verbose and not parallel.my_rank()
+    token = _active.set(ProgressBar(n_stages, lengths) if shows else None)
     try:
         yield
-        _active.done()
+        if bar := _active.get():
+            bar.done()
     finally:
-        _active.bar.close()
-        _active = before
+        if bar := _active.get():
+            bar.bar.close()
+        _active.reset(token)
 
 
 def count_epoch(record: Any) -> None:
     """Show a record of an epoch that is done, where a fit is shown."""
-    if _active is not None:
-        _active.epoch(record)
+    if bar := _active.get():
+        bar.epoch(record)
 
 
 def announce(text: str) -> None:
     """Say which part of a fit begins, where one is shown."""
-    if _active is not None:
-        _active.stage(text)
+    if bar := _active.get():
+        bar.stage(text)

@@ -758,14 +758,15 @@ def fit_profile(n_samples=1_000_000):
     """Where the seconds of a fit of CLOSED_FORM go: ``n``, and ``parts`` by stage of its bar."""
     from dmac.compute import progress_bar
 
-    stages, model = [], dmac.DMAC(CLUSTERS, recipe_with("CLOSED_FORM", n_samples, True), 0, "cpu")
+    stages, recipe = [], recipe_with("CLOSED_FORM", n_samples, True)
+    model = dmac.DMAC(CLUSTERS, recipe, 0, "cpu", verbose=True)
 
-    class Clock:
-        def stage(self, text):
+    class Clock(mock.Mock):
+        def set_description(self, text):
             stages.append((text, time.perf_counter()))
 
     views = synthetic_views(n_samples, DIMS, CLUSTERS)
-    with mock.patch.object(progress_bar, "_active", Clock()):
+    with mock.patch.object(progress_bar, "_bar", Clock):
         model.fit(views)
     ends = [start for _, start in stages[1:]] + [time.perf_counter()]
     parts = {text: round(end - start, 3) for (text, start), end in zip(stages, ends)}

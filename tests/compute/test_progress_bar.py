@@ -44,13 +44,23 @@ def test_epochs_are_shown_with_loss_and_time_left(capsys):
     assert len(seen) == 7 and seen[-1][1] == (60, model.embedding_.shape[1])
 
 
+@pytest.mark.parametrize("recipe", [TRAINED, CLOSED_FORM])
+def test_a_silent_fit_in_a_callback_leaves_the_bar_alone(recipe, capsys):
+    silent = dmac.DMAC(3, recipe, random_state=0, device="cpu")
+    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
+    model.fit(VIEWS, callback=lambda record, embed: silent.fit(VIEWS))
+    found = bars(capsys.readouterr().err)
+    assert list(found) == ["preparing", "view 1", "view 2", "pre-training", "training"]
+    assert found["training"][:2] == (4, 4)
+
+
 def test_a_resumed_fit_begins_where_it_was(capsys, tmp_path):
     model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
     stop = stop_at("EpochRecord", 2)
     with pytest.raises(Stopped):
         model.fit(VIEWS, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
     assert bars(capsys.readouterr().err)["training"][0] == 2
-    assert progress_bar._active is None
+    assert progress_bar._active.get() is None
     model.fit(VIEWS, checkpoint=tmp_path)
     err = capsys.readouterr().err
     assert bars(err)["training"][:2] == (4, 4) and "pre-training" not in err
