@@ -14,7 +14,7 @@ On several machines every node runs the command with ``--nnodes``,
 Each process takes a GPU of its machine if there is one for each of them, and all take the processor
 otherwise.
 
-Chapter 17 of the book derives why the gradient is the same.
+The page on costs in the record of the book derives why the gradient is the same.
 """
 
 from __future__ import annotations

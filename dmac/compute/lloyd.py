@@ -4,7 +4,7 @@ After the first pass most anchors stay where they are: no sample came to them or
 whose anchor stayed can only change to an anchor that moved, so it is compared with those alone. The
 result is that of comparing all with all, for a part of the work that shrinks from pass to pass.
 
-Chapter 17 of the book says why, and counts what is left to compare.
+The page on costs in the record of the book says why, and counts what is left to compare.
 """
 
 from __future__ import annotations
