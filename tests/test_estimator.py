@@ -216,6 +216,25 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
 
 
+def test_samples_are_shuffled_by_the_seed_before_the_fit(small_views, monkeypatch):
+    views, _ = small_views
+    seen = []
+    original = dmac.embedding.pretrain
+
+    def spy(encoders, decoders, tensors, **settings):
+        seen.append(tensors[0].numpy())
+        return original(encoders, decoders, tensors, **settings)
+
+    monkeypatch.setattr("dmac.solvers.network_solver.pretrain", spy)
+    for seed in (0, 1):
+        quick_model(random_state=seed).fit(views)
+    unit = views[0] / np.linalg.norm(views[0], axis=1, keepdims=True)
+    for shuffled in seen:
+        assert (np.abs(shuffled - unit).max(1) > 1e-3).mean() > 0.8
+        np.testing.assert_allclose(np.sort(shuffled[:, 0]), np.sort(unit[:, 0]), rtol=1e-5)
+    assert not np.array_equal(*seen)
+
+
 @pytest.mark.parametrize("starts", [1, 4])
 def test_final_kmeans_takes_the_recipes_starts(starts, small_views, monkeypatch):
     taken = []
@@ -478,6 +497,13 @@ def test_revised_attributes(small_views):
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
 
+def test_width_of_the_whitened_views_is_components_times_c(small_views):
+    for components, widths in ((1.0, [3, 3, 3]), (0.5, [2, 2, 2]), (0.1, [1, 1, 1])):
+        recipe = dataclasses.replace(REVISED, components=components, epochs=1)
+        model = revised_model(recipe=recipe).fit(small_views[0])
+        assert [p.n_features_out_ for p in model.pipelines_] == widths
+
+
 def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(small_views):
     for unit in (True, False):
         recipe = dataclasses.replace(REVISED, final_unit_rows=unit)
@@ -486,3 +512,9 @@ def test_final_kmeans_sees_unit_rows_when_the_recipe_says_so(small_views):
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows
         means = [rows[model.labels_ == j].mean(0) for j in range(3)]
         np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-5)
+
+
+def test_share_of_the_samples_bounds_the_anchors(small_views):
+    recipe = dataclasses.replace(REVISED, anchor_share=0.2, epochs=1)
+    model = revised_model(recipe=recipe).fit(small_views[0])
+    assert model.n_anchors_ == 18 == len(model.anchors_)

@@ -84,6 +84,15 @@ def test_only_what_is_asked_for_gets_a_gradient(wanted):
         torch.testing.assert_close(*(torch.autograd.grad(f, of)[0] for f in (loss, plain)))
 
 
+def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
+    z, u = random_points(200, 30, 64, 0)
+    base = torch.nn.functional.normalize(torch.ones(64, dtype=torch.float64), dim=0)
+    z, u = ((base + 1e-3 / 8 * x.detach()) for x in (z, u))
+    exact = reference.squared_distances(z, u).sort(1).values[:, :6]
+    single = assign(z.float(), u.float(), 6).nearest.double()
+    assert float(((single - exact).abs() / exact).max()) < 1e-3
+
+
 def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
     monkeypatch.setitem(distances._BLOCK, "cpu", 2**10)
     n, m, d = 3000, 200, 4

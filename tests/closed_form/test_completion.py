@@ -98,6 +98,12 @@ def test_one_column_is_its_own_direction():
     assert (found.mean, found.components, found.kept) == (2, 1, 0.999)
 
 
+def test_it_begins_with_the_mean_of_what_is_there(levels, present):
+    whole = np.where(np.repeat(present, WIDTHS, axis=1), np.hstack(levels), np.nan)
+    found = shrunken_svd(zeroed(levels, present), present, 2, rounds=0)
+    np.testing.assert_allclose(found.mean, np.nanmean(whole, axis=0))
+
+
 def test_scores_are_the_fixed_point_of_filling_in(levels, present):
     views = zeroed(levels, present)
     found = shrunken_svd(views, present, 2)

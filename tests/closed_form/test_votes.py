@@ -20,6 +20,7 @@ from dmac.closed_form.votes import (
     markov_stability,
     n_columns,
     ratio_rows,
+    unit_rows,
     voters,
 )
 from dmac.recipes import CLOSED_FORM
@@ -119,6 +120,16 @@ def test_numbers_of_columns():
     assert n_columns(20, 10, recipe()) == 18  # what Lanczos can give
     assert n_columns(1000, 10, recipe(filter="cut")) == 10
     assert n_columns(9, 10, recipe(filter="cut")) == 7
+
+
+def test_rows_have_unit_length_or_are_zero():
+    u = np.array([[3.0, 4.0], [0, 0]])
+    np.testing.assert_allclose(unit_rows(u), [[0.6, 0.8], [0, 0]])
+    u = np.random.default_rng(1).normal(size=(30, 5))
+    values = np.linspace(1, 0, 5)
+    weighted = u * column_weights(values, 3, recipe())
+    expected = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)
+    np.testing.assert_allclose(filtered(u, values, 3, recipe()), expected)
 
 
 def test_association_is_that_of_the_dense_graph_and_below_its_bound():

@@ -74,6 +74,15 @@ def test_sampled_anchors_are_distinct_samples_and_then_the_means_of_their_cells(
     torch.testing.assert_close(moved, means)
 
 
+def test_sampled_anchors_are_fresh_and_repeat_with_the_seed():
+    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    generator = torch.Generator().manual_seed(1)
+    first, second = (sample_anchors(x, 5, generator, 2) for _ in range(2))
+    assert not torch.allclose(first, second)
+    assert torch.equal(first, sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
+    assert not first.requires_grad
+
+
 def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch):
     x = torch.randn(400, 4, generator=generator)
     drawn = []

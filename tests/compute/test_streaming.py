@@ -10,6 +10,7 @@ from helpers import positive_views
 
 import dmac
 from dmac.compute import streaming
+from dmac.compute.layers import SparseView
 from dmac.compute.streaming import StreamedView, encode
 from dmac.embedding import ViewEncoder
 from dmac.recipes import RELEASED, REVISED
@@ -84,6 +85,16 @@ def test_gradient_in_blocks_is_that_of_the_whole(streamed, monkeypatch):
         gradients.append([z.detach(), *(p.grad for p in model.parameters())])
     for blocks, whole in zip(*gradients):
         torch.testing.assert_close(blocks, whole, rtol=1e-10, atol=1e-13)
+
+
+def test_a_dense_view_is_one_piece_up_to_65536_samples_and_then_pieces_of_8192():
+    size = 2**16
+    few, many = (streaming.block_slices([torch.empty(n, 1)]) for n in (size, size + 1))
+    assert few == [slice(0, size)]
+    sparse = SparseView(scipy.sparse.csr_matrix((size + 1, 1)), torch.float32, "cpu")
+    beside = streaming.block_slices([torch.empty(size + 1, 1), sparse])
+    assert beside == [slice(0, size + 1)]  # its product is taken whole
+    assert {part.stop - part.start for part in many[:-1]} == {8192} and many[-1].stop == size + 1
 
 
 def test_views_on_disk_are_walked_through_in_blocks_of_the_widest(small_blocks, monkeypatch):

@@ -57,6 +57,12 @@ def test_near_zero_rows_are_not_promoted():
     np.testing.assert_allclose(new, [[0.6, 0.8], [0.5, 0.0]], rtol=1e-12)
 
 
+def test_all_zero_view():
+    zero = np.zeros((3, 2))
+    assert RowNormalizer().fit(zero).floor_ == 1.0
+    np.testing.assert_array_equal(normalize_rows(zero), zero)
+
+
 # --- whitening
 
 

@@ -29,13 +29,6 @@ def test_paired_is_the_paired_t_test(runs):
     assert comparisons.paired_differences(runs, "DMAC", "absent").empty
 
 
-def test_interval_is_student_s():
-    mean, half = comparisons.interval([1.0, 2.0, 4.0])
-    low, high = stats.t.interval(0.95, 2, loc=mean, scale=stats.sem([1, 2, 4]))
-    assert (mean - half, mean + half) == (pytest.approx(low), pytest.approx(high))
-    assert np.isnan(comparisons.interval([3.0])[1])
-
-
 def test_holm_is_monotone_and_leaves_out_what_is_not_tested():
     adjusted = comparisons.holm([0.01, 0.04, np.nan, 0.03, 0.9])
     np.testing.assert_allclose(adjusted, [0.04, 0.09, np.nan, 0.09, 0.9])
