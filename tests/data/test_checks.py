@@ -39,7 +39,7 @@ def test_views_must_match_the_fitted_ones():
     with pytest.raises(
         ValueError, match="view 2 has 2 features.* 5 there: fit again without the f"
     ):
-        check_views([X, X[:, :2]], n_features=(3, 3))
+        check_views([X, X[:, :2]], n_features=(3, 5))
 
 
 @pytest.mark.parametrize(
