@@ -18,6 +18,13 @@ def still():
     return x, torch.optim.SGD([x], lr=0.0)
 
 
+def test_epochs_are_counted_from_one_and_timed():
+    (x, optimizer), records = still(), []
+    train(lambda epoch: x.sum() + epoch / 2, optimizer, 3, "fusion", records)
+    assert [(r.epoch, r.loss) for r in records] == [(1, 0.0), (2, 0.5), (3, 1.0)]
+    assert all(record.seconds > 0 and record.stage == "fusion" for record in records)
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_says_where(value):
     (x, optimizer), records = still(), []
