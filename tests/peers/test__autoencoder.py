@@ -10,8 +10,10 @@ from torch import nn
 from dmac.peers import ALL
 from dmac.peers._autoencoder import (
     AutoEncoder,
+    AutoencoderPeer,
     MinMax,
     attention_layer,
+    autoencoder_bytes,
     even_batches,
     scaled_views,
     shuffled_batches,
@@ -89,3 +91,14 @@ def test_even_batches_hold_every_row_once_and_none_is_small(n):
     assert torch.cat(batches).tolist() == list(range(n))
     lengths = [len(b) for b in batches]
     assert max(lengths) <= 8 and max(lengths) - min(lengths) <= 1
+
+
+def test_the_estimates_count_the_weights_of_the_network():
+    widths, n_features = (50, 20, 10), (30, 7)
+    nets = [AutoEncoder(d, widths, seeded()) for d in n_features]
+    weights = 16 * sum(p.numel() for net in nets for p in net.parameters())
+    views = 4 * 100 * 37 + 24 * 100 * 30
+    outputs = 12 * 32 * sum(2 * (50 + 20) + 10 + d for d in n_features)
+    assert autoencoder_bytes(100, n_features, widths, 32) == weights + views + outputs
+    matrices = sum(p.numel() for net in nets for p in net.parameters() if p.ndim == 2)
+    assert AutoencoderPeer(2, widths=widths)._work(100, n_features) == 100 * matrices
