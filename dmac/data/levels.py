@@ -17,7 +17,7 @@ from dmac.data.linalg import GRAM, as_dense, leading_by_products, leading_of_gra
 from dmac.data.pipeline import ViewPipeline
 from dmac.data.whitening import Whitening
 
-#: What `moments` gives: a number, (d,) and (d, d).
+# What `moments` gives: a number, (d,) and (d, d).
 Moments: TypeAlias = tuple[Any, Array, Array]
 
 # Arrays with a smaller share of entries that are not 0 are stored as sparse matrices on the way.
