@@ -5,7 +5,7 @@
 
 import json
 
-from experiments import evidence, paper, records, studies
+from experiments import evidence, records, studies
 
 FILE = records.RESULTS / "repair.json"
 #: The data sets in groups, by what happened to them before REVISED was final.
@@ -41,9 +41,6 @@ def tables(runs):
     return {
         "groups": {name: list(names) for name, names in GROUPS.items()},
         "scores": {m: _plain(scores[m]) for m in ("CLOSED_FORM", "REVISED", "best single")},
-        "paper": {
-            name: {key: paper.value(name, key) for key in ("acc", "nmi")} for name in ("PIE", "BBC")
-        },
         "curves": {
             "mean cosine": 1 - curves.one_minus_cosine.min(),
             "empty anchors": curves.empty_anchors.max(),
