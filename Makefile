@@ -19,7 +19,8 @@ export IPYTHONDIR := $(CURDIR)/.venv/ipython
 # One thread an operation: experiments use the cores by running side by side, small networks gain
 # little from more, and rounding (so the last digit of a result) depends on the number of threads.
 export OMP_NUM_THREADS ?= 1
-# Processes of `make test`; a file's tests stay in one, since they share what they have prepared.
+# Processes of `make test`; a file's tests stay in one, since they share what they have prepared. Long
+# files come first (tests/conftest.py), and not those with many tests, which xdist would prefer.
 TEST_JOBS ?= 2
 # Notebooks run in folders of their own, where a relative path would mean another place.
 ifneq ($(DMAC_DATA),)
@@ -106,7 +107,8 @@ figures: $(READY)
 	@PYTHONPATH=notebooks $(BIN)/python -m experiments.export book/experiments _build/figures
 
 test: $(READY)
-	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) --dist loadfile
+	$(BIN)/python -m pytest tests $(CHAPTERS) --nbval-lax -n $(TEST_JOBS) \
+	    --dist loadfile --no-loadscope-reorder
 
 # Advice, which never fails: ruff's, and what scripts/lint.py has to say of the pages.
 lint: $(READY)

@@ -16,14 +16,25 @@ import pytest
 import torch
 import zarr
 
+ROOT = Path(__file__).resolve().parent.parent
+#: What the book is rendered from.
+SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "book/experiments/*.ipynb", "_*.yml")
+#: Files of tests that take minutes, the longest first.
+LONG = ("test_print_book.py", "test_book.py")
+
 # `experiments` for the processes that tests start, too.
-_NOTEBOOKS = str(Path(__file__).resolve().parents[1] / "notebooks")
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_NOTEBOOKS, os.environ.get("PYTHONPATH")]))
+_PATHS = (str(ROOT / "notebooks"), os.environ.get("PYTHONPATH"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, _PATHS))
 
 hypothesis.settings.register_profile(
     "dmac", max_examples=40, deadline=None, derandomize=True, print_blob=True
 )
 hypothesis.settings.load_profile("dmac")
+
+
+def pytest_collection_modifyitems(items):
+    """Long files come first, or at the end one process works alone."""
+    items.sort(key=lambda item: (*LONG, item.path.name).index(item.path.name))
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +53,19 @@ def browser():
         pytest.skip(chromium.HELP)
     with chromium.started() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def rendered():
+    """When the book was rendered; without one, or with an old one, tests are skipped."""
+    last = ROOT / "_build" / "html" / "genindex.html"  # the page that is written last
+    if not last.exists():
+        pytest.skip("the book is not rendered: run make book first")
+    built = last.stat().st_mtime
+    newer = [path for kind in SOURCES for path in ROOT.glob(kind) if path.stat().st_mtime > built]
+    if newer:
+        pytest.skip(f"the book is older than {newer[0].relative_to(ROOT)}: run make book first")
+    return built
 
 
 @pytest.fixture

@@ -1,15 +1,18 @@
 """What several test files share: the comparison with the dense reference, random inputs, programs
-that are run, and the cells of notebooks."""
+that are run, the pages of the book, and the cells of notebooks."""
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import torch
+import yaml
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
+ROOT = Path(__file__).resolve().parent.parent
 #: Sizes of a random problem: n samples, m anchors, d dimensions, k neighbours with k < m.
 problems = st.tuples(
     st.integers(4, 40), st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**31 - 1)
@@ -37,6 +40,12 @@ def python(*arguments, **options):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def pages():
+    """The pages of the book in their order, as the table of contents names them."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(one["file"] for part in toc["parts"] for one in part["chapters"])]
 
 
 def sources(notebook, kind="code"):

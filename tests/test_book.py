@@ -8,29 +8,19 @@ import chromium
 import pytest
 import yaml
 from browser import dead_links, faint, look, small_labels, wide_tables
-from print_book import print_book
-from pypdf import PdfReader
+from helpers import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
-PDF = ROOT / "_build" / "dmac-book.pdf"
-SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "book/experiments/*.ipynb", "_*.yml")
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
-PAGES = [f"{name}.html" for name in [TOC["root"], *CHAPTERS, "search", "genindex"]]
+START, *CHAPTERS = pages()
+PAGES = [f"{name}.html" for name in [START, *CHAPTERS, "search", "genindex"]]
 #: The start, the notation and chapter 1: text, tables, code, figures, solutions.
 SOME = [PAGES[0], "book/notation.html", "book/01_multi_view_data.html"]
 
 
 @pytest.fixture(scope="module")
-def book(browser):
+def book(browser, rendered):
     """The address of the rendered book, served on this machine."""
-    if not (HTML / "genindex.html").is_file():
-        pytest.skip("the book is not rendered: run make book first")
-    built = (HTML / "genindex.html").stat().st_mtime  # the page that is written last
-    newer = [path for kind in SOURCES for path in ROOT.glob(kind) if path.stat().st_mtime > built]
-    if newer:
-        pytest.skip(f"the book is older than {newer[0].relative_to(ROOT)}: run make book first")
     with chromium.served(HTML) as root:
         yield root
 
@@ -119,8 +109,8 @@ def test_pages_open_from_the_disk_as_well(browser, book):
 
 def test_links_lead_somewhere(reports, book):
     start = (HTML / "index.html").read_text(encoding="utf-8")  # only sends the reader on
-    assert f'url={TOC["root"]}.html"' in start
-    reports = reports | {"index.html": reports[f"{TOC['root']}.html"]}
+    assert f'url={START}.html"' in start
+    reports = reports | {"index.html": reports[f"{START}.html"]}
     assert dead_links(reports, HTML, book) == []
 
 
@@ -172,52 +162,3 @@ def test_notebooks_can_be_downloaded_and_no_button_leads_nowhere(book, reports):
         if (ROOT / f"{name}.ipynb").exists() or name.startswith("book/experiments/"):
             assert f"{book}_sources/{name}.ipynb" in links
             assert json.loads((HTML / f"_sources/{name}.ipynb").read_text("utf-8"))["cells"]
-
-
-@pytest.fixture(scope="module")
-def pdf(browser, book, tmp_path_factory):
-    """The whole book as a PDF: that of `make pdf`, if it is not older than the pages."""
-    target = PDF
-    if not PDF.exists() or PDF.stat().st_mtime < (HTML / "genindex.html").stat().st_mtime:
-        target = tmp_path_factory.mktemp("pdf") / PDF.name
-        print_book(browser, HTML, target)
-    return PdfReader(target)
-
-
-def plain(text):
-    """Text with single blanks and without ligatures."""
-    return " ".join(text.replace("\ufb01", "fi").replace("\ufb02", "fl").split())
-
-
-def places(pdf):
-    """The titles of chapters and sections with the pages they are on, as the outline has them."""
-
-    def walk(entries):
-        for entry in entries:
-            if isinstance(entry, list):
-                yield from walk(entry)
-            else:
-                yield plain(entry.title), pdf.get_destination_page_number(entry)
-
-    return list(walk(pdf.outline))
-
-
-def test_pdf_holds_every_chapter_in_its_order(pdf, reports):
-    titles = [plain(reports[f"{name}.html"].title) for name in [TOC["root"], *CHAPTERS]]
-    begins = [page for title, page in places(pdf) if title in titles]
-    assert [title for title, _ in places(pdf) if title in titles] == titles
-    assert begins == sorted(set(begins)) and len(pdf.pages) >= 2 * len(titles)
-    contents = plain(" ".join(pdf.pages[i].extract_text() for i in range(1, begins[0])))
-    for title, begin in zip(titles, begins):
-        assert f"{title} {begin + 1}" in contents, "the contents name another page"
-        assert title in plain(pdf.pages[begin].extract_text())
-
-
-def test_pdf_shows_what_the_screen_folds(pdf, reports):
-    chapter = plain(reports["book/01_multi_view_data.html"].title)
-    start = next(page for title, page in places(pdf) if title == chapter)
-    exercises = next(page for title, page in places(pdf) if title.endswith("Exercises"))
-    pages = [*pdf.pages[start : start + 4], *pdf.pages[exercises : exercises + 3]]
-    text = plain(" ".join(page.extract_text() for page in pages))
-    assert "ax.imshow(part" in text and "Show the code" not in text
-    assert "Solution to Exercise" in text and "Click to show" not in text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import python
+from helpers import pages, python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -104,8 +104,7 @@ def test_versions_agree(project):
 
 
 def test_contents_lead_to_pages():
-    toc = yaml.safe_load(read("_toc.yml"))
-    for page in [toc["root"], *(one["file"] for part in toc["parts"] for one in part["chapters"])]:
+    for page in pages():
         source = ROOT / page.replace("book/experiments/", "notebooks/")  # run by papermill
         assert source.with_suffix(".md").exists() or source.with_suffix(".ipynb").exists(), page
 
