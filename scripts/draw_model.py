@@ -1,13 +1,8 @@
-"""Draw the whole model, once as it is and once for each chapter with its part picked out.
+"""The whole model, once as it is and once for each chapter with its part picked out.
 
-``python scripts/draw_model.py`` writes book/_static/model.svg, and model-2.svg to model-8.svg for
-the chapters 2 to 8. The text in them is text, in whatever fonts the reader has. A picture is shown
-as wide as the column, on a telephone half as wide, where its small print grows.
+A picture is shown as wide as the column, on a telephone half as wide, where its small print grows.
 """
 
-from pathlib import Path
-
-STATIC = Path(__file__).resolve().parent.parent / "book" / "_static"
 WIDTH, HEIGHT = 640, 392
 
 INK, GREY = "#1a1a1a", "#5c5c5c"
@@ -44,10 +39,9 @@ PARTS = {
 BOLD, ITALIC = '<tspan class="b">{}</tspan>', '<tspan class="i">{}</tspan>'
 
 
-def symbol(letter, view=None):
-    """A matrix's name in bold, with the view above it."""
-    above = f'<tspan class="up" dy="-8">({view})</tspan>' if view else ""
-    return BOLD.format(letter) + above
+def upper(view):
+    """The number of a view, above a letter."""
+    return f'<tspan class="up" dy="-8">({view})</tspan>'
 
 
 def loss(name):
@@ -79,9 +73,8 @@ def matrix(x, y, width, height, colour, name, lines=4):
     left, top = x - width / 2, y - height / 2
     rows = "".join(f"M{left:g} {top + height * i / lines:g}h{width:g}" for i in range(1, lines))
     return (
-        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="3" '
-        f'fill="{FILL[colour]}" stroke="{colour}" stroke-width="1.6"/>'
-        f'<path d="{rows}" stroke="{colour}" stroke-width="0.7" opacity="0.35"/>'
+        box(x, y, width, height, colour, 3)
+        + f'<path d="{rows}" stroke="{colour}" stroke-width="0.7" opacity="0.35"/>'
         + text(x, y + 7, name)
     )
 
@@ -120,6 +113,16 @@ def box(x, y, width, height, colour, round=10):
     )
 
 
+def words(x, y, lines):
+    """Two lines of small print around (x, y)."""
+    return "".join(text(x, y + 20 * i - 5, line, True) for i, line in enumerate(lines))
+
+
+def labelled(x, y, width, colour, lines):
+    """A box with two lines of small print."""
+    return box(x, y, width, 56, colour) + words(x, y, lines)
+
+
 def pill(x, y, name):
     return box(x, y, 62, 36, RED, 18) + text(x, y + 6, loss(name))
 
@@ -131,11 +134,12 @@ def dot(x, y, content, colour=INK, radius=14):
     )
 
 
-def encoder(x, y, a):
+def network(x, y, above=""):
+    """An encoder, a slanted box."""
     return (
         f'<path d="M{x - 24} {y - 27}L{x + 24} {y - 15}V{y + 15}L{x - 24} {y + 27}Z" '
         f'fill="{FILL[BLUE]}" stroke="{BLUE}" stroke-width="1.6"/>'
-        + text(x, y + 7, ITALIC.format("f") + f'<tspan class="up" dy="-8">({a})</tspan>')
+        + text(x, y + 7, ITALIC.format("f") + above)
     )
 
 
@@ -147,27 +151,33 @@ def elements():
     yield "structure", act((330, 153), (330, 286), (224, 286))
     yield "anchor learning", act((177, LANE), (101, LANE))
     for y, a in ((TOP, "1"), (LOW, ITALIC.format("v"))):
-        yield "views", matrix(42, y, 60, 54, BLUE, symbol("X", a))
-        yield "encoders", arrow((72, y), (93, y)) + encoder(117, y, a) + arrow((141, y), (169, y))
-        yield "embeddings", matrix(193, y, 48, 54, BLUE, symbol("Z", a))
+        yield "views", matrix(42, y, 60, 54, BLUE, BOLD.format("X") + upper(a))
+        yield (
+            "encoders",
+            arrow((72, y), (93, y)) + network(117, y, upper(a)) + arrow((141, y), (169, y)),
+        )
+        yield "embeddings", matrix(193, y, 48, 54, BLUE, BOLD.format("Z") + upper(a))
         yield "fusion", arrow((217, y), (243, ROW + (12 if y > ROW else -12)))
     yield "views", text(42, 30, "views", True)
     yield "encoders", text(117, 30, "encoders", True)
     yield "fusion", box(264, ROW, 54, 32, BLUE) + text(264, ROW + 5, "mean", True)
     yield "fusion", arrow((291, ROW), (311, ROW))
-    yield "z", matrix(330, ROW, 38, 86, BLUE, symbol("Z"), 6)
+    yield "z", matrix(330, ROW, 38, 86, BLUE, BOLD.format("Z"), 6)
     yield "labels", arrow((330, 67), (330, 38)) + text(330, 28, "k-means: labels", True)
     yield "k-means", arrow((349, ROW), (424, ROW)) + text(386, 100, "k-means", True)
-    yield "k-means", matrix(443, ROW, 38, 56, ORANGE, symbol("Û"), 3)
+    yield "k-means", matrix(443, ROW, 38, 56, ORANGE, BOLD.format("Û"), 3)
     yield "noise", arrow((462, ROW), (498, ROW)) + arrow((512, 60), (512, 96))
     yield "noise", text(512, 30, "noise", True) + text(512, 53, ITALIC.format("μ + σ ⊙ ϵ"))
     yield "noise", dot(512, ROW, "+", ORANGE) + arrow((526, ROW), (563, ROW))
-    yield "anchors", matrix(582, ROW, 38, 56, ORANGE, symbol("U"), 3)
+    yield "anchors", matrix(582, ROW, 38, 56, ORANGE, BOLD.format("U"), 3)
     yield "anchors", text(586, 72, "anchors", True)
     yield "distances", arrow((582, 138), (582, LANE), (209, LANE)) + arrow((193, 175), (193, 208))
     yield "distances", dot(193, LANE, ITALIC.format("d"), GREEN, 16)
     yield "to graph", arrow((193, 240), (193, 264))
-    yield "graph", matrix(193, GRAPH, 58, 86, GREEN, symbol("S", ITALIC.format("a")), 6)
+    yield (
+        "graph",
+        matrix(193, GRAPH, 58, 86, GREEN, BOLD.format("S") + upper(ITALIC.format("a")), 6),
+    )
     yield "graph", text(193, 376, "anchor graph", True)
     yield "graph", text(82, 312, "one for each", True)
     yield "graph", text(82, 332, f"view {ITALIC.format('a')}", True)
@@ -177,7 +187,10 @@ def elements():
     yield "convolution", box(400, 311, 110, 50, PURPLE) + text(400, 318, BOLD.format(product))
     yield "convolution", text(400, 376, "convolution", True) + arrow((455, 311), (490, 311))
     yield "clusters", matrix(526, 297, 48, 56, PURPLE, "", 3)
-    yield "clusters", matrix(514, 311, 48, 56, PURPLE, symbol("F", ITALIC.format("a")), 3)
+    yield (
+        "clusters",
+        matrix(514, 311, 48, 56, PURPLE, BOLD.format("F") + upper(ITALIC.format("a")), 3),
+    )
     yield "clusters", text(520, 376, "clusters", True)
     yield "consistency", act((550, 294), (580, 294)) + pill(603, 294, "CM")
     yield "anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)
@@ -202,13 +215,3 @@ def draw(chapter=None):
         f'<g class="{"on" if part in chosen else "off"}">{svg}</g>' for part, svg in elements()
     ]
     return picture("Deep Multi-view Anchor Clustering", WIDTH, HEIGHT, STYLE, drawn)
-
-
-def name(chapter=None):
-    """The name of the file."""
-    return f"model-{chapter}.svg" if chapter else "model.svg"
-
-
-if __name__ == "__main__":
-    for chapter in (None, *PARTS):
-        (STATIC / name(chapter)).write_text(draw(chapter), encoding="utf-8")

@@ -1,17 +1,13 @@
-"""Draw which data sets each recipe of ours was chosen on, as SVG with text: a picture of chapter 1.
-
-``python scripts/draw_partition.py`` writes book/_static/partition.svg.
-"""
+"""Which data sets each recipe of ours was chosen on: a picture of chapter 1."""
 
 import sys
 from pathlib import Path
 
-from draw_model import BLUE, FILL, FIXED, GREEN, ORANGE, STATIC, picture, text
+from draw_model import BLUE, FILL, FIXED, GREEN, ORANGE, picture, text
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "notebooks"))
 from experiments.studies import DEVELOPMENT, GROUPS, NEW, SIXTEEN
 
-FILE = STATIC / "partition.svg"
 WIDTH, HEIGHT, ROW = 640, 248, 24
 #: What a recipe has to do with a data set, and its colour.
 STATES = {"chosen on": ORANGE, "looked at": BLUE, "touched once": GREEN}
@@ -54,7 +50,3 @@ def draw():
     style = FIXED + ".s { font-size: 14px; }\n.end { text-anchor: end; }\n"
     title = "Which data sets each recipe was chosen on"
     return picture(title, WIDTH, HEIGHT, style, drawn)
-
-
-if __name__ == "__main__":
-    FILE.write_text(draw(), encoding="utf-8")

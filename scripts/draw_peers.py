@@ -1,8 +1,8 @@
-"""Draw what each system of the field builds and learns, as small SVG files with text.
+"""What each system of the field builds and learns, in small pictures.
 
-``python scripts/draw_peers.py`` writes book/_static/peer-gmc.svg and nine more. The shapes are
-those of the model's picture: sheets are views and embeddings, slanted boxes networks. A graph of
-the samples is a square, one to anchors a narrow sheet. What is learned is filled.
+The shapes are those of the model's picture: sheets are views and embeddings, slanted boxes
+networks. A graph of the samples is a square, one to anchors a narrow sheet. What is learned is
+filled.
 """
 
 import re
@@ -13,11 +13,11 @@ from draw_model import (
     FILL,
     FIXED,
     GREEN,
-    ITALIC,
     PURPLE,
-    STATIC,
     arrow,
     box,
+    matrix,
+    network,
     picture,
     text,
 )
@@ -81,19 +81,11 @@ SYSTEMS = {
         ("labels", "spectral"),
     ),
 }
-NETWORK = "M-24 -27L24 -15V15L-24 27Z"  # the slanted box of an encoder
 
 
 def sheet(width, height, colour, name="", lines=4):
     """A sheet with rows, its middle in the origin."""
-    rows = "".join(
-        f"M{-width / 2:g} {height * (i / lines - 0.5):g}h{width:g}" for i in range(1, lines)
-    )
-    return (
-        box(0, 0, width, height, colour, 3)
-        + f'<path d="{rows}" stroke="{colour}" stroke-width="0.7" opacity="0.35"/>'
-        + text(0, 8, BOLD.format(name))
-    )
+    return matrix(0, 0, width, height, colour, BOLD.format(name), lines)
 
 
 def net(width, colour, name, cells=4):
@@ -120,13 +112,6 @@ def bands():
     )
 
 
-def network():
-    """A network, as the model's picture has its encoders."""
-    return f'<path d="{NETWORK}" fill="{FILL[BLUE]}" stroke="{BLUE}" stroke-width="1.6"/>' + text(
-        0, 8, ITALIC.format("f")
-    )
-
-
 def several(shape):
     """Three of a kind, one for each view."""
     behind = re.sub("<text.*?</text>", "", shape)
@@ -141,8 +126,8 @@ SHAPES = {
     "joint": net(70, GREEN, "G", 3),
     "mixtures": several(sheet(32, 58, GREEN, "S", 6)),
     "mixture": sheet(32, 64, GREEN, "S", 6),
-    "networks": several(network()),
-    "network": network(),
+    "networks": several(network(0, 0)),
+    "network": network(0, 0),
     "vectors": sheet(30, 58, BLUE, "", 6),
     "features": several(sheet(36, 54, BLUE, "H")),
     "embedding": sheet(38, 58, BLUE, "Z", 6),
@@ -179,13 +164,3 @@ def draw(system):
             drawn.append(arrow((x - gap + 24, MIDDLE), (x - 20, MIDDLE)))
     style = FIXED + ".s { font-size: 10.5px; }\n"
     return picture(system, WIDTH, HEIGHT, style, drawn)
-
-
-def file(system):
-    """Where the picture is."""
-    return STATIC / f"peer-{system.lower()}.svg"
-
-
-if __name__ == "__main__":
-    for system in SYSTEMS:
-        file(system).write_text(draw(system), encoding="utf-8")

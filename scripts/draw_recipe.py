@@ -1,11 +1,7 @@
-"""Draw CLOSED_FORM, step by step, as SVG with text: the picture of chapter 12.
+"""CLOSED_FORM, step by step: the picture of chapter 12."""
 
-``python scripts/draw_recipe.py`` writes book/_static/closed-form.svg.
-"""
+from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, arrow, labelled, picture, text
 
-from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, STATIC, arrow, box, picture, text
-
-FILE = STATIC / "closed-form.svg"
 WIDTH, HEIGHT = 640, 372
 
 #: The steps in the order of reading: middle, width, colour, lines.
@@ -33,12 +29,6 @@ ARROWS = (
 )
 
 
-def _step(x, y, width, colour, lines):
-    return box(x, y, width, 56, colour) + "".join(
-        text(x, y + 20 * i - 5, line, True) for i, line in enumerate(lines)
-    )
-
-
 def draw():
     """The picture.
 
@@ -47,10 +37,6 @@ def draw():
     str
         An SVG file.
     """
-    drawn = [arrow(*points) for points in ARROWS] + [_step(*step) for step in STEPS.values()]
+    drawn = [arrow(*points) for points in ARROWS] + [labelled(*step) for step in STEPS.values()]
     drawn.append(text(484, 302, "once more", True))
     return picture("The recipe CLOSED_FORM, step by step", WIDTH, HEIGHT, FIXED, drawn)
-
-
-if __name__ == "__main__":
-    FILE.write_text(draw(), encoding="utf-8")
