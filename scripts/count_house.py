@@ -1,4 +1,4 @@
-"""Print how large the house is: files, lines and statements by folder, floors and circles.
+"""Print how large the house is: files, lines and statements by folder, and floors.
 
     python scripts/count_house.py [another checkout]
 
@@ -10,7 +10,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -25,20 +25,14 @@ FOLDERS = (
 
 
 def floors(packages):
-    """The modules of the longest chain of imports, and the circles that were opened to find it."""
+    """The modules of the longest chain of imports; an error names a circle, where there is one."""
     graph = grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
-    below = {m: set(graph.find_modules_directly_imported_by(m)) for m in graph.modules}
-    circles, chains, order = [], {}, None
-    while order is None:
-        try:
-            order = list(TopologicalSorter(below).static_order())
-        except CycleError as error:
-            circles.append(error.args[1])
-            below[circles[-1][1]].remove(circles[-1][0])
-    for module in order:
+    below = {m: set(graph.find_modules_directly_imported_by(m)) - {m} for m in graph.modules}
+    chains = {}
+    for module in TopologicalSorter(below).static_order():
         longest = max((chains[one] for one in below[module]), key=len, default=[])
         chains[module] = [module, *longest]
-    return max(chains.values(), key=len), circles
+    return max(chains.values(), key=len)
 
 
 def n_statements(text):
@@ -67,7 +61,6 @@ if __name__ == "__main__":
     sys.path[:0] = [str(ROOT), str(ROOT / "notebooks")]
     apart = (ROOT / "notebooks" / "experiments").exists()
     for packages in [["dmac"], ["dmac", "experiments"]][: 1 + apart]:
-        chain, circles = floors(packages)
-        print(f"{' and '.join(packages)}: {len(chain)} floors, {len(circles)} circles")
-        for one in (chain, *circles):
-            print("   ", " -> ".join(one))
+        chain = floors(packages)
+        print(f"{' and '.join(packages)}: {len(chain)} floors")
+        print("   ", " -> ".join(chain))

@@ -2,7 +2,7 @@
 
     python scripts/freeze.py before            # writes arrays into the folder "before"
     python scripts/freeze.py after --against before
-    python scripts/freeze.py sets --sets      # CLOSED_FORM's labels on every data set at hand
+    python scripts/freeze.py sets --sets      # CLOSED_FORM on every data set at hand
 
 It fits the four recipes on mfeat, PIE and BBC (those that ``DMAC_DATA`` has) with two seeds and one
 thread, and every idea of a chapter once; of each fit it keeps labels, Z, centres, the
@@ -21,7 +21,6 @@ import dataclasses
 import hashlib
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -82,13 +81,6 @@ def freeze(data, recipe, seed):
     }
 
 
-def freeze_labels(data):
-    """The labels of the default recipe."""
-    with warnings.catch_warnings(action="ignore"):
-        model = dmac.DMAC(data.n_clusters, random_state=0, device="cpu").fit(data.views)
-    return {"labels": model.labels_}
-
-
 def compare(one, other):
     """What differs between two folders, a line each."""
     names = sorted({p.name for p in one.glob("*.npz")} | {p.name for p in other.glob("*.npz")})
@@ -110,9 +102,7 @@ def main():
     parser.add_argument("folder", type=Path, help="where the arrays are written")
     parser.add_argument("--against", type=Path, help="a folder that was written before")
     parser.add_argument("--only", default="", help="fits whose name has this in it")
-    parser.add_argument(
-        "--sets", action="store_true", help="CLOSED_FORM's labels on every data set"
-    )
+    parser.add_argument("--sets", action="store_true", help="CLOSED_FORM on every data set")
     given = parser.parse_args()
     torch.set_num_threads(1)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -124,12 +114,11 @@ def main():
     }
     fits |= {f"mfeat, {name}": ("mfeat", recipe, 1) for name, recipe in ideas().items()}
     if given.sets:
-        fits = {f"labels of {name}": (name, CLOSED_FORM, 0) for name in dmac.available()}
+        fits = {f"closed_form on {name}": (name, CLOSED_FORM, 0) for name in dmac.available()}
     for name, (dataset, recipe, seed) in fits.items():
         if given.only not in name:
             continue
-        data = dmac.load(dataset)
-        arrays = freeze_labels(data) if given.sets else freeze(data, recipe, seed)
+        arrays = freeze(dmac.load(dataset), recipe, seed)
         np.savez(given.folder / f"{name}.npz", **arrays)
         whole = hashlib.sha256(b"".join(x.tobytes() for x in arrays.values())).hexdigest()
         print(f"{name:45} {whole[:16]}", flush=True)

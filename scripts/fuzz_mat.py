@@ -31,8 +31,15 @@ import scipy.sparse
 SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 
 
+def written(kind, save, *arguments, **options):
+    """The bytes of a file, after the one that names its format."""
+    file = io.BytesIO()
+    save(file, *arguments, **options)
+    return kind + file.getvalue()
+
+
 def seeds():
-    """One small file of every format and layout, after a byte that names the format."""
+    """One small file of every format and layout."""
     rng = np.random.default_rng(0)
     dense, counts = rng.normal(size=(6, 3)), scipy.sparse.csc_matrix(rng.poisson(0.5, (6, 4)) * 1.0)
     labels = np.arange(6) % 2
@@ -40,19 +47,12 @@ def seeds():
     cell[:] = [[dense, counts]]
     variables = {"X": cell, "Y": labels[:, None]}
     for settings in ({}, {"do_compression": True}):
-        file = io.BytesIO()
-        scipy.io.savemat(file, variables, **settings)
-        yield b"m" + file.getvalue()
-        file = io.BytesIO()
-        scipy.io.savemat(file, {"X1": dense + 1j, "X2": dense > 0, "gt": "abc"}, **settings)
-        yield b"m" + file.getvalue()
-    file = io.BytesIO()
-    scipy.io.savemat(file, {"X1": dense, "Y": labels[:, None]}, format="4")
-    yield b"m" + file.getvalue()
+        yield written(b"m", scipy.io.savemat, variables, **settings)
+        odd = {"X1": dense + 1j, "X2": dense > 0, "gt": "abc"}
+        yield written(b"m", scipy.io.savemat, odd, **settings)
+    yield written(b"m", scipy.io.savemat, {"X1": dense, "Y": labels[:, None]}, format="4")
     for save in (np.savez, np.savez_compressed):
-        file = io.BytesIO()
-        save(file, X1=dense, X2=dense.astype("f4"), labels=labels)
-        yield b"z" + file.getvalue()
+        yield written(b"z", save, X1=dense, X2=dense.astype("f4"), labels=labels)
     for options in ({}, {"compression": "gzip", "chunks": (2, 2)}):
         file = io.BytesIO()
         with h5py.File(file, "w") as hdf5:

@@ -8,7 +8,6 @@ each view. A row has the number of samples in the small group, the distance, the
 adjusted Rand index of the two clusters with the two groups.
 """
 
-import csv
 import itertools
 import os
 import warnings
@@ -17,6 +16,7 @@ from pathlib import Path
 os.environ["DMAC_NUM_THREADS"] = "1"
 
 import numpy as np
+import pandas as pd
 
 import dmac
 
@@ -34,18 +34,15 @@ def two_groups(small, distance, seed):
     return [distance * np.outer(inside, z) + x for z, x in zip(centres, noise)], inside
 
 
-def main():
-    with open(FILE, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["small", "distance", "seed", "ari"])
-        for small, distance, seed in itertools.product(SMALL, DISTANCES, SEEDS):
-            views, inside = two_groups(small, distance, seed)
-            with warnings.catch_warnings(action="ignore"):
-                labels = dmac.DMAC(2, random_state=seed, device="cpu").fit_predict(views)
-            ari = dmac.scores(inside, labels)["ari"]
-            writer.writerow([small, distance, seed, f"{ari:.3f}"])
-            file.flush()
+def ari(small, distance, seed):
+    """How well the two clusters are the two groups."""
+    views, inside = two_groups(small, distance, seed)
+    with warnings.catch_warnings(action="ignore"):
+        labels = dmac.DMAC(2, random_state=seed, device="cpu").fit_predict(views)
+    return dmac.scores(inside, labels)["ari"]
 
 
 if __name__ == "__main__":
-    main()
+    rows = [(*case, ari(*case)) for case in itertools.product(SMALL, DISTANCES, SEEDS)]
+    table = pd.DataFrame(rows, columns=["small", "distance", "seed", "ari"])
+    table.to_csv(FILE, index=False, float_format="%.3f", lineterminator="\n")

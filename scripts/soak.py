@@ -41,7 +41,7 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def soak(n_fits=200, warm=WARM):
+def soak(n_fits=200):
     """Fit, predict and score one data set after the other.
 
     Returns
