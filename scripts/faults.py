@@ -43,10 +43,6 @@ N_RUNS = 40
 PATIENCE = 180  # seconds until a process that should end counts as hung
 
 
-class Failure(Exception):
-    """Something was lost."""
-
-
 def forked(work, *arguments):
     """Run a function in a process of its own."""
     process = multiprocessing.get_context("fork").Process(target=_quietly, args=(work, *arguments))
@@ -111,11 +107,11 @@ def store_outcome(folder, kills):
     seeds = sorted(record["seed"] for record in Store(folder / "runs").refresh().records())
     lines = sum(p.read_bytes().count(b"\n") for p in (folder / "runs").rglob("*.jsonl"))
     if seeds != list(range(N_RUNS)) or lines != N_RUNS or made > N_RUNS + kills:
-        raise Failure(f"{len(seeds)} of {N_RUNS} runs, {lines} lines, {made} made, {kills} kills")
+        sys.exit(f"lost: {len(seeds)} of {N_RUNS} runs, {lines} lines, {made} made, {kills} kills")
     return {"runs": seeds}
 
 
-#: What can be killed, by the names that ``--kinds`` takes: how it starts, and its outcome.
+#: What can be killed: how it starts, and its outcome.
 KINDS = {
     "revised": (lambda folder: [forked(fit, folder, "revised")], fit_outcome),
     "released": (lambda folder: [forked(fit, folder, "released")], fit_outcome),
@@ -134,7 +130,7 @@ def once(start, folder, moment, rng):
         process.join(PATIENCE)
         if process.is_alive():
             process.kill()
-            raise Failure(f"a process has not ended in {PATIENCE} s")
+            sys.exit(f"lost: a process has not ended in {PATIENCE} s")
     return [process.exitcode for process in processes]
 
 
@@ -150,17 +146,17 @@ def work_on(name, kills, seconds, rng):
             if -signal.SIGKILL in codes:
                 happened += 1
             elif any(codes):
-                raise Failure(f"{name} cannot go on after {happened} kills: {codes}")
+                sys.exit(f"lost: {name} cannot go on after {happened} kills: {codes}")
             else:
                 break
         return happened, outcome(Path(folder), happened)
 
 
-def inject(kills, seed=0, kinds=tuple(KINDS), say=print):
-    """Kill so many processes at random moments; a `Failure` if something was lost."""
-    rng, total = random.Random(seed), 0
-    for number, name in enumerate(kinds):
-        share = kills // len(kinds) + (number < kills % len(kinds))
+def inject(kills, seed):
+    """Kill so many processes at random moments, and stop if something was lost."""
+    rng = random.Random(seed)
+    for number, name in enumerate(KINDS):
+        share = kills // len(KINDS) + (number < kills % len(KINDS))
         start = time.monotonic()
         _, whole = work_on(name, 0, 0, rng)
         seconds, done, finished = time.monotonic() - start, 0, 0
@@ -168,25 +164,15 @@ def inject(kills, seed=0, kinds=tuple(KINDS), say=print):
             happened, found = work_on(name, share - done, seconds, rng)
             done, finished = done + happened, finished + 1
             if lost := [what for what in whole if found[what] != whole[what]]:
-                raise Failure(f"{name}: {', '.join(lost)} differ after {happened} kills")
-        total += done
-        say(f"{name}: {done} kills, {finished} pieces of work whole")
-    say(f"{total} kills, nothing lost")
-
-
-def main(arguments=None):
-    """Entry point."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    given = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    try:
-        inject(given.kills, given.seed, given.kinds)
-    except Failure as failure:
-        sys.exit(f"lost: {failure}")
+                sys.exit(f"lost: {name}: {', '.join(lost)} differ after {happened} kills")
+        print(f"{name}: {done} kills, {finished} pieces of work whole")
+    print(f"{kills} kills, nothing lost")
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    inject(given.kills, given.seed)
