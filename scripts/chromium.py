@@ -52,9 +52,9 @@ def visit(page, url):
         raise RuntimeError(f"{url}: {answer.status}")
 
 
-def resize(page, width, height=900):
-    """Give the window another size, in pixels."""
-    page.set_viewport_size({"width": width, "height": height})
+def resize(page, width):
+    """Give the window another width, in pixels."""
+    page.set_viewport_size({"width": width, "height": 900})
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

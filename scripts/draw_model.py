@@ -5,7 +5,7 @@ A picture is shown as wide as the column, on a telephone half as wide, where its
 
 WIDTH, HEIGHT = 640, 392
 
-INK, GREY = "#1a1a1a", "#5c5c5c"
+INK = "#1a1a1a"
 # Okabe and Ito's colours, as in the figures; the fills are the same ones, light.
 BLUE, ORANGE, GREEN, PURPLE, RED = "#0072b2", "#b36b00", "#00795a", "#a34d80", "#b84a00"
 FILL = {BLUE: "#dcecf6", ORANGE: "#fdf0d5", GREEN: "#d9f0e8", PURPLE: "#f6e6ef", RED: "#fbe5d6"}
@@ -79,7 +79,7 @@ def matrix(x, y, width, height, colour, name, lines=4):
     )
 
 
-def arrow(*points, colour=INK):
+def arrow(*points):
     """A line through the points, with a head at the last one."""
     (x0, y0), (x, y) = points[-2:]
     dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
@@ -91,8 +91,8 @@ def arrow(*points, colour=INK):
     side = [(x - 9 * dx + s * 4.5 * dy, y - 9 * dy - s * 4.5 * dx) for s in (1, -1)]
     head = " ".join(f"{px:.1f},{py:.1f}" for px, py in [(x, y), *side])
     return (
-        f'<polyline points="{path} {end}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
-        f'<polygon points="{head}" fill="{colour}"/>'
+        f'<polyline points="{path} {end}" fill="none" stroke="{INK}" stroke-width="1.6"/>'
+        f'<polygon points="{head}" fill="{INK}"/>'
     )
 
 
@@ -127,7 +127,7 @@ def pill(x, y, name):
     return box(x, y, 62, 36, RED, 18) + text(x, y + 6, loss(name))
 
 
-def dot(x, y, content, colour=INK, radius=14):
+def dot(x, y, content, colour, radius=14):
     return (
         f'<circle cx="{x}" cy="{y}" r="{radius}" fill="#ffffff" stroke="{colour}" '
         f'stroke-width="1.6"/>' + text(x, y + 6, content)
