@@ -67,16 +67,6 @@ def test_repeated_runs_are_compared_seed_by_seed():
     assert comparisons.compare_repeats(first, first).largest.tolist() == [0, 0]
 
 
-def test_growth_exponent_of_a_power_law():
-    n = np.array([1e3, 1e4, 1e5, 1e6])
-    slope, half = comparisons.growth_exponent(n, 3e-5 * n**1.5)
-    assert slope == pytest.approx(1.5)
-    assert half == pytest.approx(0, abs=1e-6)
-    noise = np.array([1.1, 0.9, 1.1, 0.9])
-    slope, half = comparisons.growth_exponent(n, n * noise)
-    assert abs(slope - 1) < half
-
-
 def least_squares(scores):
     """The same F-test by two regressions on dummies: with the treatments, and without them."""
     b, t = scores.shape

@@ -13,16 +13,6 @@ def page(folder, **parameters):
     return Page(PARAMETERS | {"results": str(folder)} | parameters)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("results")
-
-
-@pytest.fixture(scope="module")
-def made(folder):
-    return filled(folder, ("toy", "other"))[1]
-
-
 def test_page_shows_what_is_stored_and_says_what_is_missing(folder, made):
     here = page(folder, seeds=3)
     frame = here.fetch(VARIANTS, "some", ("toy", "absent"))

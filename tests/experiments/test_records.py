@@ -10,16 +10,6 @@ from toy_runs import METHOD, VARIANTS, filled
 from experiments import records as experiments
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("results")
-
-
-@pytest.fixture(scope="module")
-def made(folder):
-    return filled(folder, ("toy", "other"))[1]
-
-
 # Dask keeps threads and sockets of its own, and closes some of them late.
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -17,22 +17,6 @@ def test_a_system_is_compared_on_the_data_sets_that_it_finished():
     np.testing.assert_allclose(relative.acc, [0, -20], atol=1e-9)
 
 
-def test_costs_are_those_of_one_more_sample():
-    each = dict(recipe="CLOSED_FORM", fixed=True, m=512, threads=2)
-    numbers = (1_000, 10_000, 30_000, 100_000)
-    fits = [each | dict(n=n, seconds=3 + 1e-4 * n, peak_gb=0.5 + 2e-6 * n) for n in numbers]
-    fits += [fit | {"fixed": False, "seconds": 9.0} for fit in fits]
-    seconds, memory = times.constants({"fits": fits})
-    np.testing.assert_allclose([seconds, memory], [[1e-4, 3], [2e-6, 0.5]])
-
-
-def test_of_one_thread_the_seconds_are_those_of_the_processor():
-    fits = [dict(recipe="CLOSED_FORM", fixed=True, n=n, seconds=9.0, threads=n) for n in (2, 1)]
-    for one in fits:
-        one["processor_seconds"] = 4.0
-    assert times.growth_frame({"fits": fits}).seconds.tolist() == [4, 9]
-
-
 @pytest.mark.parametrize(
     "written, message",
     [
