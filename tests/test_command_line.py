@@ -1,11 +1,9 @@
 """The command line: what it writes, what it says, and how it ends."""
 
 import csv
-import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import h5py
@@ -70,7 +68,7 @@ def test_fit_writes_what_the_estimator_finds(call):
     assert "3 known classes" in out
 
 
-def test_labels_go_to_the_standard_output_a_pipe_or_where_a_link_leads(call):
+def test_labels_go_to_the_standard_output_or_where_a_link_leads(call):
     code, _, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
     assert code == 0
     written = Path("labels.csv").read_text()
@@ -79,17 +77,9 @@ def test_labels_go_to_the_standard_output_a_pipe_or_where_a_link_leads(call):
     code, out, err = call("predict", "kept", "data.npz", "--out", "-")
     assert code == 0 and out == written and "60 samples, 2 views" in err
     assert not Path("-").exists()
-    Path("link.csv").symlink_to("elsewhere.csv")
-    os.mkfifo("pipe")
-    read = []
-    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_text()), daemon=True)
-    reader.start()
-    for place in ("link.csv", "pipe"):
-        code, _, err = call("predict", "kept", "data.npz", "--out", place)
-        assert code == 0, err
-    reader.join(10)
-    assert read == [written] == [Path("elsewhere.csv").read_text()]
-    assert Path("link.csv").is_symlink() and Path("pipe").is_fifo()
+    Path("link.csv").symlink_to("elsewhere.csv")  # or a pipe, as the tests of files have it
+    code, _, err = call("predict", "kept", "data.npz", "--out", "link.csv")
+    assert code == 0 and Path("elsewhere.csv").read_text() == written, err
 
 
 def test_a_report_goes_to_the_standard_output(call, monkeypatch):

@@ -5,15 +5,14 @@ import importlib.util
 import os
 from pathlib import Path
 
-import h5py
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse
 
 from dmac import views
 from dmac.data.datasets import DATASETS, KINDS, Dataset
-from dmac.data.whitening import RowNormalizer, Whitening, normalize_rows
 from dmac.views import MultiViewData, load
 
 ROOT = Path(__file__).parents[1]
@@ -117,32 +116,6 @@ def test_a_registered_entry_says_what_to_read(tmp_path, monkeypatch):
     assert data.dims == (4,) and data.labels is None
 
 
-#: Sets in which samples lack a view.
-LACKING = {
-    *("Cora", "WebKB", "BDGP-1000-500", "Reuters-1200", "WebKB-203", "WebKB-Wisconsin-265"),
-    *("WebKB-Texas-187", "CKM-246", "TIMME-PureP-583", "Ads-998", "Segmentation-2100"),
-}
-
-
-@pytest.mark.parametrize("name", DATASETS)
-def test_registered_views_are_scaled_and_whitened(name):
-    """Of rows of hardly any length there are some in CCV alone, as RowNormalizer's text says."""
-    data, zero = load_real(name), 0
-    for a, x in enumerate(data.views):
-        norms = (scipy.sparse.linalg if scipy.sparse.issparse(x) else np.linalg).norm(x, axis=1)
-        tiny = (norms > 0) & (norms < RowNormalizer().fit(x).floor_)
-        assert name == "CCV-20d" or not tiny.any()
-        zero += (norms == 0).sum()
-        if name == "ALOI-10":  # columns at 3e13 beside columns at 1e3
-            assert np.isfinite(Whitening().fit_transform(x)).all()
-        if (name, a) == ("ACM", 4):  # all ones but for 32 entries: its third direction hardly is
-            continue
-        x = x[::4] if np.prod(x.shape) > 2**22 else x  # which would take seconds
-        h = Whitening(2 * data.n_clusters).fit_transform(normalize_rows(x))
-        np.testing.assert_allclose(h.T @ h / len(h), np.eye(h.shape[1]), atol=5e-8)
-    assert (zero > 0) == (name in LACKING)
-
-
 def test_load_from_a_path(tmp_path):
     path = tmp_path / "toy.npz"
     np.savez(path, X1=np.arange(6).reshape(3, 2), X2=np.ones((3, 1), bool), Y=["b", "a", "b"])
@@ -156,24 +129,21 @@ def test_load_from_a_path(tmp_path):
 def test_load_reads_what_the_command_line_reads(tmp_path):
     rng, classes = np.random.default_rng(0), np.arange(12) % 3
     tables = {"mirna": rng.normal(size=(12, 2)), "rna": rng.normal(size=(12, 3))}
+    names = [f"s{i}" for i in range(12)]
     for name, x in tables.items():
-        rows = [",".join(map(str, [f"s{i}", *row])) for i, row in enumerate(x.tolist())]
-        (tmp_path / f"{name}.csv").write_text("\n".join(rows))
+        pd.DataFrame(x, names).to_csv(tmp_path / f"{name}.csv")
     (tmp_path / "labels.csv").write_text("\n".join(map(str, classes)))
-    with h5py.File(tmp_path.with_suffix(".h5"), "w") as file:
-        file.update(tables | {"class": classes})
     files = [tmp_path / f"{name}.csv" for name in (*tables, "labels")]
-    for source in (tmp_path, tmp_path.with_suffix(".h5"), files):
+    for source in (tmp_path, files):
         data = load(source)
         for x, expected in zip(data.views, tables.values(), strict=True):
             assert type(x) is np.ndarray and x.dtype == np.float64
             np.testing.assert_array_equal(x, expected)
-        assert data.names == ["mirna", "rna"] and data.n_clusters == 3
+        assert data.names == ["mirna", "rna"] and data.samples == names
         np.testing.assert_array_equal(data.labels, classes)
     assert load(files, labels_key=False).labels is None  # and nothing is said of the classes
     data = load(str(tmp_path), views_key="rna")
     assert (data.name, data.names) == (tmp_path.name, ["rna"])
-    assert data.samples == [f"s{i}" for i in range(12)]
 
 
 def test_load_errors(tmp_path):

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import requests
-import scipy.sparse
+import scipy.sparse.linalg
 
 import dmac
 from dmac.data.datasets import BASE_URL, DATASETS, KINDS, Dataset
 from dmac.data.registry import DownloadError, _sha256, fetch
+from dmac.data.whitening import RowNormalizer
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
 
@@ -186,7 +187,16 @@ def test_table():
 
 
 SPARSE = ("BBC", "BBCSport", "CiteSeer", "WebKB-Wisconsin-265", "Reuters-1200")
+#: Sets in which samples lack a view.
+LACKING = {
+    *("Cora", "WebKB", "BDGP-1000-500", "Reuters-1200", "WebKB-203", "WebKB-Wisconsin-265"),
+    *("WebKB-Texas-187", "CKM-246", "TIMME-PureP-583", "Ads-998", "Segmentation-2100"),
+}
 DATA = os.environ.get("DMAC_DATA")  # read before the fixture above unsets it
+
+
+def linalg_of(x):
+    return scipy.sparse.linalg if scipy.sparse.issparse(x) else np.linalg
 
 
 @pytest.mark.parametrize("name", list(DATASETS))
@@ -202,3 +212,7 @@ def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
     assert set(data.labels) == set(range(entry.n_clusters)) and data.labels.dtype == np.int64
     assert all(x.dtype == np.float64 for x in data.views)
     assert {scipy.sparse.issparse(x) for x in data.views} == {name in SPARSE}
+    lengths = [(linalg_of(x).norm(x, axis=1), RowNormalizer().fit(x).floor_) for x in data.views]
+    assert any((x == 0).any() for x, _ in lengths) == (name in LACKING)
+    # Rows of hardly any length are in CCV alone, as RowNormalizer's text says.
+    assert name == "CCV-20d" or not any(((x > 0) & (x < floor)).any() for x, floor in lengths)
