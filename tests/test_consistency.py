@@ -1,15 +1,18 @@
-"""Both readings of the mutual information against the reference, closed forms and bounds."""
+"""The convolution and both readings of the mutual information against the reference; bounds."""
 
 import math
 
 import pytest
 import torch
-from helpers import assert_matches
+from helpers import assert_matches, problems, random_points
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dmac import reference
+from dmac.anchor_graph import anchor_graph
+from dmac.compute.distances import squared_distances
 from dmac.consistency import consistency_loss, mutual_information_joint, mutual_information_per_row
+from dmac.convolution import AnchorGraphConvolution
 
 shapes = st.tuples(st.integers(1, 20), st.integers(2, 7), st.integers(0, 2**31 - 1))
 
@@ -86,3 +89,29 @@ def test_loss_matches_the_reference(reading, views):
 def test_unknown_reading_is_refused():
     with pytest.raises(ValueError, match="per_row"):
         consistency_loss([torch.ones(2, 2)], "both")
+
+
+@given(problems)
+def test_convolution_matches_the_reference(problem):
+    n, m, d, seed, k = problem
+    z, u = random_points(n, m, d, seed)
+    generator = torch.Generator().manual_seed(seed)
+    # 5 -> 7 widens and 7 -> 3 narrows, so both orders of the product are taken.
+    module = AnchorGraphConvolution((d, 7, 3), negative_slope=0.01, generator=generator).double()
+    weights = [layer.weight.T for layer in module.layers]
+    assert_matches(
+        lambda z, u, *_: module(anchor_graph(squared_distances(z, u), k), u),
+        lambda z, u, *_: reference.agcn(reference.anchor_graph(z, u, k), u, weights),
+        z,
+        u,
+        *module.parameters(),
+    )
+
+
+def test_anchor_without_samples_is_uniform(generator):
+    z, u = random_points(10, 4, 3, 1)
+    far = torch.cat([u.detach(), torch.full((1, 3), 1e3, dtype=torch.float64)])
+    module = AnchorGraphConvolution((3, 4, 5), negative_slope=0.01, generator=generator).double()
+    f = module(anchor_graph(squared_distances(z, far), 2), far)
+    torch.testing.assert_close(f[-1], torch.full((5,), 0.2, dtype=torch.float64))
+    torch.testing.assert_close(f.sum(1), torch.ones(5, dtype=torch.float64))

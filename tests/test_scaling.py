@@ -89,8 +89,9 @@ def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
     base = torch.nn.functional.normalize(torch.ones(64, dtype=torch.float64), dim=0)
     z, u = ((base + 1e-3 / 8 * x.detach()) for x in (z, u))
     exact = reference.squared_distances(z, u).sort(1).values[:, :6]
-    single = assign(z.float(), u.float(), 6).nearest.double()
-    assert float(((single - exact).abs() / exact).max()) < 1e-3
+    z, u = z.float(), u.float()  # the plain Gram identity is off by 10 % here
+    for single in (assign(z, u, 6).nearest, squared_distances(z, u).sort(1).values[:, :6]):
+        assert float(((single.double() - exact).abs() / exact).max()) < 1e-3
 
 
 def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):

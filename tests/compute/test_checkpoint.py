@@ -15,8 +15,10 @@ from dmac.compute.checkpoint import (
     Checkpoint,
     Progress,
 )
-from dmac.compute.files import write_tensors
+from dmac.compute.files import read_tensors, write_tensors
+from dmac.embedding import PretrainRecord
 from dmac.recipes import RELEASED, REVISED
+from dmac.solvers.network_solver import NetworkSolver
 
 
 def views():
@@ -126,3 +128,25 @@ def test_the_state_of_an_optimiser_is_kept_before_its_loop_begins_and_goes_on_in
     other = torch.optim.RMSprop([weight], lr=3.0)
     progress.begin(other)
     assert other.param_groups[0]["lr"] == 0.1
+
+
+def copied(solver, network, views, progress, log):
+    """A pre-training that takes weights from elsewhere: one record, and no optimiser."""
+    with torch.no_grad():
+        for parameter in network.encoders.parameters():
+            parameter.fill_(0.01)
+    progress.epoch = solver.recipe.pretrain_epochs
+    yield PretrainRecord(solver.recipe.pretrain_epochs, 0.5, 0.0)
+
+
+def test_a_pre_training_without_an_optimiser_is_kept_and_not_repeated(tmp_path, monkeypatch):
+    stop = stop_at("PretrainRecord", 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(NetworkSolver, "pretrain", copied)
+        whole = model(RELEASED).fit(views())
+        with pytest.raises(Stopped):
+            model(RELEASED).fit(views(), checkpoint=tmp_path, checkpoint_every=1, callback=stop)
+    assert "groups" not in read_tensors(tmp_path / NAME)[1]
+    resumed = model(RELEASED).fit(views(), checkpoint=tmp_path)
+    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
+    assert [r.loss for r in resumed.pretrain_history_] == [0.5]

@@ -1,12 +1,14 @@
-"""Arrays on disk: what counts as one, its blocks, and what is refused."""
+"""Arrays on disk: what counts as one, its blocks, what is refused, and the hash of data."""
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 
 from dmac.data import disk
 from dmac.data.checks import check_views
-from dmac.data.disk import is_streamed
+from dmac.data.digest import digest
+from dmac.data.disk import StreamedArray, is_streamed
 
 
 def views():
@@ -27,3 +29,25 @@ def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
     _, second = check_views(on_disk("npy", [views()[0], bad]), streamed=True)
     with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
         list(second.blocks())
+
+
+X = np.arange(12.0).reshape(4, 3) % 5
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
+def test_the_disk_does_not_matter(kind, on_disk, monkeypatch):
+    monkeypatch.setattr("dmac.data.disk._NUMBERS", 2 * X.shape[1])  # blocks of two rows
+    (source,) = on_disk(kind, [X])
+    assert digest([StreamedArray(source)]) == digest([X])
+
+
+def test_equal_numbers_are_equal_and_others_differ():
+    same = [X, np.asfortranarray(X), X.astype(np.float32), np.repeat(X, 2, axis=1)[:, ::2]]
+    assert len({digest([x]) for x in same}) == 1
+    changed = X.copy()
+    changed[3, 2] = np.nextafter(changed[3, 2], 9)
+    others = [X, changed, X.T, X[::-1], X.ravel(), X.astype(int), scipy.sparse.csr_matrix(X)]
+    assert len({digest([x]) for x in others}) == len(others)
+    assert digest([X, X]) != digest([X]) and digest([X, changed]) != digest([changed, X])
+    unsorted = scipy.sparse.csr_matrix((X[:1, 1:].ravel()[::-1], [2, 1], [0, 2]), (1, 3))
+    assert digest([unsorted]) == digest([scipy.sparse.csc_matrix(X[:1])])

@@ -1,11 +1,11 @@
-"""Numbers, cells and bold ones of all tables."""
+"""What tables and figures compute of runs: numbers, cells, protocols, times, anchors."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from toy_frames import bold, frame, several, three_variants
+from toy_frames import bold, frame, grid_frame, several, three_variants
 
-from experiments import tables
+from experiments import geometry, protocols, tables, times
 
 
 @pytest.fixture
@@ -42,3 +42,45 @@ def test_best_are_bold_and_equal_ones_all_of_them():
 )
 def test_numbers_have_few_digits_and_powers_of_ten(x, digits, text):
     assert tables.format_number(x, digits) == text
+
+
+def test_protocols_leave_out_points_and_sets_that_are_not_complete():
+    grid = grid_frame()
+    part = grid[~((grid.variant == str((1.0, 1e3))) & (grid.seed == 2))]
+    scores = protocols.score_runs(part)
+    assert scores.points.max() == 2
+    assert scores[scores.protocol == "grid"].acc.tolist() == [45, 45]
+    assert protocols.score_runs(grid[grid.variant != str((1e3, 1e3))]).empty
+
+
+def test_a_system_is_compared_on_the_data_sets_that_it_finished():
+    names = ("system", "dataset", "seconds", "acc")
+    rows = ("A", "PIE", 2.0, 0.8), ("A", "BBC", 8.0, 0.9), ("B", "PIE", 0.5, 0.6)
+    fits = [dict(zip(names, row)) | {"threads": 1} for row in rows]
+    fits.append({"system": "B", "dataset": "BBC", "threads": 1, "error": "more than 40 s"})
+    relative = times.relative_to({"fits": fits}, "A")
+    assert relative.sets.tolist() == [2, 1]
+    np.testing.assert_allclose(relative.seconds, [1, 0.25])
+    np.testing.assert_allclose(relative.acc, [0, -20], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "written, message",
+    [
+        ('{"card": null, "profile": "full"}', "a full run on a GPU"),
+        ('{"card": "A card", "profile": "quick"}', "a full run on a GPU"),
+        ("[1", "is not a file of `make gpu`"),
+    ],
+)
+def test_only_a_full_run_on_a_gpu_is_read(written, message, tmp_path):
+    path = tmp_path / "gpu.json"
+    path.write_text(written)
+    with pytest.raises(ValueError, match=message):
+        times.read_gpu(path)
+
+
+def test_similarity_is_sorted_by_class_and_centred():
+    anchors = np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.1], [1.0, -0.1]])
+    raw, centred, classes = geometry.similarity(anchors, np.array([1, 0, 1, 0]))
+    assert classes.tolist() == [0, 0, 1, 1] and raw.min() > 0.97
+    np.testing.assert_allclose(centred, np.kron([[1, -1], [-1, 1]], np.ones((2, 2))), atol=1e-12)
