@@ -16,6 +16,8 @@ import pytest
 import torch
 import zarr
 
+from dmac.command_line import main
+
 ROOT = Path(__file__).resolve().parent.parent
 #: What the book is rendered from.
 SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "book/experiments/*.ipynb", "_*.yml")
@@ -85,6 +87,19 @@ def small_views():
         noise = torch.randn(90, d, generator=generator, dtype=torch.float64)
         views.append((centres[classes] + 0.5 * noise).numpy())
     return views, classes.numpy()
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run a command in a folder of its own: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(part) for part in arguments])
+        return ended.value.code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import yaml
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import dmac
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Sizes of a random problem: n samples, m anchors, d dimensions, k neighbours with k < m.
 problems = st.tuples(
@@ -24,6 +26,19 @@ def positive_views(n, dims):
     rng, classes = np.random.default_rng(0), np.arange(n) % 3
     draws = ((rng.normal(size=(3, d)), rng.normal(size=(n, d))) for d in dims)
     return [np.abs(3 * centres[classes] + noise) for centres, noise in draws]
+
+
+def planted(n=300, c=4, widths=(8, 12, 6), spread=1.0, noise=0.7, seed=0):
+    """Views of c groups in random order, and their classes."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(c, size=n)
+    centres = [spread * rng.normal(size=(c, d)) for d in widths]
+    return [z[classes] + noise * rng.normal(size=(n, z.shape[1])) for z in centres], classes
+
+
+def accuracy(classes, labels):
+    """The share of samples whose cluster is that of their class."""
+    return dmac.scores(classes, labels)["acc"]
 
 
 def random_points(n, m, d, seed):

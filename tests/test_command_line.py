@@ -22,19 +22,9 @@ VIEWS = [5 * RNG.normal(size=(3, d))[CLASSES] + RNG.normal(size=(60, d)) for d i
 pytestmark = pytest.mark.filterwarnings("ignore:.* do not name their samples")
 
 
-@pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    """Run a command in a folder of its own: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def data(call):
     np.savez("data.npz", X1=VIEWS[0], X2=VIEWS[1], labels=CLASSES)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(part) for part in arguments])
-        written = capsys.readouterr()
-        return ended.value.code, written.out, written.err
-
-    return run
 
 
 def table(path):

@@ -16,7 +16,6 @@ from browser import faint, look
 from bs4 import BeautifulSoup
 
 import dmac
-from dmac.command_line import main
 from dmac.diagnostics import gaussian_like
 from dmac.report import page
 from dmac.separation import standardized_differences
@@ -326,18 +325,11 @@ def test_what_is_refused():
 
 
 @pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
+def data(call):
     np.savez("data.npz", rna=VIEWS[0], protein=VIEWS[1], labels=CLASSES)
 
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(part) for part in arguments])
-        return ended.value.code, *capsys.readouterr()
 
-    return run
-
-
+@pytest.mark.usefixtures("data")
 def test_the_command_writes_the_page(call, tmp_path):
     given = ["--seeds", 2, "--quiet", "--out", "report.html"]
     code, out, err = call("report", "data.npz", "--clusters", 4, *given)
@@ -367,6 +359,7 @@ def test_the_command_writes_the_page(call, tmp_path):
         ("--clusters 121 --out x.html", 1, "--clusters is 121, but there are only 120"),
     ],
 )
+@pytest.mark.usefixtures("data")
 def test_problems_are_told(arguments, code, message, call, tmp_path):
     found, _, err = call("report", "data.npz", *arguments.split())
     assert found == code and message in err and not (tmp_path / "x.html").exists()

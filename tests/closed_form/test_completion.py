@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from helpers import accuracy as acc
+from helpers import planted
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
@@ -29,14 +31,6 @@ from dmac.recipes import CLOSED_FORM
 WIDTHS = (4, 3, 5)
 
 
-def planted(n=300, c=4, noise=0.7, seed=0, widths=(8, 12, 6)):
-    """Views of c groups, and their classes."""
-    rng = np.random.default_rng(seed)
-    classes = rng.integers(c, size=n)
-    centres = [rng.normal(size=(c, d)) for d in widths]
-    return [z[classes] + noise * rng.normal(size=(n, z.shape[1])) for z in centres], classes
-
-
 def mask(n, v, rate, seed=0):
     """Which views each sample has: one at least."""
     rng = np.random.default_rng(seed)
@@ -53,10 +47,6 @@ def where(views, present, value):
 
 def fit(views, c=4, recipe="closed_form", seed=0, **given):
     return dmac.DMAC(c, recipe, random_state=seed, device="cpu").fit(views, **given)
-
-
-def acc(classes, labels):
-    return dmac.scores(classes, labels)["acc"]
 
 
 @pytest.fixture

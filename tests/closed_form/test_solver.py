@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import accuracy as acc
 from sklearn.exceptions import ConvergenceWarning
 
 import dmac
@@ -29,10 +30,6 @@ def planted(n=120, c=4, seed=0, noise=0.5):
 
 def fit(views, recipe=SMALL, c=4, seed=0, **more):
     return dmac.DMAC(c, recipe, random_state=seed, device="cpu", **more).fit(views)
-
-
-def acc(labels, found):
-    return dmac.scores(labels, found)["acc"]
 
 
 VARIANTS = {

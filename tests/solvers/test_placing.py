@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from helpers import accuracy as acc
+from helpers import planted as in_double
 
 import dmac
 from dmac.closed_form.solver import SpectralSolver
@@ -18,22 +20,14 @@ from dmac.solvers.preparing import prepare
 PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
 
 
-def planted(n=600, c=3, seed=0):
+def planted(n=600):
     """Three views of c groups in random order, in single precision."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(c, size=n)
-    centres = [3 * rng.normal(size=(c, d)) for d in (8, 12, 3)]
-    return [(z[labels] + rng.normal(size=(n, z.shape[1]))).astype(np.float32) for z in centres], (
-        labels
-    )
+    views, labels = in_double(n, 3, (8, 12, 3), 3, 1)
+    return [x.astype(np.float32) for x in views], labels
 
 
 def fit(views, recipe=PART, c=3, **more):
     return dmac.DMAC(c, recipe, random_state=0, device="cpu", **more).fit(views)
-
-
-def acc(labels, found):
-    return dmac.scores(labels, found)["acc"]
 
 
 def test_how_many_are_fitted():
