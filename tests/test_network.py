@@ -3,10 +3,8 @@
 import dataclasses
 
 import pytest
-import scipy.sparse
 import torch
 
-from dmac.compute.layers import view_tensor
 from dmac.embedding import ResidualEncoder, ViewEncoder, fuse
 from dmac.network import Network
 from dmac.recipes import PUBLISHED, RELEASED, REVISED
@@ -76,26 +74,3 @@ def test_perturbation_of_the_recipe():
     assert network(moving).perturbation.slope.shape == (sum(DIMS),)
     space = dict(anchor_space="embedding", closed_form_start=False, embedding_dim=6)
     assert network(dataclasses.replace(moving, **space)).perturbation.slope.shape == (6,)
-
-
-@pytest.mark.parametrize("base", [RELEASED, REVISED])
-def test_weights_that_meet_sparse_views_are_laid_out_for_them(base):
-    matrix = scipy.sparse.random(40, DIMS[0], 0.3, "csr", random_state=0)
-    mixed = [view_tensor(matrix, torch.float64), *views()[1:]]
-    recipe = dataclasses.replace(base, hidden_dim=10)
-    plain, stored = network(recipe), network(recipe).store_for(mixed)
-    assert stored.encoders[0].first.weight.T.is_contiguous()
-    assert stored.encoders[1].first.weight.is_contiguous()
-    losses = []
-    for made in (plain, stored):
-        optimiser = torch.optim.RMSprop(made.parameters())
-        for _ in range(3):
-            optimiser.zero_grad()
-            loss = made.embed(mixed)[1].pow(3).sum()
-            loss.backward()
-            optimiser.step()
-        losses.append(loss.item())
-        assert made.encoders[0].first.weight.T.is_contiguous() == (made is stored)
-    assert losses[0] == losses[1]
-    for (name, p), q in zip(plain.named_parameters(), stored.parameters()):
-        assert torch.equal(p, q), name

@@ -46,6 +46,13 @@ def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
     np.testing.assert_allclose(graph.shares, np.r_[np.ones(20), np.zeros(3), np.ones(37)])
 
 
+def test_a_sample_that_lacks_a_view_has_no_links_by_the_ballot_beside_it(generator):
+    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    x[:20, :3] = 0
+    _, factor = draw_sets(x, 2, 12, 1, 3, generator, widths=(3,))
+    np.testing.assert_array_equal(np.ravel(factor.sum(1)) > 0, np.arange(60) >= 20)
+
+
 @pytest.mark.parametrize("whole, m", [(7, 8), (8, 4), (15, 7), (16, 8)])
 def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
     """With fewer than 2 (k + 1) = 8 of them zeros are values, and every sample counts."""

@@ -13,8 +13,6 @@ from helpers import planted
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
-from dmac.closed_form import solver
-from dmac.closed_form.anchor_sets import known
 from dmac.closed_form.completion import (
     fill_in,
     fit_completion,
@@ -222,33 +220,6 @@ def test_every_way_to_say_it_means_the_same(half, way):
     for x, before in zip(given, copies):  # the input is not touched
         if isinstance(x, np.ndarray):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(before))
-
-
-def test_ballots_stand_beside_filled_rows_of_all_views_and_present_rows_of_one(half, monkeypatch):
-    views, _, present, model = half
-    drawn, draw_graphs = [], solver.draw_graphs
-
-    def draw(*given):
-        found = draw_graphs(*given)
-        if given[-1]:  # voting
-            drawn.append(found)
-        return found
-
-    monkeypatch.setattr(solver, "draw_graphs", draw)
-    again = fit(where(views, present, np.nan))
-    np.testing.assert_array_equal(again.labels_, model.labels_)
-    assert len(drawn) == 2  # by the filtered rows, and by what is learned
-    for of_blocks in drawn:
-        assert [one.block.view for one in of_blocks] == [None, None, 0, 1, 2, 0, 1, 2]
-        for one in of_blocks:
-            block, linked = one.block, np.ravel(one.factor.sum(1)) > 0
-            has = known(block.x, block.widths).numpy()
-            assert block.x.shape[1] > sum(block.widths)  # a ballot is beside it
-            if block.view is None:
-                assert has.all() and linked.all()
-            else:
-                assert (~has).sum() == again.n_missing_[block.view]
-                np.testing.assert_array_equal(linked, has[:, 0])  # no edges by the ballot alone
 
 
 def test_arrays_on_disk(half, tmp_path):

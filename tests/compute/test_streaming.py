@@ -10,7 +10,6 @@ from helpers import positive_views
 
 import dmac
 from dmac.compute import streaming
-from dmac.compute.layers import SparseView
 from dmac.compute.streaming import StreamedView, encode
 from dmac.embedding import ViewEncoder
 from dmac.recipes import RELEASED, REVISED
@@ -85,23 +84,6 @@ def test_gradient_in_blocks_is_that_of_the_whole(streamed, monkeypatch):
         gradients.append([z.detach(), *(p.grad for p in model.parameters())])
     for blocks, whole in zip(*gradients):
         torch.testing.assert_close(blocks, whole, rtol=1e-10, atol=1e-13)
-
-
-def test_a_dense_view_is_one_piece_up_to_65536_samples_and_then_pieces_of_8192():
-    size = 2**16
-    few, many = (streaming.block_slices([torch.empty(n, 1)]) for n in (size, size + 1))
-    assert few == [slice(0, size)]
-    sparse = SparseView(scipy.sparse.csr_matrix((size + 1, 1)), torch.float32, "cpu")
-    beside = streaming.block_slices([torch.empty(size + 1, 1), sparse])
-    assert beside == [slice(0, size + 1)]  # its product is taken whole
-    assert {part.stop - part.start for part in many[:-1]} == {8192} and many[-1].stop == size + 1
-
-
-def test_views_on_disk_are_walked_through_in_blocks_of_the_widest(small_blocks, monkeypatch):
-    on_disk = [StreamedView(None, (N, d), range(N), torch.float32, "cpu") for d in (7, 12)]
-    for most, size in ((2**16, 40), (10, 10)):
-        monkeypatch.setattr(streaming, "_ROWS", most)
-        assert streaming.block_slices(on_disk)[:2] == [slice(0, size), slice(size, 2 * size)]
 
 
 def test_only_a_block_of_activations_is_kept(monkeypatch):

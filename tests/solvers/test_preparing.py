@@ -43,6 +43,7 @@ def test_views_of_many_samples_are_prepared_in_blocks_and_released(monkeypatch):
 def test_the_way_back_undoes_the_shuffle(generator):
     order = preparing.shuffled(50, generator)
     assert sorted(order) == list(range(50)) and (order != np.arange(50)).any()
+    assert (preparing.shuffled(50, generator) != order).any()  # the seed decides
     x = np.abs(np.random.default_rng(0).normal(size=(50, 3)))
     prepared = preparing.prepare([x], [ViewPipeline()], order, torch.device("cpu"), torch.float64)
     np.testing.assert_allclose(
