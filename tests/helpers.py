@@ -1,6 +1,7 @@
 """What several test files share: the comparison with the dense reference, random inputs, programs
 that are run, the pages of the book, and the cells of notebooks."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -67,6 +68,15 @@ def sources(notebook, kind="code"):
     """The texts of the cells of a kind, by their ids."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == kind}
+
+
+def imported(source):
+    """The top-level packages that a source imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.partition(".")[0]
 
 
 class Stopped(Exception):

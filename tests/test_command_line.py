@@ -2,14 +2,14 @@
 
 import csv
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
+from helpers import python
 
 import dmac
 from dmac import command_line
@@ -217,8 +217,7 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     has[3:15, 0] = has[40:50, 1] = False
     Path("partial").mkdir()
     for kind, x, own in zip(("rna", "mirna"), VIEWS, has.T):
-        rows = [",".join(map(str, [n, *row])) for n, row, there in zip(names, x, own) if there]
-        Path(f"partial/{kind}.csv").write_text("\n".join(rows))
+        pd.DataFrame(x, names)[own].to_csv(f"partial/{kind}.csv")
     code, out, _ = call("fit", "partial", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
     assert code == 0 and "60 samples, 2 views" in out
     assert "view 1: 4 columns (mirna, from mirna.csv; 10 of 60 samples lack it)" in out
@@ -263,9 +262,8 @@ def test_a_model_knows_its_views_by_name(call):
 def write_tables(folder, views):
     Path(folder).mkdir(exist_ok=True)
     for name, x in zip("ab", views):
-        rows = [[f"s{i}", *row] for i, row in enumerate(x.tolist())]
-        rows.insert(0, ["id", *(f"g{j}" for j in range(x.shape[1]))])
-        Path(folder, f"{name}.csv").write_text("\n".join(",".join(map(str, r)) for r in rows))
+        table = pd.DataFrame(x, [f"s{i}" for i in range(len(x))]).add_prefix("g")
+        table.to_csv(Path(folder, f"{name}.csv"), index_label="id")
 
 
 def test_the_output_never_replaces_the_data_nor_becomes_a_view(call):
@@ -366,9 +364,7 @@ def test_help_is_for_readers_and_takes_no_torch(call):
     code = "import sys; sys.argv = ['dmac', '--version']\n"
     code += "import atexit; atexit.register(lambda: print('torch' in sys.modules))\n"
     code += "import runpy; runpy.run_module('dmac', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"dmac, version {dmac.__version__}\nFalse\n"
+    assert python("-c", code) == f"dmac, version {dmac.__version__}\nFalse\n"
 
 
 def test_the_embedded_data_have_a_name_and_a_number_of_clusters(call):

@@ -1,8 +1,6 @@
 """The package as others get it: who imports whom, what it does without, what its wheel holds."""
 
-import ast
 import shutil
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import check_wheel
 import pytest
-from helpers import python
+from helpers import imported, python
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,22 +85,15 @@ def test_names_that_the_package_lacks_are_said():
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # where the module has another name
 
 
-def imported(folder):
-    """Packages that the sources import, by the names of their distributions."""
-    found = set()
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) else []
-            found |= {name.partition(".")[0] for name in names}
-    return {DISTRIBUTIONS.get(name, name) for name in found - sys.stdlib_module_names - {"dmac"}}
-
-
 OPTIONAL = {"triton", "anndata", "mudata"}  # imported where they are at hand
 
 
 def test_core_dependencies_are_what_is_imported():
-    assert imported(ROOT / "dmac") - OPTIONAL == {one.name for one in DEPENDENCIES}
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "dmac").rglob("*.py"))
+    found = {name for source in sources for name in imported(source)}
+    found -= sys.stdlib_module_names | {"dmac"} | OPTIONAL
+    names = {DISTRIBUTIONS.get(name, name) for name in found}
+    assert names == {one.name for one in DEPENDENCIES}
 
 
 def test_lowest_versions_are_those_of_the_ranges():
@@ -123,12 +114,15 @@ def copy(names, folder):
         shutil.copy(ROOT / name, folder / name)
 
 
-def test_wheel_holds_every_file_of_the_module_and_nothing_else(tmp_path):
+@pytest.fixture
+def tracked():
+    """The files under version control."""
+    return check_wheel.tracked() or pytest.skip("not a git checkout: what is tracked is unknown")
+
+
+def test_wheel_holds_every_file_of_the_module_and_nothing_else(tracked, tmp_path):
     """Not the experiments, either: they are there in a clone."""
-    listed = subprocess.run(["git", "ls-files", "-z", "dmac"], cwd=ROOT, capture_output=True)
-    if listed.returncode:
-        pytest.skip("not a git checkout: what is tracked is unknown")
-    names = {name for name in listed.stdout.decode().split("\0") if (ROOT / name).is_file()}
+    names = {name for name in tracked if name.startswith("dmac/")}
     source = tmp_path / "source"  # building leaves files behind
     more = ["pyproject.toml", "README.md", "LICENSE", "notebooks/experiments/__init__.py"]
     copy([*names, *more], source)
@@ -137,24 +131,21 @@ def test_wheel_holds_every_file_of_the_module_and_nothing_else(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     shown = {"dmac/data/mfeat.npz", "dmac/data/README.md", "dmac/py.typed"}
-    assert held == names - {""} and shown <= held
+    assert held == names and shown <= held
 
 
-def test_sdist_holds_the_repository(tmp_path):
-    names = check_wheel.tracked()
-    if names is None:
-        pytest.skip("not a git checkout: what is tracked is unknown")
+def test_sdist_holds_the_repository(tracked, tmp_path):
     source = tmp_path / "source"
-    copy(names, source)
+    copy(tracked, source)
     for name in ("_build/html/x.html", "book/experiments/x.ipynb", "dmac/__pycache__/x.pyc"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()  # built things stay at home
     code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
     python("-c", code, tmp_path, cwd=source)
     (sdist,) = tmp_path.glob("*.tar.gz")
-    assert check_wheel.left_out(sdist, names) == []
+    assert check_wheel.left_out(sdist, tracked) == []
     with tarfile.open(sdist) as archive:
         files = [member.name for member in archive.getmembers() if member.isfile()]
     held = {name.partition("/")[2] for name in files}
-    more = {name for name in held - names if not name.startswith("dmac.egg-info/")}
+    more = {name for name in held - tracked if not name.startswith("dmac.egg-info/")}
     assert more <= {"PKG-INFO", "setup.cfg"}

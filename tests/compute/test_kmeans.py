@@ -42,6 +42,14 @@ def test_kmeans_anchors_repeat_with_the_seed_and_follow_a_shift_and_a_unit(warm)
     torch.testing.assert_close(anchors(1e-3 * z), 1e-3 * u)
 
 
+def test_seeds_are_one_of_each_far_group(generator):
+    groups = torch.arange(200) % 20
+    x = 1e3 * torch.randn(20, 3, generator=generator, dtype=torch.float64)[groups]
+    x += 1e-3 * torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    found = squared_distances(x, dmac.compute.kmeans._seed_anchors(x, 20, generator)).argmin(0)
+    assert sorted(groups[found].tolist()) == list(range(20))
+
+
 def test_of_centres_that_coincide_the_one_with_most_labels_stands_for_all():
     centres = np.array([[0.0], [0.0], [5.0], [7.0], [7.0]])
     found = representative_centers(centres, np.array([1, 0, 1, 1, 2]))

@@ -3,14 +3,13 @@
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 import toy_jobs
+from helpers import python
 from torch.utils.flop_counter import FlopCounterMode
 
 from dmac.anchor_graph import anchor_graph
@@ -306,18 +305,11 @@ def test_the_command_runs_in_a_bare_environment_and_goes_on_where_it_was(tmp_pat
     environment = os.environ | {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}
     environment.pop("DMAC_DATA", None)
     out = tmp_path / "out" / "gpu.json"
-    command = [sys.executable, "-m", "experiments.bench", "device", "--save", out]
+    command = ("-m", "experiments.bench", "device", "--save", out, "--budget")
     for budget in ("0.001", "400"):
-        done = subprocess.run(
-            [*command, "--budget", budget],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
+        said = python(*command, budget, cwd=ROOT, env=environment)
         if budget == "0.001":  # the tests are those of tests/test_gpu.py, and are there
-            assert not out.exists() and "the time was up" in done.stdout
+            assert not out.exists() and "the time was up" in said
             results = Results(out, profile="quick", **provenance.about("cpu"))
             results.keep(Job("tests", {"on": "tests/test_gpu.py"}, None), {"passed": 1})
     stored = json.loads(out.read_text())

@@ -3,12 +3,11 @@
 import base64
 import csv
 import json
-import subprocess
-import sys
 
 import nbformat
 import pandas as pd
 import pytest
+from helpers import python
 
 from experiments import export
 
@@ -67,8 +66,7 @@ def test_files_are_named_after_page_and_cell(tmp_path):
     )
     (tmp_path / "01_toy.ipynb").write_text(json.dumps(written), encoding="utf-8")
     out = tmp_path / "out"
-    command = [sys.executable, export.__file__, str(tmp_path), str(out)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = python(export.__file__, tmp_path, out)
     assert said.startswith("4 figures and tables: open ")
     names = [f"01_toy-{n}" for n in ("acc.csv", "both.png", "both.csv", "drawn.svg")]
     assert {path.name for path in out.iterdir()} == {*names, "index.html"}
