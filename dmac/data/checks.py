@@ -5,7 +5,7 @@ Chapter 14 of the book shows what they say.
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -20,16 +20,18 @@ from dmac.data.disk import (
     ROWS_ARE_FOR,
     WIDTH,
     StreamedArray,
+    block_rows,
     check_finite,
     check_kind,
     is_streamed,
 )
+from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
 
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5
-# Samples at a time that are compared.
+# Samples at a time that are compared, at most.
 _ROWS = 64
 # Samples on which columns are compared. Made up views lose their classes where noise in one column
 # has 0.97 of the variance, or less; after a square root, 0.997 is harmless in the numerals.
@@ -311,17 +313,17 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
     A square root evens a view without negative entries out, as recipes do; narrow views are
     standardised. A column that is large in a few rows alone is none in rows of unit length.
     """
+    from sklearn.preprocessing import StandardScaler
     from sklearn.utils.extmath import row_norms
-    from sklearn.utils.sparsefuncs import mean_variance_axis
 
     rows: Any = x[:: max(1, x.shape[0] // _SOME)]
     largest = abs(rows).max()
     if x.shape[1] <= NARROW or not largest:
         return
-    rows, most, sparse = rows / largest, _SIGNED, scipy.sparse.issparse(x)
+    rows, most = rows / largest, _SIGNED
     if rows.min() >= 0:
-        rows, most = rows.sqrt() if sparse else np.sqrt(rows), _ROOTED
-    variances = mean_variance_axis(rows, 0)[1] if sparse else rows.var(0)
+        rows, most = on_entries(np.sqrt, rows), _ROOTED
+    variances = StandardScaler(with_mean=False).fit(rows).var_
     j, squares = int(variances.argmax()), row_norms(rows, squared=True)
     there = squares > 0
     of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[there] ** 2 / squares[there]
@@ -336,24 +338,17 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
 
 def n_distinct(views: Sequence[Matrix], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
-    distinct: set[Any] = set()
-    for start in range(0, views[0].shape[0], _ROWS):
-        rows = slice(start, start + _ROWS)
-        blocks = [x.read(rows) if isinstance(x, StreamedArray) else x[rows] for x in views]
-        distinct.update(zip(*map(_row_bytes, blocks)))
+    distinct: set[bytes] = set()
+    n, size = views[0].shape[0], min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
+    for rows in (slice(start, min(start + size, n)) for start in range(0, n, size)):
+        blocks = [
+            x.read(rows) if isinstance(x, StreamedArray) else as_dense(x[rows]) for x in views
+        ]
+        # Digests, as rows may be long; -0 becomes 0.
+        distinct.update(hashlib.sha256(row).digest() for row in np.hstack(blocks) + 0.0)
         if len(distinct) >= most:
             return most
     return len(distinct)
-
-
-def _row_bytes(x: Matrix) -> list[Any]:
-    """What tells the rows of a view apart; a sparse one stays sparse."""
-    if not scipy.sparse.issparse(x):
-        return [row.tobytes() for row in np.asarray(x) + 0.0]  # -0 becomes 0
-    x = x.copy()
-    x.eliminate_zeros()
-    ends = itertools.pairwise(x.indptr)
-    return [(x.indices[start:stop].tobytes(), x.data[start:stop].tobytes()) for start, stop in ends]
 
 
 def _complete_with_zeros(

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from dmac._types import Flags, Floats, Integers, Matrix
+from dmac.data.linalg import on_entries, stored
 
 #: What is said where no sample may lack a view.
 ROWS_ARE_FOR = (
@@ -65,17 +65,12 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
 
     ``rows`` has the numbers of the rows of a block.
     """
-    bad = ~np.isfinite(x.data if scipy.sparse.issparse(x) else x)
-    if not bad.any():
+    if np.isfinite(stored(x)).all():
         return
-    if scipy.sparse.issparse(x):
-        entries, at = x.tocoo(), bad.argmax()
-        row, column, value = entries.row[at], entries.col[at], entries.data[at]
-    else:
-        row, column = np.argwhere(bad)[0]
-        value = x[row, column]
+    bad = on_entries(lambda entries: ~np.isfinite(entries), x)
+    row, column = np.transpose(bad.nonzero())[0]
     raise ValueError(
-        f"{where} has NaN or infinite (or missing) entries, the first ({value}) at row "
+        f"{where} has NaN or infinite (or missing) entries, the first ({x[row, column]}) at row "
         f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
         "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
         "the view, the whole row is NaN, and only the recipe closed_form of dmac.DMAC takes it"

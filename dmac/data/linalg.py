@@ -26,6 +26,11 @@ _PASSES, _MORE = 5, 10
 _TOLERANCE = 1e-6
 
 
+def stored(x: Matrix) -> Array:
+    """The entries of an array, or those that a CSR matrix stores."""
+    return x.data if scipy.sparse.issparse(x) else x
+
+
 def on_entries(function: Callable[[Array], Array], x: Matrix) -> Matrix:
     """What a function makes of the entries of an array, or of those a CSR matrix stores."""
     if not scipy.sparse.issparse(x):

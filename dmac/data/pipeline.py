@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
 from dmac.data.checks import NARROW
 from dmac.data.disk import StreamedArray
-from dmac.data.linalg import on_entries
+from dmac.data.linalg import on_entries, stored
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
@@ -150,7 +149,7 @@ class ViewPipeline:
             return
         logs, n_nonzero, lowest = 0.0, 0, 0.0
         for x in blocks:
-            values = _stored(x)
+            values = stored(x)
             lowest = min(lowest, values.min(initial=0.0))
             values = np.abs(values[values != 0])
             logs, n_nonzero = logs + np.log(values).sum(), n_nonzero + values.size
@@ -160,7 +159,7 @@ class ViewPipeline:
             return
         self.root_ = False
         size = shape[0] * shape[1]
-        n_negative = sum(int((_stored(x) < -self.negligible_).sum()) for x in blocks)
+        n_negative = sum(int((stored(x) < -self.negligible_).sum()) for x in blocks)
         if n_negative <= max(1, size // _FEW):
             warn(
                 f"{n_negative} of the {size} entries of {self.title} are negative, the lowest is "
@@ -231,11 +230,6 @@ def _after(blocks: Iterable[Matrix], function: Callable[[Matrix], Matrix]) -> It
     """What a function makes of blocks, which stays in memory where they are."""
     made = _Lazy(blocks, function)
     return list(made) if isinstance(blocks, list) else made
-
-
-def _stored(x: Matrix) -> Array:
-    """The entries of a block, of a sparse one those that are stored."""
-    return x.data if scipy.sparse.issparse(x) else x
 
 
 def row_normalizer(blocks: Iterable[Matrix], width: int) -> RowNormalizer:

@@ -7,7 +7,6 @@ Chapter 1 of the book loads them through :func:`dmac.load`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import urllib.parse
 import warnings
@@ -22,11 +21,6 @@ class DownloadError(RuntimeError):
     """A registered file could not be downloaded, or what came is not the registered file."""
 
 
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _local_copy(dataset: Dataset) -> Path | None:
     """The file in the folder named by DMAC_DATA, or None where it has no file of that name."""
     folder = os.environ.get("DMAC_DATA")
@@ -36,20 +30,19 @@ def _local_copy(dataset: Dataset) -> Path | None:
         raise ValueError(
             f"DMAC_DATA names {folder!r}, which is not a folder: correct or unset the variable"
         )
-    copies = sorted(path for path in Path(folder).rglob(dataset.filename) if path.is_file())
-    hashes = {path: _sha256(path) for path in copies}
-    for path in copies:
-        if hashes[path] == dataset.sha256:
-            return path
-    others = {other.sha256 for other in DATASETS.values()}  # of which some have the same name
-    for path in copies:
-        if hashes[path] not in others:
-            raise ValueError(
-                f"{path} is not the registered file of {dataset.name!r}: expected SHA-256 "
-                f"{dataset.sha256}, found {hashes[path]}. Replace or remove it, or load it as your "
-                "own data by its path"
-            )
-    return None
+    import pooch
+
+    files = sorted(path for path in Path(folder).rglob(dataset.filename) if path.is_file())
+    copies = {pooch.file_hash(path): path for path in files}
+    registered = {other.sha256 for other in DATASETS.values()}  # some have the same file name
+    strange = [found for found in copies if found not in registered]
+    if strange and dataset.sha256 not in copies:
+        raise ValueError(
+            f"{copies[strange[0]]} is not the registered file of {dataset.name!r}: expected "
+            f"SHA-256 {dataset.sha256}, found {strange[0]}. Replace or remove it, or load it as "
+            "your own data by its path"
+        )
+    return copies.get(dataset.sha256)
 
 
 def fetch(name: str, *, base_url: str | None = None) -> Path:
@@ -86,6 +79,10 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
     dataset = known.get(str(name).lower())
     if dataset is None:
         raise ValueError(f"no data set {name!r}; registered are {', '.join(DATASETS)}")
+    with warnings.catch_warnings():
+        # Only here, for pooch brings tqdm's notebook bar, which warns where there are no widgets.
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        import pooch
     local = _local_copy(dataset)
     if local is not None:
         return local
@@ -95,10 +92,6 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
             f"{dataset.made}. Place {dataset.filename} with SHA-256 {dataset.sha256} in a folder "
             "and name that folder in the environment variable DMAC_DATA"
         )
-    with warnings.catch_warnings():
-        # Only here, for pooch brings tqdm's notebook bar, which warns where there are no widgets.
-        warnings.filterwarnings("ignore", message="IProgress not found")
-        import pooch
     cache = Path(os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac"))
     url = dataset.url(base_url or os.environ.get("DMAC_BASE_URL") or BASE_URL)
     address = urllib.parse.urlsplit(url)

@@ -13,7 +13,8 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import check_views
@@ -24,10 +25,11 @@ from dmac.data.linalg import (
     scale_exactly,
     scale_rows,
     signed,
+    stored,
 )
 
 
-class RowNormalizer:
+class RowNormalizer(TransformerMixin, BaseEstimator):
     r"""Scale every row (sample) of one view to unit length, without promoting noise.
 
     .. math:: x_i \leftarrow x_i / \max(\|x_i\|_2, \varepsilon),
@@ -53,6 +55,7 @@ class RowNormalizer:
     """
 
     def __init__(self, floor: float | None = None) -> None:
+        self.floor = floor
         if floor is not None:
             self.floor_ = float(floor)
 
@@ -72,8 +75,7 @@ class RowNormalizer:
     @np.errstate(over="ignore", invalid="ignore")  # norms beyond float64, and rows of zeros
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
-        if not hasattr(self, "floor_"):
-            raise NotFittedError("this RowNormalizer is not fitted: call fit first")
+        check_is_fitted(self, "floor_")
         scaled, exponent, norms = scale_rows(x)
         below = np.ldexp(norms, exponent) <= self.floor_
         sparse = scipy.sparse.issparse(x)
@@ -81,14 +83,10 @@ class RowNormalizer:
             rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
             below, norms = below[rows], norms[rows]
         scaled /= norms if sparse else norms[:, None]  # but rows of zeros, which come next
-        scaled[below] = (x.data if sparse else x)[below] / self.floor_
+        scaled[below] = stored(x)[below] / self.floor_
         if not sparse:
             return scaled
         return scipy.sparse.csr_matrix((scaled, x.indices, x.indptr), x.shape, copy=True)
-
-    def fit_transform(self, x: Matrix) -> Matrix:
-        """Set the floor from ``x`` and scale ``x``."""
-        return self.fit(x).transform(x)
 
 
 class LiftedRows:
@@ -156,7 +154,7 @@ def normalize_rows(x: Matrix) -> Matrix:
     return RowNormalizer().fit_transform(x)
 
 
-class Whitening:
+class Whitening(TransformerMixin, BaseEstimator):
     r"""Centre one view and scale its leading principal directions to unit variance.
 
     With the singular value decomposition of the centred training rows,
@@ -256,8 +254,7 @@ class Whitening:
 
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
-        if not hasattr(self, "components_"):
-            raise NotFittedError("this Whitening is not fitted: call fit first")
+        check_is_fitted(self, "components_")
         exponent = largest_exponent(x, self.mean_)
         x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):
@@ -267,7 +264,3 @@ class Whitening:
         # A scale below the normal range has no reciprocal: its mantissa has.
         mantissa, power = np.frexp(self.scale_)
         return np.ldexp(projected / mantissa, exponent - power)
-
-    def fit_transform(self, x: Matrix) -> Floats:
-        """Find the components of ``x`` and whiten ``x``."""
-        return self.fit(x).transform(x)

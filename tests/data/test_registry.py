@@ -10,13 +10,14 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pooch
 import pytest
 import requests
 import scipy.sparse.linalg
 
 import dmac
 from dmac.data.datasets import BASE_URL, DATASETS, KINDS, Dataset
-from dmac.data.registry import DownloadError, _sha256, fetch
+from dmac.data.registry import DownloadError, fetch
 from dmac.data.whitening import RowNormalizer
 
 CONTENT = bytes(range(256)) * 4000  # about 1 MB, so that a cut falls into the body
@@ -201,7 +202,7 @@ def linalg_of(x):
 
 @pytest.mark.parametrize("name", list(DATASETS))
 def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
-    digests = (_sha256(path) for path in Path(DATA or ".").rglob(DATASETS[name].filename))
+    digests = (pooch.file_hash(path) for path in Path(DATA or ".").rglob(DATASETS[name].filename))
     if not DATA or DATASETS[name].sha256 not in digests:
         pytest.skip(f"{DATASETS[name].filename} is not in the folder named by DMAC_DATA")
     monkeypatch.setenv("DMAC_DATA", DATA)
