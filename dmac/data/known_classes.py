@@ -7,15 +7,16 @@ A candidate is a lone column or vector whose name is one of classes, or such a c
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 
 from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
+from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
 from dmac.data.tables import parsed, typed, without
 from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
@@ -56,14 +57,13 @@ def vector(view: NamedView) -> NamedView | None:
         return replace(view, values=typed(x.iloc[:, 0]), features=None)
     if x.dtype.kind not in "biufSU":
         return None
-    x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
-    return replace(view, values=x.ravel(), features=None)
+    return replace(view, values=as_dense(x).ravel(), features=None)
 
 
 def known_classes(
     items: Sequence[NamedView], key: str | Literal[False] | None, left_out: dict[str, str]
-) -> tuple[NamedView | None, list[NamedView]]:
-    """Take the known classes, and leave out what else is known of the samples.
+) -> tuple[list[NamedView], list[NamedView]]:
+    """Find what may be the known classes, and leave out what else is known of the samples.
 
     Parameters
     ----------
@@ -72,24 +72,24 @@ def known_classes(
     key : str, False or None
         The name of a vector or table, or of a column in one; False: no classes are read.
     left_out : dict of str to str
-        What is no view goes there by its name, with the reason, which is empty for the known
-        classes.
+        What is no view goes there by its name, with the reason.
 
     Returns
     -------
-    known : NamedView or None
-        The classes as they are stored, (n,); its source says where they were.
+    candidates : list of NamedView
+        Vectors (n,) as they are stored, among which `agreed` decides; their sources say where they
+        were.
     rest : list of NamedView
         All items, without columns of classes.
 
     Raises
     ------
     ValueError
-        If nothing has the name ``key``, or what has it holds no classes.
+        If nothing has the name ``key``.
     """
     candidates = _vectors(items, left_out) if len(items) > 1 else []
     if key is False:
-        return None, list(items)
+        return [], list(items)
     rest = [_without_classes(item, key, candidates, left_out) for item in items]
     if key:
         candidates = _keyed(items, key) or [x for x in candidates if x.name == key]
@@ -98,10 +98,8 @@ def known_classes(
             raise ValueError(
                 f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
             )
-    return _agreed(candidates, key, left_out), rest
-
-
-# A candidate is a vector (n,), whose name may be one of classes, and whose source is where it was.
+        left_out |= {x.source: _others() for x in candidates}
+    return candidates, rest
 
 
 def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
@@ -140,7 +138,7 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
     for item in having_name(items, key):
         lone, x = vector(item), item.values
         if lone is None:
-            x = x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+            x = as_dense(x)
             if not np.isin(x, (0, 1)).all() or not (x.sum(1) == 1).all():
                 listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
@@ -152,25 +150,55 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
     return candidates
 
 
-def _agreed(
-    candidates: list[NamedView], key: str | None, left_out: dict[str, str]
-) -> NamedView | None:
-    """The one whose name says "labels", or else any; None where others differ."""
+def agreed(
+    candidates: list[NamedView],
+    samples: list[Any] | None,
+    n: int,
+    key: str | Literal[False] | None,
+    left_out: dict[str, str],
+) -> tuple[Integers | None, str | None]:
+    """The classes of the samples in their order, from 0, and where they were.
+
+    They are those whose name says "labels", or else any; None where others differ. With ``key`` it
+    is a ``ValueError`` if one has no class for a sample; else that goes to what is left out.
+    """
     codes = {}
     for x in candidates:
         try:
-            codes[x.source] = _codes(x).tobytes()
+            codes[x.source] = _codes(x, samples, n)
         except ValueError as error:
             if key:
                 raise ValueError(f"known classes: {x.source}: {error}{_way()}") from error
             left_out[x.source] = str(error)
     usable = [x for x in candidates if x.source in codes]
     usable = [x for x in usable if says(x.name, LABELS)] or usable
-    if len({codes[x.source] for x in usable}) != 1:
-        return None
-    classes = usable[0]
-    left_out |= {source: "" for source in codes if codes[source] == codes[classes.source]}
-    return classes
+    if len({codes[x.source].tobytes() for x in usable}) != 1:
+        return None, None
+    known = usable[0].source
+    for source in codes:
+        if (codes[source] == codes[known]).all():
+            left_out.pop(source, None)
+    return codes[known], known
+
+
+def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
+    """The class of each of n samples, by name where both have names."""
+    names, size = classes.samples, len(classes.values)
+    if not samples or not names or samples == names:
+        samples, names = [*range(max(n, size))], [*range(min(n, size))]
+    count, rows = Counter(names), {name: i for i, name in enumerate(names)}
+    for name in (name for name in samples if count[name] != 1):
+        raise ValueError(
+            f"it has {size} entries, and there are {n} samples: not one for each (the first with "
+            f"none or several is {name})"
+        )
+    values = classes.values[[rows[name] for name in samples]]
+    x, words = parsed(values)
+    if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
+        row = rows[samples[lacking[0]]]
+        who = classes.samples[row] if classes.samples else f"row {row + 1}"
+        raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")
+    return check_labels(values)
 
 
 def _repeat(values: Array) -> bool:
@@ -178,12 +206,3 @@ def _repeat(values: Array) -> bool:
     values = values[values == values]
     whole = values.dtype.kind not in "fc" or bool((values % 1 == 0).all())
     return whole and 2 <= len(np.unique(values)) <= len(values) / 2
-
-
-def _codes(classes: NamedView) -> Integers:
-    """The classes from 0, of which none may be missing: an error says the first sample without."""
-    x, words = parsed(classes.values)
-    if len(rows := np.flatnonzero(np.isnan(x) & ~words)):
-        who = classes.samples[rows[0]] if classes.samples else f"row {rows[0] + 1}"
-        raise ValueError(f"{len(rows)} samples have no class, the first is {who}")
-    return check_labels(classes.values)

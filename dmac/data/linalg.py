@@ -40,16 +40,6 @@ def on_entries(function: Callable[[Array], Array], x: Matrix) -> Matrix:
     return out
 
 
-def scale_exactly(x: Matrix, exponent: int) -> Matrix:
-    """The array or CSR matrix x times 2 ** exponent, exactly; a new one of the same kind."""
-    return on_entries(lambda entries: np.ldexp(entries, exponent), x)
-
-
-def largest_exponent(*arrays: Matrix) -> int:
-    """The e for which 2 ** (e - 1) <= largest magnitude < 2 ** e; 0 if there is only zero."""
-    return int(np.frexp(max(abs(x).max() for x in arrays))[1])
-
-
 def scale_rows(x: Matrix) -> tuple[Array, Array, Array]:
     """Rows divided by a power of two near their largest entry, its exponent, and their norms.
 

@@ -9,7 +9,6 @@ what goes in says the rules in words.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +19,7 @@ import numpy as np
 from dmac._types import Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
-from dmac.data.checks import check_labels
-from dmac.data.known_classes import having_name, known_classes, vector
+from dmac.data.known_classes import agreed, having_name, known_classes, vector
 from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
@@ -153,19 +151,20 @@ def read_views(
     read = Reading()
     files = _files(paths, read.left_out)
     items = [x for file in files for x in _items(file, files, transposed, labels_key)]
-    known, items = known_classes(name_samples(items), labels_key, read.left_out)
+    candidates, items = known_classes(name_samples(items), labels_key, read.left_out)
     views = [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, read.left_out)
     if not views:
         names = ", ".join(file.name for file in files)
         raise ValueError(f"{names}: there are no views beside {', '.join(read.left_out)}")
-    views = _turned(views, known, transposed)
-    taken = [*map(called, views), *(name for name, reason in read.left_out.items() if not reason)]
-    read.left_out = {name: read.left_out[name] for name in read.left_out if name not in taken}
+    for name in map(called, views):
+        read.left_out.pop(name, None)
+    sizes = {len(x.values) for x in candidates}
+    views = [_turned(x, views, sizes, transposed) for x in views]
     _warn_of_rows(views, transposed)
     read.views = lined_up(views, incomplete=True)
-    if known is not None:
-        _score(known, read, labels_key)
+    samples, n = read.views[0].samples, read.views[0].values.shape[0]
+    read.labels, read.known = agreed(candidates, samples, n, labels_key, read.left_out)
     return read
 
 
@@ -279,10 +278,13 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
             )
             raise ValueError(f"{source} has no table of numbers that is a view. It has {listed}")
         views += tables
-    for x in rest:
-        matrix = _is_matrix(x) and 1 not in np.shape(x.values)
-        reason = "by their names others are the views" if matrix else "a view is a table of numbers"
-        left_out |= {} if x in views else {called(x): reason}
+    left_out |= {
+        called(x): "by their names others are the views"
+        if _is_matrix(x) and 1 not in np.shape(x.values)
+        else "a view is a table of numbers"
+        for x in rest
+        if x not in views
+    }
     return views
 
 
@@ -305,27 +307,23 @@ def _family(tables: list[NamedView]) -> list[NamedView]:
 
 
 def _turned(
-    views: list[NamedView], known: NamedView | None, transposed: bool | None
-) -> list[NamedView]:
-    """Matrices with the samples in rows; of a .mat file its sizes say where they are."""
-    out = []
-    for x in views:
-        shapes = [y.values.shape for y in views if y.source == x.source]
-        unknown = transposed is None and ending_of(Path(x.source)) == ".mat"
-        if is_frame(x.values):
-            x = numbers(x)
-        elif _are_columns(x.source, shapes, known) if unknown else transposed:
-            x = replace(x, values=x.values[:].T)
-        out.append(x)
-    return out
+    view: NamedView, views: list[NamedView], sizes: set[int], transposed: bool | None
+) -> NamedView:
+    """A matrix with the samples in rows; of a .mat file its sizes say where they are."""
+    if is_frame(view.values):
+        return numbers(view)
+    if transposed is None and ending_of(Path(view.source)) == ".mat":
+        shapes = [x.values.shape for x in views if x.source == view.source]
+        transposed = _are_columns(view.source, shapes, sizes)
+    return replace(view, values=view.values[:].T) if transposed else view
 
 
-def _are_columns(source: str, shapes: list[tuple[int, int]], known: NamedView | None) -> bool:
-    """Whether the samples are the columns; only if the shapes leave no other reading."""
-    rows, columns = map(set, zip(*shapes))
-    as_rows, as_columns = len(rows) == 1, len(columns) == 1
-    if known is not None:
-        as_rows, as_columns = rows == {len(known.values)}, columns == {len(known.values)}
+def _are_columns(source: str, shapes: list[tuple[int, int]], known: set[int]) -> bool:
+    """Whether the samples are the columns; only if the shapes leave no other reading.
+
+    If there may be known classes, there are as many samples as of those.
+    """
+    as_rows, as_columns = (len(x) == 1 and x <= (known or x) for x in map(set, zip(*shapes)))
     if as_rows != as_columns:
         return as_columns
     sizes = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
@@ -351,25 +349,3 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
         )
     if len(tables) > 1 and all(x.samples is None for x in tables):
         warn(f"{names} do not name their samples: row i is taken for the same one in each")
-
-
-def _score(known: NamedView, read: Reading, key: str | Literal[False] | None) -> None:
-    """The classes of the samples in their order: by name where both have names."""
-    samples, names = read.views[0].samples, known.samples
-    sizes = n, size = read.views[0].values.shape[0], len(known.values)
-    if not samples or not names or samples == names:
-        samples, names = [*range(max(sizes))], [*range(min(sizes))]
-    count = Counter(names)
-    bad = [name for name in samples if count[name] != 1]
-    if bad:
-        reason = (
-            f"it has {size} entries, and there are {n} samples: not one for each (the first with "
-            f"none or several is {bad[0]})"
-        )
-        if key:
-            raise ValueError(f"{known.source}: {reason}")
-        read.left_out[known.source] = reason
-    else:
-        rows = {name: i for i, name in enumerate(names)}
-        read.known = known.source
-        read.labels = check_labels(known.values[[rows[name] for name in samples]])

@@ -20,9 +20,7 @@ from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import check_views
 from dmac.data.linalg import (
     as_dense,
-    largest_exponent,
     leading_directions,
-    scale_exactly,
     scale_rows,
     signed,
     stored,
@@ -172,7 +170,8 @@ class Whitening(TransformerMixin, BaseEstimator):
     full size. Components with a singular value at rounding level are dropped: at most
     :math:`\max(n, d) \, \epsilon \, s_1` or :math:`\sqrt n \, \epsilon \, \|\bar x\|`, with
     :math:`\epsilon` the machine precision. So constant and repeated columns do no harm, and r may
-    be smaller than asked for; it is 0 if all rows are equal.
+    be smaller than asked for; it is 0 if all rows are equal. The squares of the entries must be in
+    the range of floats, as they are of unit rows.
 
     Parameters
     ----------
@@ -202,14 +201,10 @@ class Whitening(TransformerMixin, BaseEstimator):
 
     def fit(self, x: Matrix) -> Self:
         """Find the components of a checked view of shape (n, d), dense or CSR. Returns self."""
-        exponent = largest_exponent(x)
-        self.fit_blocks([scale_exactly(x, -exponent)])  # entries up to about 1: no overflow
-        self.mean_ = scale_exactly(self.mean_, exponent)
-        self.scale_ = scale_exactly(self.scale_, exponent)
-        return self
+        return self.fit_blocks([x])
 
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
-        """Find the components of a view in blocks of rows, of entries of at most about 1.
+        """Find the components of a view in blocks of rows.
 
         Two passes over the blocks, or hundreds where more than 2000 columns would make a large
         triangular factor. Returns self.
@@ -255,12 +250,8 @@ class Whitening(TransformerMixin, BaseEstimator):
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
         check_is_fitted(self, "components_")
-        exponent = largest_exponent(x, self.mean_)
-        x, mean = scale_exactly(x, -exponent), scale_exactly(self.mean_, -exponent)
         if scipy.sparse.issparse(x):
-            projected = x @ self.components_.T - self.components_ @ mean
+            projected = x @ self.components_.T - self.components_ @ self.mean_
         else:
-            projected = (x - mean) @ self.components_.T
-        # A scale below the normal range has no reciprocal: its mantissa has.
-        mantissa, power = np.frexp(self.scale_)
-        return np.ldexp(projected / mantissa, exponent - power)
+            projected = (x - self.mean_) @ self.components_.T
+        return projected / self.scale_

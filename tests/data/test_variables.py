@@ -213,7 +213,6 @@ ONES, COLUMN, FIVE = np.ones((N, 3)), LABELS[:, None], LABELS[:5, None]
         ({"X": ONES, "fea": ONES}, {}, r"not clear .X, fea.; views_key= names them"),
         ({"X": ONES}, {}, "12 x 3: .* not clear; say transposed=False .samples are rows. or trans"),
         ({"X": ONES, "Y": FIVE}, {}, "12 x 3: .*views_key= .*labels_key="),
-        ({"X": ONES, "Y": COLUMN, "gt": COLUMN[::-1]}, {}, "12 x 3: .* the known classes"),
         ({"X": ONES}, {"views_key": "Z"}, r"views_key: 'Z' is not there. There are X"),
         ({"X": ONES}, {"labels_key": "Z"}, "Z is no variable, .* There are X .labels_key= names"),
         (
@@ -229,6 +228,12 @@ ONES, COLUMN, FIVE = np.ones((N, 3)), LABELS[:, None], LABELS[:5, None]
 def test_unclear_files_say_what_is_there_and_what_to_pass(save, variables, options, message):
     with pytest.raises(ValueError, match=message):
         read_mat(save(variables), **options)
+
+
+def test_classes_that_differ_are_none_and_still_say_how_many_samples_there_are(save):
+    path = save({"X": ONES, "Y": COLUMN, "gt": COLUMN[::-1]})
+    assert_read(read_mat(path), [ONES], None)
+    assert list(read_views([path]).left_out) == ["Y", "gt"]
 
 
 def test_fields_of_structures_are_called_by_their_names(save, views):
