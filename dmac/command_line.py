@@ -29,6 +29,7 @@ from dmac._types import Array, Matrix
 from dmac.data.cells import open_cells
 from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, ending_of, number_of
+from dmac.data.names import in_order
 from dmac.data.readers import ENDINGS, Reading, is_data
 from dmac.data.vocabulary import OPTIONS
 
@@ -502,16 +503,15 @@ def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple
 def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
     """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
+    import pandas as pd
 
     from dmac.compute.files import replacing
 
     cells = open_cells(data.expanduser())
-    place = {name: i for i, name in enumerate(samples)}
-    order = [place[str(name)] for name in cells.obs_names]
-    cells.obs[_COLUMN] = columns["cluster"][order].astype(str)
-    cells.obs[_COLUMN] = cells.obs[_COLUMN].astype("category")
-    if "confidence" in columns:
-        cells.obs[f"{_COLUMN}_confidence"] = columns["confidence"][order]
+    table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
+    cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
+    for name in table:
+        cells.obs[f"{_COLUMN}_{name}"] = table[name].array
     write = cells.write_h5ad if data.suffix.lower() == ".h5ad" else cells.write_h5mu
     with (
         warnings.catch_warnings(action="ignore"),  # of the libraries' own formats

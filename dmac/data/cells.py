@@ -30,10 +30,7 @@ def open_cells(path: Path) -> Any:
         ) from error
     open_hdf5(path).close()  # they would follow a link out of the file
     try:
-        # Of the libraries' own calls.
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.filterwarnings("ignore", "Cannot join columns with the same name")
+        with warnings.catch_warnings(action="ignore"):  # of the libraries' own formats
             return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
     except Exception as error:  # they name no class of their own for damaged files
         raise ValueError(f"{path} cannot be read by {package}: {error}") from error

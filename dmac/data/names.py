@@ -47,12 +47,10 @@ def in_order(x: Any, names: Any) -> Any:
 
     One whose index does not hold exactly these names is returned unchanged, as all else is.
     """
-    if names is None or not hasattr(x, "index") or not hasattr(x, "iloc"):
+    if names is None or not hasattr(x, "iloc"):
         return x
-    if not x.index.is_unique or not len(x.index) == len(names) == len(set(names)):
-        return x
-    places = x.index.get_indexer(names)
-    return x if (places < 0).any() else x.iloc[places]
+    same = len(x) == len(names) and x.index.is_unique and x.index.isin(names).all()
+    return x.reindex(names) if same else x
 
 
 def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[NamedView]:
@@ -215,20 +213,11 @@ def _some(names: Iterable[Any]) -> str:
     return ", ".join([*shown, "..."] if len(names) > _EXAMPLES else shown)
 
 
-def feature_names(views: Views) -> Array | None:
+def column_names(views: Views, n_features: Sequence[int]) -> Array:
     """Names of the columns of all views, side by side: (sum of the d_a,), object.
 
-    None unless every view has some, and all of them are strings.
-    """
-    named = [_texts(x) for x in as_named(views)]
-    names = [name for texts in named for name in texts]
-    return np.array(names, dtype=object) if names and all(named) else None
-
-
-def column_names(views: Views, n_features: Sequence[int]) -> Array:
-    """Like `feature_names`, but with None for the columns of a view whose names are no text.
-
-    ``n_features`` are the widths of the views.
+    They are None for the columns of a view whose names are not all text. ``n_features`` are the
+    widths of the views.
     """
     named = [_texts(x) or [None] * d for x, d in zip(as_named(views), n_features)]
     return np.array([name for names in named for name in names], dtype=object)
@@ -240,7 +229,7 @@ def _texts(view: NamedView) -> list[Any]:
     return names if all(isinstance(name, str) for name in names) else []
 
 
-def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence[int]) -> None:
+def check_feature_names(views: Views, fitted: Array, n_features: Sequence[int]) -> None:
     """Compare the columns of new views with those that a model was ``fitted`` on.
 
     ``ValueError`` if a view has other columns than the fitted one, or the same in another order.
@@ -248,7 +237,7 @@ def check_feature_names(views: Views, fitted: Array | None, n_features: Sequence
     where the model has some.
     """
     views = as_named(views)
-    if fitted is None or len(views) != len(n_features):
+    if len(views) != len(n_features):
         return  # check_views counts the views
     unnamed = []
     for a, (x, names) in enumerate(zip(views, np.split(fitted, np.cumsum(n_features)[:-1]))):

@@ -115,13 +115,16 @@ def _read_text(file: Path) -> Array:
     width = max(len(first), len(second))
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
+    # Columns that may have ids are text: the first, those of such a header, or with zeros in front.
+    named = {j for j, x in enumerate(first) if says_samples(x, j)}
+    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
     rest = pd.read_csv(
         file,
         sep=r"\s+" if delimiter == " " else delimiter,
         header=0,
         names=range(width),
         index_col=False,
-        dtype=str if commas else dict.fromkeys(_texts(first, rows), str),
+        dtype=str if commas else dict.fromkeys({0} | named | padded, str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
@@ -141,13 +144,6 @@ def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
     delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
     decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
     return delimiter, delimiter == ";" and decimal is not None
-
-
-def _texts(first: list[str], rows: list[list[str]]) -> set[int]:
-    """The columns that may have ids: the first, those of such a header, or with zeros in front."""
-    named = {j for j, x in enumerate(first) if says_samples(x, j)}
-    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
-    return {0} | named | padded
 
 
 def _with_points(cells: Array) -> Array:

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from dmac._parameters import NON_NEGATIVE, Range, at_least, check_ranges, choice, documented
 from dmac.compute.threads import threads_for
 from dmac.data.checks import check_no_views, check_seed, check_views
-from dmac.data.names import feature_names
+from dmac.data.named_views import as_named
+from dmac.data.names import column_names
 
 #: Bytes that a method may plan for unless told otherwise.
 MEMORY_BUDGET = 8 * 2**30
@@ -158,8 +159,8 @@ class Peer(ClusterMixin, BaseEstimator):
             If the fit would take more than ``memory_budget`` bytes; nothing is allocated before.
         """
         check_no_views(y)
-        names = feature_names(views)
-        views = check_views(views)
+        named = as_named(views)
+        views = check_views(named)
         n = views[0].shape[0]
         check_ranges(self)
         if self.n_clusters > n:
@@ -182,7 +183,8 @@ class Peer(ClusterMixin, BaseEstimator):
         self.labels_ = np.asarray(outcome.labels)[back].astype(np.int64)
         self.history_, self.n_features_ = outcome.history, widths
         vars(self).pop("feature_names_in_", None)
-        if names is not None:
+        names = column_names(named, widths)
+        if None not in names.tolist():
             self.feature_names_in_ = names
         if outcome.embedding is not None:
             self.embedding_ = outcome.embedding[back]

@@ -12,7 +12,6 @@ from dmac.data.names import (
     alike,
     check_feature_names,
     column_names,
-    feature_names,
     index_of,
     lined_up,
 )
@@ -213,13 +212,14 @@ def columns(*names):
     return pandas.DataFrame(np.ones((3, len(names))), columns=list(names))
 
 
-FITTED = feature_names([columns("a", "b"), columns("c")])
+FITTED = column_names([columns("a", "b"), columns("c")], (2, 1))
 
 
 def test_without_a_string_for_every_column_there_are_no_names():
     array = np.ones((3, 2))
-    for views in ([columns("a"), array], [columns("a", 2)], columns(0, 1), array, [], [columns()]):
-        assert feature_names(views) is None
+    for views in ([array], [columns("a", 2)], columns(0, 1)):
+        assert column_names(views, (2,)).tolist() == [None, None]
+    assert column_names([columns("a"), array], (1, 2)).tolist() == ["a", None, None]
 
 
 def test_each_view_is_compared_with_its_own_names_if_these_are_text():
@@ -258,4 +258,4 @@ def test_other_names_are_listed(views, says, says_not):
     message = str(raised.value)
     assert all(text in message for text in says) and says_not not in message, message
     with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
-        check_feature_names(columns("b"), feature_names(columns("a")), (1,))
+        check_feature_names(columns("b"), column_names(columns("a"), (1,)), (1,))
