@@ -51,6 +51,7 @@ _OPTIONS = {
     "labels_key=False": "--no-labels",
     "transposed=True": "--transposed",
     "transposed=False": "--not-transposed",
+    "n_clusters": "--clusters",
 }
 
 _FORMATS = "".join(f"\n  {ending:7} {text}" for ending, text in ENDINGS.items())
@@ -189,7 +190,6 @@ def fit(
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     _check_places(out, model, data)
     read = _read(data, reading)
-    _check_number(clusters, read)
     estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
     estimator.fit(read.views, checkpoint=checkpoint)
     columns = {"cluster": estimator.labels_}
@@ -339,7 +339,6 @@ def report(
     elif clusters is not None:
         estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
         read = _read(data, reading)
-        _check_number(clusters, read)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
@@ -423,12 +422,6 @@ def _read(
         read.views[:] = _in_order(read.views, model._view_names)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
-
-
-def _check_number(clusters: int, read: Reading) -> None:
-    n = read.views[0].values.shape[0]
-    if clusters > n:
-        raise ValueError(f"--clusters is {clusters}, but there are only {number_of(n, 'sample')}")
 
 
 def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
@@ -523,16 +516,17 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
 
 def _say_what_separates(labels: Array, read: Reading) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
-    from dmac.separation import standardized_differences
-
     if len(np.unique(labels)) < 2:
         return
-    clusters, differences = standardized_differences(read.views, labels)
-    names = [x.column(j) for x in read.views for j in range(x.values.shape[1])]
+    names = [x.name for x in read.views]
+    columns = [
+        x.features or [f"column {j + 1}" for j in range(x.values.shape[1])] for x in read.views
+    ]
+    table = dmac.features_that_separate(read.views, labels, view_names=names, feature_names=columns)
     click.echo("what sets them apart, in standard deviations from the rest:")
-    for cluster, row in zip(clusters, np.nan_to_num(np.hstack(differences))):
-        first = [j for j in np.argsort(-abs(row), kind="stable")[:3] if row[j]]
-        told = [f"{names[j]} {row[j]:+.1f}" for j in first]
+    for cluster, rows in table.groupby("cluster"):
+        first = rows[abs(rows.difference) > 0].head(3)
+        told = [f"{x.view} {x.feature} {x.difference:+.1f}" for x in first.itertuples()]
         click.echo(f"  cluster {cluster}: {', '.join(told) or 'nothing'}")
 
 

@@ -48,14 +48,6 @@ class NamedView:
     lacking: Flags | None = None
     source: str = ""
 
-    def column(self, j: int) -> str:
-        """What column j, counted from 0, is called."""
-        return (
-            f"{self.name} column {j + 1}"
-            if self.features is None
-            else f"{self.name} {self.features[j]}"
-        )
-
 
 def is_frame(x: object) -> bool:
     """Whether a view is a data frame in memory, with an index."""
