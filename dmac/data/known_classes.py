@@ -88,18 +88,21 @@ def known_classes(
         If nothing has the name ``key``.
     """
     candidates = _vectors(items, left_out) if len(items) > 1 else []
-    if key is False:
-        return [], list(items)
-    rest = [_without_classes(item, key, candidates, left_out) for item in items]
+    rest = list(items)
+    if key is not False:
+        rest = [_without_classes(item, key, candidates) for item in items]
+    chosen = candidates
     if key:
-        candidates = _keyed(items, key) or [x for x in candidates if x.name == key]
-        if not candidates:
+        chosen = _keyed(items, key) or [x for x in candidates if x.name == key]
+        if not chosen:
             listed = ", ".join(dict.fromkeys(map(called, items)))
             raise ValueError(
                 f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
             )
-        left_out |= {x.source: _others() for x in candidates}
-    return candidates, rest
+    told = [x.source for x in (*candidates, *chosen)]
+    # Of a table that is left out its columns are not told as well.
+    left_out |= {x: _others() for x in told if x.partition(", column ")[0] not in left_out}
+    return ([] if key is False else chosen), rest
 
 
 def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
@@ -108,18 +111,15 @@ def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[Named
     for item in items:
         shape = np.shape(item.values)
         columns = shape[1:] if is_frame(item.values) else shape
-        if says(item.name, KNOWN) and len(shape) == 2 and min(columns) <= _FEW:
-            left_out[called(item)] = "its name is that of what is known of samples"
         lone = vector(item) if says(item.name, CLASSES) else None
         if lone is not None and (says(item.name, LABELS) or _repeat(lone.values)):
             candidates.append(replace(lone, source=called(item)))
-            left_out[called(item)] = _others()
+        elif says(item.name, KNOWN) and len(shape) == 2 and min(columns) <= _FEW:
+            left_out[called(item)] = "its name is that of what is known of samples"
     return candidates
 
 
-def _without_classes(
-    item: NamedView, key: str | None, candidates: list[NamedView], left_out: dict[str, str]
-) -> NamedView:
+def _without_classes(item: NamedView, key: str | None, candidates: list[NamedView]) -> NamedView:
     """A table without its columns of classes, which are added to the candidates."""
     headers = item.features if is_frame(item.values) else None
     for j, header in reversed(list(enumerate(headers or []))):
@@ -128,7 +128,6 @@ def _without_classes(
             if header == key or _repeat(values):
                 candidates.append(NamedView(values, header, item.samples, source=place))
                 item = without(item, j)
-                left_out |= {} if called(item) in left_out else {place: _others()}
     return item
 
 
@@ -186,12 +185,13 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
     names, size = classes.samples, len(classes.values)
     if not samples or not names or samples == names:
         samples, names = [*range(max(n, size))], [*range(min(n, size))]
-    count, rows = Counter(names), {name: i for i, name in enumerate(names)}
+    count = Counter(names)
     for name in (name for name in samples if count[name] != 1):
         raise ValueError(
             f"it has {size} entries, and there are {n} samples: not one for each (the first with "
             f"none or several is {name})"
         )
+    rows = {name: i for i, name in enumerate(names)}
     values = classes.values[[rows[name] for name in samples]]
     x, words = parsed(values)
     if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
