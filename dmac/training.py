@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.optim.lr_scheduler import LRScheduler
 
 from dmac import diagnostics
 from dmac.compute.checkpoint import Progress
@@ -235,17 +234,18 @@ def _start_in_closed_form(network: Network, views: Sequence[Any], source: Any) -
             linear.bias.copy_(bias)
 
 
-def _optimiser(network: Network, recipe: Recipe) -> tuple[torch.optim.Optimizer, LRScheduler]:
+def _step_size(epoch: int, recipe: Recipe) -> float:
+    """The step size of an epoch, counted from 1: that of the recipe, or falling to 0 from it."""
+    if recipe.schedule == "constant":
+        return recipe.lr
+    return recipe.lr * ((1 + math.cos(math.pi * (epoch - 1) / recipe.epochs)) / 2)
+
+
+def _optimiser(network: Network, recipe: Recipe) -> torch.optim.Optimizer:
     used = [network.encoders, network.convolutions, network.perturbation]
     parameters = [p for module in used if module is not None for p in module.parameters()]
     kind = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}[recipe.optimizer]
-    optimiser = kind(parameters, lr=recipe.lr)
-    period = max(recipe.epochs, 1)
-    factor = {
-        "constant": lambda epoch: 1.0,
-        "cosine": lambda epoch: (1 + math.cos(math.pi * epoch / period)) / 2,
-    }[recipe.schedule]
-    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, factor)
+    return kind(parameters, lr=recipe.lr)
 
 
 # Epochs between two measurements of a term of weight 0.
@@ -294,13 +294,14 @@ def train(
     progress = progress or Progress()
     if recipe.closed_form_start and not progress.epoch:
         _start_in_closed_form(network, views, source)
-    optimiser, schedule = _optimiser(network, recipe)
-    progress.begin(optimiser, schedule)
+    optimiser = _optimiser(network, recipe)
+    progress.begin(optimiser)
     record = history[-1] if history else None
     for epoch in range(progress.epoch + 1, recipe.epochs + 1):
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
         last = None if (epoch - 1) % _MEASURE_EVERY == 0 else record
-        record = _epoch(epoch, k, network, views, source, recipe, optimiser, schedule, last)
+        optimiser.param_groups[0]["lr"] = _step_size(epoch, recipe)
+        record = _epoch(epoch, k, network, views, source, recipe, optimiser, last)
         progress.epoch = epoch
         yield record
 
@@ -313,7 +314,6 @@ def _epoch(
     source: AnchorSource,
     recipe: Recipe,
     optimiser: torch.optim.Optimizer,
-    schedule: LRScheduler,
     last: EpochRecord | None,
 ) -> EpochRecord:
     """One step; a function of its own so that nothing of an epoch outlives it.
@@ -328,7 +328,6 @@ def _epoch(
     (losses.total / n_processes()).backward()
     sum_gradients(p for group in optimiser.param_groups for p in group["params"])
     optimiser.step()
-    schedule.step()
     value = losses.total.item()
     if not math.isfinite(value):
         raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.lr_scheduler import LRScheduler
 
 from dmac._types import PathLike
 from dmac.compute import parallel
@@ -22,40 +21,33 @@ from dmac.compute.files import read_tensors, tensors_of, write_tensors
 NAME = "checkpoint.safetensors"
 
 
+@dataclasses.dataclass
 class Progress:
     """How far a phase of training is, and the optimiser that takes it there.
 
-    ``epoch`` of its epochs are done; ``optimiser`` and ``schedule`` are the stored states of one
-    that goes on.
+    Attributes
+    ----------
+    epoch : int
+        So many epochs are done.
+    stored : dict or None
+        The state of the optimiser then, in which a loop begins.
+    optimiser : torch.optim.Optimizer or None
+        The loop's, as soon as there is a loop.
     """
 
-    def __init__(
-        self,
-        epoch: int = 0,
-        optimiser: dict[str, Any] | None = None,
-        schedule: dict[str, Any] | None = None,
-    ) -> None:
-        self.epoch = epoch
-        self._stored = optimiser, schedule
-        self.optimiser: torch.optim.Optimizer | None = None
-        self.schedule: LRScheduler | None = None
+    epoch: int = 0
+    stored: dict[str, Any] | None = None
+    optimiser: torch.optim.Optimizer | None = None
 
-    def restore(self, epoch: int, optimiser: dict[str, Any] | None) -> None:
-        """Go on after so many epochs, with the optimiser's state of then."""
-        self.epoch, self._stored = epoch, (optimiser, None)
-
-    def begin(self, optimiser: torch.optim.Optimizer, schedule: LRScheduler | None = None) -> None:
-        """Take the loop's optimiser and schedule, and put them where the stored ones were."""
-        self.optimiser, self.schedule = optimiser, schedule
-        stored, of_schedule = self._stored
-        if stored is not None:
-            optimiser.load_state_dict(stored)
-        if schedule is not None and of_schedule is not None:
-            schedule.load_state_dict(of_schedule)
+    def begin(self, optimiser: torch.optim.Optimizer) -> None:
+        """Take the loop's optimiser, and put it where the stored one was."""
+        self.optimiser = optimiser
+        if self.stored is not None:
+            optimiser.load_state_dict(self.stored)
 
     def optimiser_state(self) -> dict[str, Any] | None:
         """State of the loop's optimiser, or the stored one until there is a loop; None without."""
-        return self._stored[0] if self.optimiser is None else self.optimiser.state_dict()
+        return self.stored if self.optimiser is None else self.optimiser.state_dict()
 
 
 def optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
@@ -107,10 +99,6 @@ class Checkpoint:
         if (optimiser := progress.optimiser_state()) is not None:
             numbers["groups"] = optimiser["param_groups"]
             tensors |= optimiser_tensors(optimiser)
-        if progress.schedule is not None:
-            schedule = progress.schedule.state_dict()
-            schedule.pop("lr_lambdas")  # a function of the recipe
-            numbers["schedule"] = schedule
         numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
         if parallel.my_rank() == 0:
             write_tensors(self.path, tensors, numbers)
@@ -135,12 +123,9 @@ class Checkpoint:
                 )
         groups = numbers.get("groups")
         optimiser = None if groups is None else optimiser_state(tensors, groups)
-        schedule = numbers.get("schedule")
-        if schedule is not None:
-            schedule["lr_lambdas"] = [None]
         return {
             "phase": numbers["phase"],
-            "progress": Progress(numbers["epoch"], optimiser, schedule),
+            "progress": Progress(numbers["epoch"], optimiser),
             "network": tensors_of(tensors, "network"),
             "source": tensors_of(tensors, "source"),
             "generator": tensors["generator"],

@@ -104,7 +104,7 @@ def _load(shelf, network, epochs, progress):
             continue  # damaged: it is computed again
         weights = {k: v for k, v in tensors.items() if not k.startswith("optimiser.")}
         network.load_state_dict(network.state_dict() | weights)
-        progress.restore(epoch, optimiser_state(tensors, numbers["groups"]))
+        progress.epoch, progress.stored = epoch, optimiser_state(tensors, numbers["groups"])
         return [PretrainRecord(*values) for values in numbers["records"]]
     return []
 

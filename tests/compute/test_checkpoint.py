@@ -119,11 +119,10 @@ def test_checkpoint_needs_a_seed_and_epochs_between_writes(state, tmp_path):
 
 
 def test_the_state_of_an_optimiser_is_kept_before_its_loop_begins_and_goes_on_in_it():
-    progress = Progress()
-    assert progress.optimiser_state() is None
+    assert Progress().optimiser_state() is None
     weight = torch.nn.Parameter(torch.ones(3))
     state = torch.optim.RMSprop([weight], lr=0.1).state_dict()
-    progress.restore(7, state)
+    progress = Progress(7, state)
     assert progress.epoch == 7 and progress.optimiser_state() == state
     other = torch.optim.RMSprop([weight], lr=3.0)
     progress.begin(other)
