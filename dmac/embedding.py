@@ -226,26 +226,21 @@ def orthonormalize(z: Tensor, factor: Tensor | None = None) -> Tensor:
     return (z.double() @ inverse.T).to(z.dtype)
 
 
-def reconstruction_loss(x_hat: Tensor, x: Tensor | SparseView) -> Tensor:
+def reconstruction_loss(x_hat: Tensor, x: Tensor) -> Tensor:
     r"""Mean squared error :math:`\frac{1}{n d_a} \|\hat X - X\|_F^2` of :eq:`eq:reconstruction`.
 
-    Between unit rows it is :math:`2 / d_a` times one minus their mean cosine. For a sparse view it
-    is expanded to :math:`\|\hat X\|^2 - 2 \langle \hat X, X \rangle + \|X\|^2`, with the middle
-    term taken over the stored entries, so that X is never made dense.
+    Between unit rows it is :math:`2 / d_a` times one minus their mean cosine. A sparse view is
+    compared by :func:`dmac.compute.layers.sparse_reconstruction`.
 
     Parameters
     ----------
-    x_hat : torch.Tensor of shape (n, d_a)
-    x : torch.Tensor of shape (n, d_a) or SparseView
+    x_hat, x : torch.Tensor of shape (n, d_a)
 
     Returns
     -------
     torch.Tensor of shape ()
     """
-    if not isinstance(x, SparseView):
-        return F.mse_loss(x_hat, x)
-    cross = (x_hat[x.rows, x.columns] * x.values).sum()
-    return (x_hat.square().sum() - 2 * cross + x.values.square().sum()) / x_hat.numel()
+    return F.mse_loss(x_hat, x)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from dmac.estimator import DMAC
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import SpectralRecipe, get_recipe
-from dmac.separation import standardized_differences
+from dmac.separation import check_count, columns_of, standardized_differences
 from dmac.solvers.contract import solver_of
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
@@ -96,13 +96,14 @@ def page(
     _check_settings(model, seeds)
     if view_names is not None:
         given = as_named(views)
-        _check_count("view_names", view_names, len(given))
+        check_count("view_names", view_names, len(given))
         views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         tells = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = check_views(views, streamed=True, incomplete=True, tells=tells)
         named = lined_up(as_named(views), incomplete=True)
-        columns = _columns(named, checked, feature_names)
+        columns = columns_of(named, [x.shape[1] for x in checked], feature_names)
+        columns = [_as_text(names) for names in columns]
         samples = _samples(named, sample_names, checked[0].shape[0])
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
@@ -145,30 +146,8 @@ def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> lis
     """Names of the samples: those given, of frames and files, or numbers from 1."""
     names = _as_text(named[0].samples if given is None else given)
     names = [str(i + 1) for i in range(n)] if names is None else names
-    _check_count("sample_names", names, n, "samples")
+    check_count("sample_names", names, n, "samples")
     return names
-
-
-def _columns(
-    named: list[NamedView],
-    checked: list[Matrix],
-    feature_names: Sequence[Sequence[Any] | None] | None,
-) -> list[list[str] | None]:
-    """Names of the columns of each view: those given, or those of frames and files."""
-    given = [x.features for x in named] if feature_names is None else feature_names
-    _check_count("feature_names", given, len(checked))
-    columns = [_as_text(names) for names in given]
-    for a, (x, names) in enumerate(zip(checked, columns), 1):
-        if names is not None and len(names) != x.shape[1]:
-            raise ValueError(
-                f"feature_names: view {a} has {x.shape[1]} features, and {len(names)} names"
-            )
-    return columns
-
-
-def _check_count(what: str, given: Sequence[Any], count: int, of: str = "views") -> None:
-    if len(given) != count:
-        raise ValueError(f"{what} has {len(given)} entries, and there are {count} {of}")
 
 
 def _as_text(given: Iterable[Any] | None) -> list[str] | None:

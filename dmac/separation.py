@@ -18,7 +18,7 @@ from dmac._types import Array, Floats, Matrix, Views
 from dmac.compute.streaming import block_slices, pick, take
 from dmac.data.checks import check_labels, check_views
 from dmac.data.linalg import as_dense
-from dmac.data.named_views import as_named
+from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import in_order, index_of
 
 if TYPE_CHECKING:
@@ -83,20 +83,12 @@ def features_that_separate(
     import pandas as pd
 
     clusters, gaps = standardized_differences(views, labels)
-    if view_names is None:
-        view_names = range(1, len(gaps) + 1)
-    if feature_names is None:
-        feature_names = [x.features for x in as_named(views)]
-    for what, names in (("view_names", view_names), ("feature_names", feature_names)):
-        if len(names) != len(gaps):
-            raise ValueError(f"{what} has {len(names)} entries, and there are {len(gaps)} views")
+    view_names = range(1, len(gaps) + 1) if view_names is None else view_names
+    check_count("view_names", view_names, len(gaps))
+    columns = columns_of(as_named(views), [gap.shape[1] for gap in gaps], feature_names)
     tables = []
-    for a, (view, names, gap) in enumerate(zip(view_names, feature_names, gaps), 1):
+    for view, names, gap in zip(view_names, columns, gaps):
         names = range(gap.shape[1]) if names is None else names
-        if len(names) != gap.shape[1]:
-            raise ValueError(
-                f"feature_names: view {a} has {gap.shape[1]} features, and {len(names)} names"
-            )
         index = pd.MultiIndex.from_product([clusters, list(names)], names=["cluster", "feature"])
         table = pd.DataFrame({"difference": gap.ravel()}, index).reset_index()
         table.insert(1, "view", view)
@@ -104,6 +96,28 @@ def features_that_separate(
     return pd.concat(tables, ignore_index=True).sort_values(
         "difference", key=abs, ascending=False, kind="stable", ignore_index=True
     )
+
+
+def check_count(what: str, given: Sequence[Any], count: int, of: str = "views") -> None:
+    """Refuse names that are more or fewer than what they name."""
+    if len(given) != count:
+        raise ValueError(f"{what} has {len(given)} entries, and there are {count} {of}")
+
+
+def columns_of(
+    named: Sequence[NamedView],
+    widths: Sequence[int],
+    feature_names: Sequence[Sequence[Any] | None] | None,
+) -> Sequence[Sequence[Any] | None]:
+    """Names of the columns of each view: those given, or those of frames and files."""
+    given = [x.features for x in named] if feature_names is None else feature_names
+    check_count("feature_names", given, len(widths))
+    for a, (width, names) in enumerate(zip(widths, given), 1):
+        if names is not None and len(names) != width:
+            raise ValueError(
+                f"feature_names: view {a} has {width} features, and {len(names)} names"
+            )
+    return given
 
 
 def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array, list[Floats]]:

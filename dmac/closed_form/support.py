@@ -13,6 +13,7 @@ from dmac._types import Array
 from dmac._warn import warn
 from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph
+from dmac.closed_form.votes import association
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
@@ -137,10 +138,10 @@ def own_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
 
     .. math:: p_k = 1_k^T G_a 1_k / n_k , \qquad s = (\textstyle\sum_k p_k - 1) / (c - 1) ,
 
-    where s is 1 if no step leaves a cluster. Labels dealt out at random have the mean
-    :math:`s_0 = (\mathrm{Tr}\, G_a - 1) / (n - 1)`, since a step may end where it began. The
-    support is :math:`(s - s_0) / (1 - s_0)`, the mean over the graphs of the view. A view answers
-    for the samples that it has.
+    where s (:func:`dmac.closed_form.votes.association`) is 1 if no step leaves a cluster. Labels
+    dealt out at random have the mean :math:`s_0 = (\mathrm{Tr}\, G_a - 1) / (n - 1)`, since a step
+    may end where it began. The support is :math:`(s - s_0) / (1 - s_0)`, the mean over the graphs
+    of the view. A view answers for the samples that it has.
 
     Parameters
     ----------
@@ -155,15 +156,11 @@ def own_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
     numpy.ndarray of shape (v,)
         nan for a view without graphs of its own, or whose graphs are of samples that are all alike.
     """
-    indicator = np.eye(int(labels.max()) + 1)[labels]
     supports = []
     for a, graph in own_graphs(drawn):
-        sizes, chance = (graph.shares > 0) @ indicator, _chance(graph)
-        c = np.count_nonzero(sizes)
+        c, chance = len(np.unique(labels[graph.shares > 0])), _chance(graph)
         if c >= 2 and chance is not None:
-            steps = (graph.to_anchors(indicator) ** 2).sum(0)
-            stays = np.divide(steps, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-            supports.append((a, ((stays.sum() - 1) / (c - 1) - chance) / (1 - chance)))
+            supports.append((a, (association(graph, labels, c) - chance) / (1 - chance)))
     return np.minimum(_means(supports, n_views), 1)  # weights in float32 add up to a bit more
 
 

@@ -184,15 +184,16 @@ def association(graph: AveragedGraph, labels: Array, c: int) -> float:
     ----------
     graph : dmac.closed_form.averaged_graph.AveragedGraph
     labels : numpy.ndarray of shape (n,)
-        Integers from 0 to c - 1.
+        Integers from 0.
     c : int
+        The number of clusters, of which some may be empty.
 
     Returns
     -------
     float
         At most 1.
     """
-    indicator = np.eye(c)[labels]
+    indicator = np.eye(int(labels.max()) + 1)[labels]
     stays = (graph.to_anchors(indicator) ** 2).sum(0)
     sizes = graph.shares @ indicator
     return float((stays[sizes > 0] / sizes[sizes > 0]).sum() - 1) / (c - 1)

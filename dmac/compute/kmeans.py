@@ -84,9 +84,10 @@ class WarmAnchors:
             centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
             centres, _ = means(x, self.assigned, self.centres - mean)
-        passes = _passes(x, self.n_anchors, max_iter, self.assigned is not None)
+        if parallel.count(len(x)) > _SEED_SAMPLES * self.n_anchors:
+            max_iter = min(max_iter, _FULL_PASSES if self.assigned is None else _WARM_PASSES)
         centres, self.assigned = lloyd(
-            x, centres, passes, threshold, self.assigned, relocate=self.relocate
+            x, centres, max_iter, threshold, self.assigned, relocate=self.relocate
         )
         self.centres = centres + mean
         return self.centres
@@ -167,12 +168,6 @@ def _start(
     x = parallel.take(x, torch.randint(n, (enough,), generator=generator))
     with parallel.alone():  # every process has all of these
         return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
-
-
-def _passes(x: Tensor, m: int, max_iter: int, warm: bool = False) -> int:
-    """How many of Lloyd's iterations over all samples there may be."""
-    many = parallel.count(len(x)) > _SEED_SAMPLES * m
-    return min(max_iter, _WARM_PASSES if warm else _FULL_PASSES) if many else max_iter
 
 
 def _seed_anchors(x: Tensor, m: int, generator: torch.Generator) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dmac.compute import parallel
 from dmac.compute.distances import nearest
+from dmac.compute.threads import row_slices
 
 # With more than this share of the anchors moved, all samples are compared with all anchors.
 _ALL = 0.7
@@ -89,8 +90,7 @@ def _reassign(
     d2, indices = known[0].clone(), known[1].clone()
     if moved.any():
         among = moved.nonzero()[:, 0]
-        for start in range(0, len(x), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for rows in row_slices(len(x), _ROWS):
             _compare(x[rows], centres, moved, among, d2[rows], indices[rows])
     return d2, indices
 

@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dmac._types import Array, Integers, Matrix
 from dmac.compute.layers import SparseView, view_tensor
+from dmac.compute.threads import row_slices
 from dmac.data.disk import StreamedArray, block_rows
 
 PreparedView: TypeAlias = "Tensor | SparseView | StreamedView"
@@ -63,7 +64,7 @@ def block_slices(views: Sequence[Any]) -> list[slice]:
     whole = n <= (size if _streams(views) else _ROWS)
     if whole or any(isinstance(x, SparseView) for x in views):
         size = n  # a sparse view is small; its product is taken whole
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    return row_slices(n, size)
 
 
 def _streams(views: Sequence[Any]) -> bool:

@@ -289,5 +289,4 @@ class _State:
 
     def is_done(self, lengths: tuple[int, int]) -> bool:
         """Whether the last epoch of all was done."""
-        last = max((phase for phase in (0, 1) if lengths[phase]), default=0)
-        return self.phase == last and self.progress[last].epoch >= lengths[last]
+        return sum(progress.epoch for progress in self.progress) >= sum(lengths)
