@@ -30,7 +30,9 @@ AnchorSource: TypeAlias = "EmbeddingAnchors | ViewAnchors"
 
 @dataclass(frozen=True)
 class Draw:
-    """One set of anchors in the views. In the embedding an anchor is its samples' mean, D^-1 S^T Z.
+    """One set of anchors, in the embedding or in the views, and what the losses take of it.
+
+    Of anchors in the views the embedding has the means of their samples, D^-1 S^T Z.
 
     Attributes
     ----------
@@ -38,49 +40,43 @@ class Draw:
         One a view, or one for all views together.
     share : float
         Its weight in the structure loss.
+    u : torch.Tensor of shape (m, d) or None
+        Anchors in the embedding.
+    on : list of pairs of torch.Tensor
+        Of anchors in the embedding the samples and anchors that gave each graph.
+    entropies : list of torch.Tensor
+        The anchor learning losses, where they were found with the graphs.
     """
 
     graphs: list[AnchorGraph]
     share: float
+    u: Tensor | None = None
+    on: Sequence[tuple[Tensor, Tensor]] = ()
+    entropies: Sequence[Tensor] = ()
 
-    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def pairs(self, z: Tensor) -> Sequence[tuple[Tensor, Tensor]]:
         """Of every graph the samples (n, r) and the anchors (m, r) of its anchor learning loss.
 
-        Unit rows of Z, and unit rows of the anchors' means, held constant.
+        What gave the graph, or unit rows of Z and of the anchors' means, these held constant.
         """
+        if self.u is not None:
+            return self.on
         unit = F.normalize(z, dim=1)
         means = (anchor_means(graph, z.detach()) for graph in self.graphs)
         return [(unit, F.normalize(u, dim=1)) for u in means]
 
-    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
+    def anchor_learning(self, z: Tensor, recipe: Recipe) -> Sequence[Tensor]:
         """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
-        return [assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)]
+        return self.entropies or [
+            assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)
+        ]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
-        """Per view a graph, and the anchors' means of its embedding (m, d), which are convolved."""
-        graphs = _per_view(self.graphs, zs)
+        """Per view a graph and what is convolved: U, or the means of its embedding (m, d)."""
+        graphs = self.graphs * len(zs) if len(self.graphs) == 1 else self.graphs
+        if self.u is not None:
+            return graphs, [self.u] * len(zs)
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
-
-
-@dataclass(frozen=True)
-class EmbeddingDraw(Draw):
-    """Anchors U (m, d) in the embedding; they are what is assigned to and convolved."""
-
-    on: list[tuple[Tensor, Tensor]]
-    entropies: list[Tensor]
-    u: torch.Tensor
-
-    def pairs(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """What gave the graphs."""
-        return self.on
-
-    def anchor_learning(self, z: Tensor, recipe: Recipe) -> list[Tensor]:
-        """From the distances that gave the graphs."""
-        return self.entropies or super().anchor_learning(z, recipe)
-
-    def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
-        """U for every view."""
-        return _per_view(self.graphs, zs), [self.u] * len(zs)
 
 
 # An anchor learning loss of weight 0 is measured on this many samples; their order is random.
@@ -95,18 +91,12 @@ def measured(x: Tensor, u: Tensor, recipe: Recipe) -> tuple[Tensor, Tensor]:
     return x[:few].detach(), u.detach()
 
 
-def _per_view(graphs: list[AnchorGraph], zs: Sequence[Tensor]) -> list[AnchorGraph]:
-    return graphs * len(zs) if len(graphs) == 1 else graphs
-
-
 def anchor_means(graph: AnchorGraph, z: Tensor) -> Tensor:
     """Mean of the samples of every anchor, :math:`D_S^{-1} S^T Z`: (n, d) -> (m, d)."""
     return graph.inverse_degrees()[:, None] * graph.to_anchors(z)
 
 
-def embedding_draw(
-    zs: Sequence[Tensor], u: Tensor, n_neighbors: int, recipe: Recipe
-) -> EmbeddingDraw:
+def embedding_draw(zs: Sequence[Tensor], u: Tensor, n_neighbors: int, recipe: Recipe) -> Draw:
     """Graphs of v view embeddings (n, d) on anchors U (m, d)."""
     pairs = [(z, u) for z in zs]
     if recipe.joint_graph:  # the mean of the views' squared distances
@@ -114,7 +104,7 @@ def embedding_draw(
         pairs = [(scale * torch.cat(list(zs), 1), scale * torch.cat([u] * len(zs), 1))]
     entropy = recipe.al_weight > 0
     graphs, found = zip(*(assigned_graph(*pair, n_neighbors, entropy=entropy) for pair in pairs))
-    return EmbeddingDraw(list(graphs), 1.0, pairs, [x for x in found if x is not None], u)
+    return Draw(list(graphs), 1.0, u, pairs, [x for x in found if x is not None])
 
 
 class EmbeddingAnchors:
@@ -146,7 +136,7 @@ class EmbeddingAnchors:
         noise = noise_like(u_hat, self.generator)
         return self.network.anchors(u_hat, noise, normalize=recipe.normalize_anchors)
 
-    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[EmbeddingDraw]:
+    def draws(self, zs: Sequence[Tensor], z: Tensor, n_neighbors: int) -> list[Draw]:
         """The draws of an epoch."""
         return [embedding_draw(zs, self.anchors(z), n_neighbors, self.recipe)]
 
