@@ -111,13 +111,13 @@ def expand(formula, macros):
     return formula
 
 
-def packed(source, folder, runs=None):
+def packed(source, folder="stored", carried=()):
     """A cell that unpacks what a chapter reads, or None: files, and groups of runs, that it names.
 
-    Each download has a ``folder`` of its own, so that several may stand side by side. Another text
-    than the source may name the groups, as ``runs``.
+    Each download has a ``folder`` of its own, so that several may stand side by side. What is
+    ``carried`` names groups in place of the source.
     """
-    runs, notebooks = runs or source, ROOT / "notebooks"
+    runs, notebooks = "".join(f'"{name}"' for name in carried) or source, ROOT / "notebooks"
     files = {name: ROOT / "book" / place / name for place, name in _READS.findall(source)}
     found = notebooks.glob("results/runs/*/*.jsonl") if f'"{_RUNS}"' in runs else ()
     found = [file for file in found if f'"{file.stem}"' in runs]
@@ -225,7 +225,7 @@ def portable(html, notebook, macros):
     first = INSTALL
     if _IMPORTS.search(source) and not carried:
         first = CLONE.format(folder="notebooks" if html.parent.name == "experiments" else "book")
-    elif files := packed(source, own, "".join(f'"{name}"' for name in carried)):
+    elif files := packed(source, own, carried):
         for cell in cells:
             cell.source = cell.source.replace('"../notebooks', f'"{own}')
             cell.source = cell.source.replace('"_static/', f'"{own}/')

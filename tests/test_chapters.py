@@ -39,16 +39,16 @@ def test_chapters_16_and_17_read_what_the_stored_runs_say():
 READ = """
 ours = {name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED")}
 runs = records.read_runs(ours, studies.SIXTEEN)
-runs = runs[["variant", "dataset", "seed", "acc", "fit_seconds"]]
+runs = runs[["variant", "dataset", "seed", "acc"]]
 runs = runs.astype({"variant": str, "dataset": str})
 """
 
 
-@pytest.mark.parametrize("name, groups", portable.CARRIES.items())
-def test_a_download_reads_the_runs_that_it_carries(name, groups, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name, carried", portable.CARRIES.items())
+def test_a_download_reads_the_runs_that_it_carries(name, carried, tmp_path, monkeypatch):
     source = "\n".join(sources(BOOK / f"{name}.ipynb").values())
     monkeypatch.chdir(tmp_path)
-    exec(portable.packed(source, groups=groups), {})
+    exec(portable.packed(source, carried=carried), {})
     for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
         kept = BOOK.parent / "notebooks" / path
         assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()

@@ -118,20 +118,20 @@ def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
         shutil.rmtree("stored")
         return found
 
-    found = unpacked("\n".join([by_name, whole, read]), "stored")
+    found = unpacked("\n".join([by_name, whole, read]))
     runs = {"BBC/threads.jsonl", "PIE/threads.jsonl", "PIE/grid.jsonl"}
     assert set(found) == {f"results/runs/{name}" for name in runs} | {"moving/film.html"}
     assert found["moving/film.html"] == "<p>film</p>"
     run = '{"tied": 0.1234568, "scores": {"acc": 0.5}}\n'
     assert {found[name] for name in found if "runs" in name} == {run}
     # The runs of a chapter that reads them by the package are named elsewhere.
-    named = '"../notebooks/results/runs" "peers" "seconds"'
+    named = ("../notebooks/results/runs", "peers", "seconds")
     found = unpacked("from experiments import run", "stored", named)
     assert found == {
         "experiments/run.py": "x = 1",
         "results/runs/PIE/peers.jsonl": '{"seconds": 1}\n',
     }
-    assert portable.packed('x = "peers"', "stored") is None
+    assert portable.packed('x = "peers"') is None
 
 
 def test_the_install_page_names_the_wheel():
