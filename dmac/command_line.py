@@ -449,15 +449,13 @@ def _check_target(out: str, target: Path, data: list[Path]) -> None:
 def _check_folders(*places: str | None) -> None:
     """Refuse what would stand in a folder that is not there, or cannot be written to."""
     for place in [x for x in places if x and x != "-"]:
-        path = Path(place).expanduser()
-        folder = Path(os.path.realpath(path)).parent
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe is written into
-            if not os.access(path, os.W_OK):
-                raise ValueError(f"{place} cannot be written to")
-        elif not folder.is_dir():
-            raise ValueError(f"{place}: there is no folder {folder}")
-        elif not os.access(folder, os.W_OK):
-            raise ValueError(f"{place}: the folder {folder} cannot be written to")
+        path = Path(os.path.realpath(Path(place).expanduser()))
+        special = path.exists() and not (path.is_file() or path.is_dir())  # as a pipe
+        what, written = ("", path) if special else ("the folder ", path.parent)
+        if not (special or written.is_dir()):
+            raise ValueError(f"{place}: there is no folder {written}")
+        if not os.access(written, os.W_OK):
+            raise ValueError(f"{place}: {what}{written} cannot be written to")
 
 
 def _write(text: str, out: str | Path) -> None:

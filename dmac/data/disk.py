@@ -101,9 +101,9 @@ class StreamedArray:
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
-        n, d = self.shape
-        size = block_rows(d)
-        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        from sklearn.utils import gen_batches
+
+        return list(gen_batches(self.shape[0], block_rows(self.shape[1])))
 
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
