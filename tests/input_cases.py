@@ -52,6 +52,12 @@ class Wrapped:
         return self.x.astype(dtype or self.x.dtype)
 
 
+class Delayed(Wrapped):
+    """A frame as dask has it: no numbers until it is asked."""
+
+    compute = columns = index = iloc = None
+
+
 # Files live as long as the process: a memory map must not outlive its file.
 _folder = tempfile.TemporaryDirectory()
 _numbers = itertools.count()
@@ -282,7 +288,14 @@ BAD = {
         ("complex, on disk", lambda: hdf5(X + 1j), "view 1 holds complex128 values"),
         ("strings", lambda: X.astype(str), "values, not real numbers: pass codes of words"),
         ("one text among objects", lambda: with_entry("3.5", object), "'3.5' at row 3, column 1"),
+        ("an array", lambda: with_entry(np.ones((40, 9)), object), "view 1 holds array([["),
         ("None", lambda: with_entry(None, object), "(nan) at row 3, column 1"),
+        (
+            "NaN for a feature",
+            lambda: [X, with_entry(np.nan, row=slice(None))],
+            "(nan) at row 0, column 1 (views are counted from 1, rows and columns from 0); fill them "
+            "in, or drop the sample or the feature",
+        ),
         (
             "None for a row, to a network",
             lambda: [[None, *X[1:].tolist()], SECOND],
@@ -313,6 +326,11 @@ BAD = {
             "'x' at row 0, column 1",
         ),
         ("a missing entry", lambda: frame(b=MISSING), "row 1, column 1"),
+        (
+            "a frame of dask",
+            lambda: [X, Delayed(X)],
+            "a Delayed: pass 2-D arrays, as adata.X or mdata[name].X of cells, x.compute()",
+        ),
         (
             "other samples",
             lambda: [named(X), named(SECOND, names=[f"case {i}" for i in range(40)])],
