@@ -293,8 +293,8 @@ BAD = {
         (
             "NaN for a feature",
             lambda: [X, with_entry(np.nan, row=slice(None))],
-            "(nan) at row 0, column 1 (views are counted from 1, rows and columns from 0); fill them "
-            "in, or drop the sample or the feature",
+            "(nan) at row 0, column 1 (views are counted from 1, rows and columns from 0); fill "
+            "them in, or drop the sample or the feature",
         ),
         (
             "None for a row, to a network",
