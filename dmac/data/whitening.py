@@ -13,8 +13,7 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
 from dmac._types import Array, Floats, Matrix
 from dmac.data.checks import check_views
@@ -27,7 +26,7 @@ from dmac.data.linalg import (
 )
 
 
-class RowNormalizer(TransformerMixin, BaseEstimator):
+class RowNormalizer:
     r"""Scale every row (sample) of one view to unit length, without promoting noise.
 
     .. math:: x_i \leftarrow x_i / \max(\|x_i\|_2, \varepsilon),
@@ -53,7 +52,6 @@ class RowNormalizer(TransformerMixin, BaseEstimator):
     """
 
     def __init__(self, floor: float | None = None) -> None:
-        self.floor = floor
         if floor is not None:
             self.floor_ = float(floor)
 
@@ -73,7 +71,8 @@ class RowNormalizer(TransformerMixin, BaseEstimator):
     @np.errstate(over="ignore", invalid="ignore")  # norms beyond float64, and rows of zeros
     def transform(self, x: Matrix) -> Matrix:
         """Scale a view of shape (n, d), dense or CSR, to a new one of the same kind and shape."""
-        check_is_fitted(self, "floor_")
+        if not hasattr(self, "floor_"):
+            raise NotFittedError("this RowNormalizer is not fitted: call fit first")
         scaled, exponent, norms = scale_rows(x)
         below = np.ldexp(norms, exponent) <= self.floor_
         sparse = scipy.sparse.issparse(x)
@@ -85,6 +84,10 @@ class RowNormalizer(TransformerMixin, BaseEstimator):
         if not sparse:
             return scaled
         return scipy.sparse.csr_matrix((scaled, x.indices, x.indptr), x.shape, copy=True)
+
+    def fit_transform(self, x: Matrix) -> Matrix:
+        """Set the floor from ``x`` and scale ``x``."""
+        return self.fit(x).transform(x)
 
 
 class LiftedRows:
@@ -152,7 +155,7 @@ def normalize_rows(x: Matrix) -> Matrix:
     return RowNormalizer().fit_transform(x)
 
 
-class Whitening(TransformerMixin, BaseEstimator):
+class Whitening:
     r"""Centre one view and scale its leading principal directions to unit variance.
 
     With the singular value decomposition of the centred training rows,
@@ -249,9 +252,14 @@ class Whitening(TransformerMixin, BaseEstimator):
 
     def transform(self, x: Matrix) -> Floats:
         """Whiten a view of shape (n, d), dense or CSR, to an array of shape (n, r)."""
-        check_is_fitted(self, "components_")
+        if not hasattr(self, "components_"):
+            raise NotFittedError("this Whitening is not fitted: call fit first")
         if scipy.sparse.issparse(x):
             projected = x @ self.components_.T - self.components_ @ self.mean_
         else:
             projected = (x - self.mean_) @ self.components_.T
         return projected / self.scale_
+
+    def fit_transform(self, x: Matrix) -> Floats:
+        """Find the components of ``x`` and whiten ``x``."""
+        return self.fit(x).transform(x)

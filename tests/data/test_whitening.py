@@ -118,7 +118,7 @@ def test_whitening_is_finite_and_white_on_anything(x, r, sparse):
 
 def test_errors_before_and_at_fit():
     for unfitted in (RowNormalizer(), Whitening()):
-        with pytest.raises(NotFittedError, match="Call 'fit'"):
+        with pytest.raises(NotFittedError, match="call fit"):
             unfitted.transform(X)
     for bad in (0, -1, 2.5, "all"):
         with pytest.raises(ValueError, match="n_components must be"):
