@@ -173,8 +173,8 @@ class Whitening:
     full size. Components with a singular value at rounding level are dropped: at most
     :math:`\max(n, d) \, \epsilon \, s_1` or :math:`\sqrt n \, \epsilon \, \|\bar x\|`, with
     :math:`\epsilon` the machine precision. So constant and repeated columns do no harm, and r may
-    be smaller than asked for; it is 0 if all rows are equal. The squares of the entries must be in
-    the range of floats, as they are of unit rows.
+    be smaller than asked for; it is 0 if all rows are equal. A view whose largest entry is not
+    between :math:`10^{-100}` and :math:`10^{100}` is refused, since entries are squared.
 
     Parameters
     ----------
@@ -217,6 +217,12 @@ class Whitening:
             raise ValueError(f"n_components must be None or an integer of at least 1, got {rank!r}")
         if not 0 <= self.ridge < np.inf:
             raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}")
+        largest = max(np.abs(stored(x)).max(initial=0) for x in blocks)
+        if largest and not 1e-100 <= largest <= 1e100:
+            raise ValueError(
+                f"the largest entry of the view has the size {largest:g}, and whitening squares "
+                "entries: divide the view by it first"
+            )
         means = [(x.shape[0], np.asarray(x.mean(0)).ravel()) for x in blocks]
         n = sum(size for size, _ in means)
         mean = sum(size / n * of_block for size, of_block in means)

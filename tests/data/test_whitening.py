@@ -126,6 +126,10 @@ def test_errors_before_and_at_fit():
     for bad in (-0.1, np.nan, np.inf):
         with pytest.raises(ValueError, match="ridge must be a number of at least 0"):
             Whitening(ridge=bad).fit(X)
+    for size in (1e-120, 1e120):
+        for x in (size * X, scipy.sparse.csr_matrix(size * X)):
+            with pytest.raises(ValueError, match=r"largest entry .* whitening squares"):
+                Whitening().fit(x)
 
 
 @pytest.mark.parametrize("shape", [(70, 9), (12, 30), (700, 600), (510, 2001)])
