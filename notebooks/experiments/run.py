@@ -81,6 +81,8 @@ _FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) i
 _BESIDE = ("weighting", "held_out", "disturbed", "lacking", "threads", "compared", "retired")
 #: Fields of recipes that the code no longer has, where they changed nothing.
 _GONE = {"trained_epochs": 0, "trained_embedding": False}
+#: The same for a former default: it is read above 20,000 samples, which no data set here has.
+_FORMER = _GONE | {"fit_of_cluster": 400}
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,10 @@ def peer_settings(name, **changes):
 
 def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
-    if method == "DMAC":
-        settings = settings if "kind" in settings else _of_kind(settings)
-        settings = {k: v for k, v in settings.items() if k not in _GONE or v != _GONE[k]}
+    if method == "DMAC" and "kind" not in settings:
+        settings = _of_kind(settings)
+    if "kind" in settings:
+        settings = {k: v for k, v in settings.items() if k not in _FORMER or v != _FORMER[k]}
         return _defaults(settings["kind"]) | settings
     return _peer_defaults(method) | settings if method in PEERS else settings
 

@@ -186,15 +186,6 @@ def vary(changes, base=RELEASED, **beside):
     return runs
 
 
-#: What the grid, the trials and the single choices change is RELEASED with k one epoch early.
-K_EARLY = "RELEASED, k one epoch early"
-
-
-def k_early(changes, **beside):
-    """`vary` for RELEASED whose k changes one epoch early: most of its variants were run so."""
-    return vary({name: {"neighbor_delay": 0} | c for name, c in changes.items()}, **beside)
-
-
 def _scaled(recipe, *names):
     """Numbers of a recipe halved and doubled; half of k = 5 neighbours is 2."""
     return {
@@ -217,7 +208,7 @@ ABLATED = vary(ABLATION | {"RELEASED": {}})
 
 #: The grid of the two weights, as the paper has it.
 WEIGHTS = tuple(10.0**power for power in range(-3, 4))
-GRID = k_early({(cm, sp): dict(cm_weight=cm, sp_weight=sp) for cm in WEIGHTS for sp in WEIGHTS})
+GRID = vary({(cm, sp): dict(cm_weight=cm, sp_weight=sp) for cm in WEIGHTS for sp in WEIGHTS})
 #: The corners of the grid: enough for a first look.
 CORNERS = [str((cm, sp)) for cm in WEIGHTS[::6] for sp in WEIGHTS[::6]]
 
@@ -235,7 +226,7 @@ PRETRAINED_AT = (100, 300)
 def line_variants(lines=LINES):
     """The variants of `LINES`, named "what = value"."""
     named = ((f"{what} = {x}", f) for what, values in lines.items() for x, f in values.items())
-    return k_early(dict(named))
+    return vary(dict(named))
 
 
 #: What was tried to close the gap to the paper's values on PIE and BBC.
@@ -251,15 +242,15 @@ PAIRED_TRIALS = {
     for e in (100, 300)
 }
 #: Also one of `LINES`, with few seeds; on PIE, where it takes minutes and not hours, with ten.
-LONG_TRIALS = k_early({"2000 epochs of pre-training": dict(pretrain_epochs=2000)})
+LONG_TRIALS = vary({"2000 epochs of pre-training": dict(pretrain_epochs=2000)})
 #: Beside the recipe: the term counts of BBC weighted first.
-WEIGHTED_TRIALS = k_early(
+WEIGHTED_TRIALS = vary(
     {f"tf-idf, lr {lr:g}": dict(lr=lr) for lr in (5e-3, 1e-3, 1e-4, 1e-5)}, weighting="tf-idf"
 )
 #: All of them, as arguments of :meth:`experiments.page.Page.fetch`.
 ATTEMPTS = (
-    dict(variants=k_early({K_EARLY: {}} | TRIALS), datasets=tuple(CLUSTERS)),
-    dict(variants=k_early(PAIRED_TRIALS), datasets=tuple(CLUSTERS), seeds=FEW),
+    dict(variants=vary({"RELEASED": {}} | TRIALS), datasets=tuple(CLUSTERS)),
+    dict(variants=vary(PAIRED_TRIALS), datasets=tuple(CLUSTERS), seeds=FEW),
     dict(variants=LONG_TRIALS, datasets=("PIE",), only=True),
     dict(variants=LONG_TRIALS, datasets=("BBC",), seeds=FEW, only=True),
     dict(variants=WEIGHTED_TRIALS, datasets=("BBC",), seeds=FEW, only=True),
@@ -691,7 +682,7 @@ COMPARISON = {
     **{name.upper(): ("DMAC", settings_of(recipe)) for name, recipe in RECIPES.items()},
 }
 #: What was made again to see what rounding does: RELEASED with k one epoch early.
-REPEATED = COMPARISON | k_early({"RELEASED": {}})
+REPEATED = COMPARISON | vary({"RELEASED": dict(neighbor_delay=0)})
 _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
 _THREADS = {"1 thread": 1, "2 threads": 2}
 _FURTHER_ON = "13_evidence"
@@ -723,14 +714,12 @@ STUDIES = {
     "ablation": Study(ABLATED, _ALL, SEEDS, "02_ablation 03_anchor_similarity 04_embedding"),
     "grid": Study(GRID, MAIN, FEW, "01_comparison 06_sensitivity 07_protocols"),
     "lines": Study(line_variants(), MAIN, FEW, "06_sensitivity"),
-    "trials": Study(k_early(TRIALS | PAIRED_TRIALS), _GAP, FEW, "01_comparison"),
-    "trials, 10 seeds": Study(k_early(TRIALS), _GAP, SEEDS, "01_comparison", "trials"),
+    "trials": Study(vary(TRIALS | PAIRED_TRIALS), _GAP, FEW, "01_comparison"),
+    "trials, 10 seeds": Study(vary(TRIALS), _GAP, SEEDS, "01_comparison", "trials"),
     "tf-idf": Study(WEIGHTED_TRIALS, ("BBC",), FEW, "01_comparison", "trials"),
-    "beyond": Study(k_early(BEYOND), MAIN, FEW, "02_ablation"),
+    "beyond": Study(vary(BEYOND), MAIN, FEW, "02_ablation"),
     "long": Study(LONG_TRIALS, ("PIE",), SEEDS, "01_comparison", "trials"),
-    "k one epoch early": Study(
-        k_early({K_EARLY: {}} | ABLATION), _ALL, SEEDS, "released_code 01_comparison 02_ablation"
-    ),
+    "repeated": Study(REPEATED, MAIN, FEW, "07_protocols"),
     # REVISED; walks leave out their last row, which is REVISED.
     "revised": Study(_of(REVISED, "revised"), NINE, 10, "11_network 13_evidence index"),
     "baselines": Study(_SHALLOW, NINE, 10, "12_recipes 13_evidence index"),
@@ -968,19 +957,6 @@ STUDIES = {
         "libraries",
     ),
 }
-
-
-def _with_shipped_schedule(study):
-    """A study of RELEASED with its own `neighbor_delay`, which no page shows yet."""
-    delay = {"neighbor_delay": RELEASED.neighbor_delay}
-    runs = {name: (method, settings | delay) for name, (method, settings) in study.variants.items()}
-    return dataclasses.replace(study, variants=runs, pages="", file="")
-
-
-#: What was run with k one epoch early, with the schedule of the authors' code: made in the
-#: background, and shown once all of them are there.
-_EARLY = ("grid", "lines", "trials", "trials, 10 seeds", "beyond", "long", "tf-idf")
-STUDIES |= {f"{name}, own schedule": _with_shipped_schedule(STUDIES[name]) for name in _EARLY}
 
 
 def shown_on(*pages):

@@ -242,6 +242,10 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
+    for method in ("DMAC", runs.SURE, runs.SUGGESTED):  # at former defaults
+        now = runs.settings_of(CLOSED_FORM, fits=10)
+        old = {k: v for k, v in now.items() if k != "fit_samples"} | {"fit_of_cluster": 400}
+        assert runs.complete_settings(method, old) == now
 
 
 def test_old_settings_have_the_fields_of_all_kinds_and_are_read_as_their_own():

@@ -1,6 +1,5 @@
 """The lists of variants: what they change, that they differ, that all run, and where they show."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -11,15 +10,13 @@ from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from experiments import paper, plan, studies
 from experiments.run import peer_settings, settings_of
-from experiments.studies import K_EARLY, STUDIES, vary
+from experiments.studies import STUDIES, vary
 
-EARLY = dataclasses.replace(RELEASED, neighbor_delay=0)
 #: Families of changes by the recipe that they change.
 FAMILIES = {
     "ablation": (RELEASED, studies.ABLATION),
-    "k one epoch early": (EARLY, studies.ABLATION),
-    "trials": (EARLY, studies.TRIALS | studies.PAIRED_TRIALS),
-    "beyond": (EARLY, studies.BEYOND),
+    "trials": (RELEASED, studies.TRIALS | studies.PAIRED_TRIALS),
+    "beyond": (RELEASED, studies.BEYOND),
     "walk": (REVISED, studies.WALK),
     "released": (REVISED, studies.FROM_RELEASED),
     "ideas": (REVISED, studies.IDEAS),
@@ -41,7 +38,7 @@ def test_variants_of_a_family_differ_and_are_those_of_its_study(family):
     base, changes = FAMILIES[family]
     runs = vary(changes, base)
     assert len({text(run) for run in runs.values()}) == len(runs)
-    listed, own = STUDIES[family].variants, {"RELEASED": RELEASED, K_EARLY: EARLY}
+    listed, own = STUDIES[family].variants, {"RELEASED": RELEASED}
     assert all(listed[name][1] == settings_of(own[name]) for name in own if name in listed)
     assert all(runs[name] == run for name, run in listed.items() if name not in own)
     # Walks end at the recipe, which has a study of its own.
