@@ -41,6 +41,7 @@ import dmac
 from dmac import reference, scaling, training
 from dmac.anchors import n_anchors_for
 from dmac.compute import distances
+from dmac.compute.files import replacing
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors
 from dmac.compute.layers import SparseView, linear, view_tensor
 from dmac.data.checks import check_views
@@ -53,7 +54,7 @@ from dmac.scaling import assign
 from dmac.training import anchor_source, train
 from dmac.views import load
 from experiments import incomplete, libraries, provenance, studies
-from experiments.harness import Child, write_json
+from experiments.harness import Child
 from experiments.large_views import KINDS
 from experiments.run import BASELINES, Spec, make_run
 from experiments.store import round_floats
@@ -121,7 +122,9 @@ class Results:
         else:
             self.content[job.where] = found
         self.content["machine"] = provenance.machine()
-        write_json(self.path, self.content)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path) as temporary:
+            temporary.write_text(json.dumps(self.content, indent=1) + "\n", encoding="utf-8")
         print(f"{job.where}: {json.dumps(found)}", flush=True)
 
 

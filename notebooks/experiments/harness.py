@@ -7,11 +7,9 @@ The process imports the function by its module and name. What it prints is print
 """
 
 import importlib
-import json
 import multiprocessing
 import os
 import traceback
-from pathlib import Path
 from unittest import mock
 
 
@@ -124,18 +122,3 @@ def _serve(connection, threads, memory_gb, imports):
             full = full or (isinstance(error, RuntimeError) and "memory" in str(error))
             kind, answer = "memory" if full else "failed", f"{type(error).__name__}: {error}"
         connection.send((kind, answer))
-
-
-def write_json(path, content):
-    """Write a file whole or not at all; its folder is made if it is missing."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # it is on the disk before it takes the name
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import dmac
+from dmac.compute.files import replacing
 from dmac.data.datasets import title_of
 from experiments import studies
 from experiments.run import complete_settings, fill, make_run, run_name
@@ -90,9 +91,8 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         if arrays is not None:
             path = arrays_path(store, key)
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.stem}.{os.getpid()}.npz")
-            np.savez_compressed(temporary, **arrays)
-            os.replace(temporary, path)
+            with replacing(path) as temporary, open(temporary, "wb") as file:
+                np.savez_compressed(file, **arrays)
         return record
 
     more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)

@@ -35,7 +35,7 @@ def made(part, path, **options):
 
 
 def test_a_measurement_is_made_once_and_kept_beside_others(tmp_path):
-    calls, path = [], tmp_path / "file.json"
+    calls, path = [], tmp_path / "deep" / "file.json"
     jobs = [
         Job("runs", {"name": "a"}, lambda limit: calls.append(limit) or {"seconds": 1.23456789}),
         Job("runs", {"name": "b"}, lambda limit: toy_jobs.seconds()),
@@ -47,6 +47,9 @@ def test_a_measurement_is_made_once_and_kept_beside_others(tmp_path):
         assert [one["name"] for one in stored["runs"]] == ["a", "b"][:kept]
     assert calls == [None] and stored["runs"][0]["seconds"] == 1.23457
     assert (stored["rate"], stored["threads"]) == (5.0, 2) and stored["machine"]["cores"] > 0
+    with pytest.raises(TypeError):  # the file is whole at every moment
+        Results(path, threads=2).keep(Job("lost", {}, None), {"lost": object()})
+    assert json.loads(path.read_text()) == stored and list(path.parent.iterdir()) == [path]
     # Of another device, or made there by other code.
     assert Results(path, threads=2).has(jobs[0]) and not Results(path, threads=1).has(jobs[0])
 

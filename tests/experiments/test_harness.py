@@ -1,12 +1,10 @@
-"""A process of its own: what it returns, how it may fail, and files that are written whole."""
+"""A process of its own: what it returns, and how it may fail."""
 
-import json
 import os
 
 import pytest
 import toy_jobs
 
-from experiments import harness
 from experiments.harness import Child
 
 
@@ -53,12 +51,3 @@ def test_threads_environment_and_memory_are_its_own():
         assert child.call(toy_jobs.take, 0.1) == 10**8
         with pytest.raises(MemoryError):
             child.call(toy_jobs.take, 3)
-
-
-def test_a_file_is_whole_at_every_moment(tmp_path):
-    path = tmp_path / "deep" / "file.json"
-    harness.write_json(path, {"a": [1]})
-    with pytest.raises(TypeError):
-        harness.write_json(path, {"lost": object()})
-    assert json.loads(path.read_text()) == {"a": [1]}
-    assert list(path.parent.iterdir()) == [path]
