@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 import dmac.compute.kmeans
 from dmac.compute import parallel
@@ -48,6 +48,19 @@ def test_seeds_are_one_of_each_far_group(generator):
     x += 1e-3 * torch.randn(x.shape, generator=generator, dtype=torch.float64)
     found = squared_distances(x, dmac.compute.kmeans._seed_anchors(x, 20, generator)).argmin(0)
     assert sorted(groups[found].tolist()) == list(range(20))
+
+
+def test_seeds_are_as_good_as_scikit_learns_who_takes_the_best_of_its_draws_too(generator):
+    x = torch.randn(300, 2, generator=generator, dtype=torch.float64)
+    ours, theirs, single = (
+        np.mean([inertia(x, draw(seed)) for seed in range(20)])
+        for draw in (
+            lambda seed: dmac.compute.kmeans._seed_anchors(x, 12, generator),
+            lambda seed: kmeans_plusplus(x.numpy(), 12, random_state=seed)[0],
+            lambda seed: kmeans_plusplus(x.numpy(), 12, random_state=seed, n_local_trials=1)[0],
+        )
+    )
+    assert abs(ours / theirs - 1) < 0.05 < single / theirs - 1
 
 
 def test_of_centres_that_coincide_the_one_with_most_labels_stands_for_all():
