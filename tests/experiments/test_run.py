@@ -15,6 +15,7 @@ from toy_runs import load as load_toy
 import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
+from dmac.data.datasets import DATASETS
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
@@ -242,7 +243,9 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
-    for method in ("DMAC", runs.SURE, runs.SUGGESTED):  # at former defaults
+    # At former defaults, of which one is read above 20,000 samples.
+    assert max(entry.n_samples for entry in DATASETS.values()) <= CLOSED_FORM.fit_samples
+    for method in ("DMAC", runs.SURE, runs.SUGGESTED):
         now = runs.settings_of(CLOSED_FORM, fits=10)
         old = {k: v for k, v in now.items() if k != "fit_samples"} | {"fit_of_cluster": 400}
         assert runs.complete_settings(method, old) == now
