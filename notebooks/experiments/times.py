@@ -4,16 +4,13 @@ All of it reads stored numbers: the runs of the store, and the .json files of
 :mod:`experiments.bench`, which says what the names in them are.
 """
 
-import json
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from dmac.data.datasets import title_of
 from experiments.bench import SYSTEMS
-from experiments.compare import NOTHING, growth_exponent
+from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
 
 
@@ -61,30 +58,6 @@ def fits_frame(stored, threads):
         if "error" not in one and one["threads"] == threads
     ]
     return pd.DataFrame(rows)
-
-
-def _seconds(value):
-    if pd.isna(value):
-        return NOTHING
-    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def systems_table(stored, sizes, threads=1):
-    """Seconds of every system on every data set.
-
-    A fit that was stopped is "> 40", an error "×", and – was not run.
-    """
-    datasets = [name for name, _ in sorted(sizes.items(), key=lambda item: item[1])]
-    rows = {}
-    for one in stored["fits"]:
-        if one["threads"] != threads:
-            continue
-        error = one.get("error")
-        limit = "> " + error.split()[2] if error and error.startswith("more than") else "×"
-        text = limit if error else _seconds(one["seconds"])
-        rows.setdefault(one["system"], {})[title_of(one["dataset"])] = text
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return table.reindex(columns=[title_of(name) for name in datasets]).fillna("–")
 
 
 def relative_to(stored, reference, threads=1):
@@ -204,19 +177,3 @@ def called(on):
 
 def shape_of(one):
     return called(one["n"] if one["name"] == "growth" else one["name"])
-
-
-def read_gpu(path):
-    """The stored file of a full run on a GPU."""
-    path = Path(path)
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        card, profile = found["card"], found["profile"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a file of `make gpu`: {error!r}; remove it") from error
-    if card is None or profile != "full":
-        raise ValueError(
-            f"{path} has the profile {profile!r} of {card or found.get('processor')!r}; the page "
-            "shows a full run on a GPU: run `make gpu` there, or remove the file"
-        )
-    return found

@@ -64,21 +64,6 @@ def test_a_system_is_compared_on_the_data_sets_that_it_finished():
     np.testing.assert_allclose(relative.acc, [0, -20], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "written, message",
-    [
-        ('{"card": null, "profile": "full"}', "a full run on a GPU"),
-        ('{"card": "A card", "profile": "quick"}', "a full run on a GPU"),
-        ("[1", "is not a file of `make gpu`"),
-    ],
-)
-def test_only_a_full_run_on_a_gpu_is_read(written, message, tmp_path):
-    path = tmp_path / "gpu.json"
-    path.write_text(written)
-    with pytest.raises(ValueError, match=message):
-        times.read_gpu(path)
-
-
 def test_similarity_is_sorted_by_class_and_centred():
     anchors = np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.1], [1.0, -0.1]])
     raw, centred, classes = geometry.similarity(anchors, np.array([1, 0, 1, 0]))
