@@ -68,7 +68,10 @@ async (style) => {
   list.className = "book-contents";
   list.innerHTML = contents.innerHTML;
   for (const one of list.querySelectorAll("[role=heading]")) one.removeAttribute("role");
-  for (const one of list.querySelectorAll("a")) one.append(document.createElement("span"));
+  for (const one of list.querySelectorAll("a")) {
+    // Room for the number of a page, which is known once all are printed.
+    one.append(Object.assign(document.createElement("span"), { textContent: "000" }));
+  }
   book.prepend(front, document.importNode(list, true));
 
   document.documentElement.dataset.theme = document.documentElement.dataset.mode = "light";

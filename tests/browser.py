@@ -10,7 +10,7 @@ from chromium import resize, visit
 HERE = Path(__file__).parent
 LOOK = f"({(HERE / 'browser.js').read_text(encoding='utf-8')})()"
 FAINT = f"({(HERE / 'contrast.js').read_text(encoding='utf-8')})()"
-TABLES = f"({(HERE / 'tables.js').read_text(encoding='utf-8')})()"
+WIDE = f"({(HERE / 'wide.js').read_text(encoding='utf-8')})()"
 LABELS = f"({(HERE / 'labels.js').read_text(encoding='utf-8')})()"
 LOCAL = ("data:", "blob:", "about:")
 
@@ -46,20 +46,17 @@ def faint(page, url):
     return page.evaluate(FAINT)
 
 
-def wide_tables(page, url, widths):
-    """Tables that are wider than their place in windows of ``widths`` pixels, with that width."""
-    visit(page, url)
+def wide(page, widths):
+    """Tables and code of the open page that are cut off in windows of ``widths`` pixels."""
     found = []
     for width in widths:
         resize(page, width)
-        found += [f"at {width} px, {table}" for table in page.evaluate(TABLES)]
+        found += [f"at {width} px, {one}" for one in page.evaluate(WIDE)]
     return found
 
 
-def small_labels(page, url, width):
-    """Figures with text of less than eight pixels in a window of ``width`` pixels."""
-    resize(page, width)
-    visit(page, url)
+def small_labels(page):
+    """Figures of the open page with text of less than eight pixels."""
     return page.evaluate(LABELS)
 
 

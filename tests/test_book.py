@@ -7,7 +7,7 @@ from pathlib import Path
 import chromium
 import pytest
 import yaml
-from browser import dead_links, faint, look, small_labels, wide_tables
+from browser import dead_links, faint, look, small_labels, wide
 from helpers import pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,10 +26,23 @@ def book(browser, rendered):
 
 
 @pytest.fixture(scope="module")
-def reports(browser, book):
-    """What was found on each page, looked at once, at the width of a telephone."""
+def seen(browser, book):
+    """What was found on each page, looked at once with all folds open.
+
+    Reports and small labels at the width of a telephone, and what is cut off at other widths.
+    """
     page = browser.new_page()
-    return {name: look(page, book, name, width=390) for name in PAGES}
+    widths = (1100, 1300, 1600)  # 1300 leaves the least to the text
+    return {
+        name: (look(page, book, name, width=390), small_labels(page), wide(page, widths))
+        for name in PAGES
+    }
+
+
+@pytest.fixture
+def reports(seen):
+    """The reports alone, by page."""
+    return {name: report for name, (report, _, _) in seen.items()}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -43,10 +56,8 @@ def test_pages_fit_other_screens(browser, book, width):
     assert {name: look(page, book, name, width).problems for name in SOME} == {n: [] for n in SOME}
 
 
-def test_tables_are_read_without_scrolling(browser, book):
-    page, widths = browser.new_page(), (1100, 1300, 1600)  # 1300 leaves the least to the text
-    found = {name: wide_tables(page, book + name, widths) for name in PAGES}
-    assert found == {name: [] for name in PAGES}
+def test_tables_and_code_are_read_without_scrolling(seen):
+    assert {name: cut for name, (_, _, cut) in seen.items()} == {name: [] for name in PAGES}
 
 
 def test_link_into_a_fold_opens_it(browser, book):
@@ -54,20 +65,6 @@ def test_link_into_a_fold_opens_it(browser, book):
     chromium.visit(page, f"{book}book/api_components.html#{name}")
     page.wait_for_function(f"document.getElementById('{name}').checkVisibility()")
     assert page.evaluate("document.querySelectorAll('article details[open]').length") == 1
-
-
-def test_no_line_of_code_is_cut_off(browser, book):
-    page, found = browser.new_page(), {}
-    chromium.resize(page, 1300)
-    for name in PAGES:
-        chromium.visit(page, book + name)
-        found[name] = page.evaluate(
-            """[...document.querySelectorAll("article pre")]
-                .filter((one) => one.closest("details")?.open ?? true)
-                .filter((one) => one.scrollWidth > one.clientWidth + 1)
-                .map((one) => one.textContent.slice(0, 80))"""
-        )
-    assert found == {name: [] for name in PAGES}
 
 
 def test_first_column_stays_in_sight_on_a_telephone(browser, book):
@@ -89,10 +86,8 @@ def test_first_column_stays_in_sight_on_a_telephone(browser, book):
     assert abs(name_after - name) < 2 and value_after == value - 100
 
 
-def test_labels_of_figures_can_be_read_on_a_telephone(browser, book):
-    page = browser.new_page()
-    found = {name: small_labels(page, book + name, 390) for name in PAGES}
-    assert found == {name: [] for name in PAGES}
+def test_labels_of_figures_can_be_read_on_a_telephone(seen):
+    assert {name: small for name, (_, small, _) in seen.items()} == {name: [] for name in PAGES}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
