@@ -50,6 +50,12 @@ def report(views=VIEWS, c=4, **more):
     return model, Reader(page(model, views, seeds=more.pop("seeds", 2), **more))
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """A model and its page, without names and classes."""
+    return report()
+
+
 def repeated(views):
     """Of three fits the mean ARI, that of three halves, and the mean support, as they are told."""
     models, labels = [], [[], []]
@@ -105,8 +111,8 @@ def test_numbers_are_those_of_the_estimator():
         assert words in methods
 
 
-def test_the_spectrum_is_drawn_to_scale():
-    svg, _ = report()[1].pictures
+def test_the_spectrum_is_drawn_to_scale(plain):
+    svg, _ = plain[1].pictures
     found, control = (
         dmac.suggest_n_clusters(x, range(2, 21)) for x in (VIEWS, gaussian_like(VIEWS, seed=0))
     )
@@ -124,8 +130,8 @@ def test_the_spectrum_is_drawn_to_scale():
     assert gap == pytest.approx(x[found.n_clusters - 1 :][:2].mean(), abs=0.1)
 
 
-def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster():
-    model, found = report()
+def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster(plain):
+    model, found = plain
     paths = found.pictures[1]("path")
     dots = [re.findall(r"M([\d.]+) ([\d.]+)h0", path["d"]) for path in paths]
     drawn = collections.Counter()
@@ -144,8 +150,8 @@ def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster():
     assert labels == [str(k) for k in range(4)]
 
 
-def test_the_least_sure_samples_are_listed_with_the_cluster_that_is_next():
-    model, found = report()
+def test_the_least_sure_samples_are_listed_with_the_cluster_that_is_next(plain):
+    model, found = plain
     listed = [row for row in found.rows if len(row) == 4 and "(" in row[1]]
     least = np.sort(model.confidence_)[:10]
     for (name, own, other, _), sure in zip(listed, least, strict=True):
@@ -183,8 +189,8 @@ def test_planted_clusters_are_stable_and_the_control_is_not():
     assert "Halves of the control agree about as well" in found.text
 
 
-def test_a_page_needs_nothing_else_and_is_the_same_twice():
-    model, found = report()
+def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
+    model, found = plain
     told = page(dmac.DMAC(4, random_state=0), VIEWS, seeds=2)
     assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
     (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
@@ -265,7 +271,7 @@ def test_warnings_are_on_the_page_and_given():
     assert "The fits warned:" in found.text and "view 3 (scanner) decides alone" in found.text
 
 
-def test_networks_frames_sparse_and_single_views(tmp_path):
+def test_networks_frames_sparse_and_single_views(plain, tmp_path):
     short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
     told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
     assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
@@ -278,7 +284,7 @@ def test_networks_frames_sparse_and_single_views(tmp_path):
     memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
     memory[:] = VIEWS[1]
     model, found = report([scipy.sparse.csr_matrix(VIEWS[0]), memory])
-    assert model.labels_.tolist() == report()[0].labels_.tolist()
+    assert model.labels_.tolist() == plain[0].labels_.tolist()
 
 
 @pytest.mark.parametrize("n, spectrum, halves", [(11, 0, 0), (12, 1, 0), (23, 1, 0), (24, 1, 1)])
