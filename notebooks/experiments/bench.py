@@ -385,31 +385,23 @@ def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
         return result | {"error": f"more than {memory_gb:g} GB"}
 
 
-def epoch_jobs(datasets=EPOCHS_OF, growth=EPOCHS_TO, epochs=6):
-    """Yield what `measure_epochs` is called with: a system, a name, and options.
-
-    The dense reading has two epochs, which take long; sparse views are timed on BBC, which is so.
-    """
-    for name in datasets:
-        timed = {"dense": 2} | dict.fromkeys(SYSTEMS[1:4], epochs)
-        if name == "BBC":
-            timed |= dict.fromkeys(SYSTEMS[4:], 3 * epochs)
+def _epochs(results, child):
+    yield Job("matrix_rate", {}, functools.partial(alone, matrix_rate))
+    for name in EPOCHS_OF:
+        timed = {"dense": 2} | dict.fromkeys(SYSTEMS[1:4], 6)  # the dense reading takes long
+        if name == "BBC":  # whose views are sparse
+            timed |= dict.fromkeys(SYSTEMS[4:], 18)
         for system, number in timed.items():
-            yield system, name, {"epochs": number}
-    for n in growth:
+            run = functools.partial(measure_epochs, system, name, epochs=number)
+            yield Job("runs", {"system": system, "name": name}, run)
+    for n in EPOCHS_TO:
         for m in (ANCHORS, math.isqrt(CLUSTERS * n)):
             if m < n and n * m < 10**9:  # more would take ten minutes
                 number = 2 if n * m > 10**8 else 4 if n * m > 10**7 else 12
-                yield "released", "growth", dict(epochs=number, n_samples=n, n_anchors=m)
-
-
-def _epochs(results, child):
-    yield Job("matrix_rate", {}, functools.partial(alone, matrix_rate))
-    for system, name, options in epoch_jobs():
-        about = {"system": system, "name": name}
-        if name == "growth":
-            about |= {"n": options["n_samples"], "m": options["n_anchors"]}
-        yield Job("runs", about, functools.partial(measure_epochs, system, name, **options))
+                about = {"system": "released", "name": "growth"}
+                sizes = dict(epochs=number, n_samples=n, n_anchors=m)
+                run = functools.partial(measure_epochs, **about, **sizes)
+                yield Job("runs", about | {"n": n, "m": m}, run)
 
 
 # --- the parts of an epoch
