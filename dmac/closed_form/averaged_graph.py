@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
+# So many steps of a walk reach all of most graphs.
+_STEPS = 4
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
 SMALLEST = 1e-8
 
@@ -100,6 +102,12 @@ class AveragedGraph:
         they span all of these.
         """
         n, m = self.rows.shape
+        # Most graphs are in one part, which a few steps from any of its samples reach.
+        reached = (np.arange(n)[:, None] == self.shares.argmax()).astype(float)
+        for _ in range(_STEPS):
+            reached = (self @ reached > 0).astype(float)
+        if reached.any() and np.array_equal(reached[:, 0], self.shares > 0):
+            return reached
         # Samples first, then anchors, each sample linked with its anchors.
         ends = np.pad(self.rows.indptr, (0, m), "edge")
         links = self.rows.data > 0, self.rows.indices + n, ends

@@ -34,6 +34,8 @@ from dmac.recipes import SpectralRecipe
 _GIVEN = ("recipe", "n_clusters", "pipelines")
 # Length of what the linear map says beside a row of length 1.
 _LINEAR = 2.0
+# One anchor set in so many of each block places, and at least one.
+_FEWER = 3
 
 
 @dataclass(frozen=True)
@@ -197,25 +199,26 @@ class SpectralModel:
             blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
         return placed(joint_blocks(blocks), sets, k) + of_own, views
 
-    def of_part(self, views: Sequence[Tensor], z: Array, count: int = 1) -> SpectralModel:
+    def of_part(self, views: Sequence[Tensor], z: Array) -> SpectralModel:
         """The model that places samples, from a part of them: ``views`` (n, r_a) and their rows z.
 
-        It keeps the first ``count`` anchor sets of every block, weighed for all of them: a row of
-        eigenvectors is a sum over sets, of which each estimates the whole. What that and a part
-        lose where single samples say little, a linear map from all features to z wins back: it is
-        an average over all samples of the part (:func:`dmac.closed_form.completion.ridge_map`).
+        A row of eigenvectors is a sum over anchor sets, with ballots and without, of which each
+        estimates the whole, but for its length: the model keeps a third of the sets of every block
+        without a ballot, weighed for all. What that and a part lose where single samples say
+        little, a linear map from all features to z wins back: it is an average over all samples of
+        the part (:func:`dmac.closed_form.completion.ridge_map`).
         """
-        base, stages, fill, linear = self.stages[0].base, [], self.completion, None
-        ends = _lift_of_first(base, self.ends, count)
+        base, fill, linear = self.stages[0].base, self.completion, None
+        ends, stages = _lift_of_first(base, self.ends), list[Stage]()
         for stage in self.stages:
+            if not stage.base:  # what votes have made of the graph before stands in its place
+                stages.pop()
             base = stage.base or base
-            every = [*base, *(sets for vote in stage.ballots for sets in vote.sets)]
-            ballots = [Ballot(_first(vote.sets, count), vote.learned) for vote in stage.ballots]
-            lift = _lift_of_first(every, stage.lift, count)
-            stages.append(Stage(_first(stage.base, count), ballots, stage.values, lift))
+            lift = _lift_of_first(base, stage.lift)
+            stages.append(Stage(_first(base), [], stage.values, lift))
         if fill is not None:  # its graphs are those of single views, which come last
             own = self.stages[0].base[len(level_names(self.recipe)) :]
-            fill = replace(fill, lift=_lift_of_first(own, fill.lift, count))
+            fill = replace(fill, lift=_lift_of_first(own, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views), np.ones(len(z))])
             linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
@@ -264,21 +267,27 @@ class SpectralModel:
         return cls(recipe, n_clusters, pipelines, **tree)
 
 
-def _first(every: Sequence[AnchorSets], count: int) -> list[AnchorSets]:
-    """The first anchor sets of every block."""
-    return [replace(s, u=s.u[:count], scale=s.scale[:count]) for s in every]
+def _n_placing(sets: AnchorSets) -> int:
+    """How many anchor sets of a block place."""
+    return max(1, len(sets.u) // _FEWER)
 
 
-def _lift_of_first(sets: Sequence[AnchorSets], lift: Array, count: int) -> Array:
+def _first(every: Sequence[AnchorSets]) -> list[AnchorSets]:
+    """The first anchor sets of every block, those that place."""
+    return [replace(s, u=s.u[: _n_placing(s)], scale=s.scale[: _n_placing(s)]) for s in every]
+
+
+def _lift_of_first(sets: Sequence[AnchorSets], lift: Array) -> Array:
     """The rows of a lift (M, K) that belong to the first sets of each block, in new units.
 
-    A factor is divided by the root of the number of its sets, so these become larger.
+    A factor is divided by the root of the number of its sets, so these become larger. Further rows,
+    those of ballots, are left out.
     """
     ends = np.cumsum([s.scale.numel() for s in sets])
     parts = []
-    for s, rows in zip(sets, np.split(lift, ends[:-1])):
-        t, m = s.scale.shape
-        parts.append(np.sqrt(t / min(t, count)) * rows[: count * m])
+    for s, rows in zip(sets, np.split(lift, ends)):
+        (t, m), few = s.scale.shape, _n_placing(s)
+        parts.append(np.sqrt(t / few) * rows[: few * m])
     return np.concatenate(parts)
 
 

@@ -124,11 +124,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """One graph of a fit, its leading eigenvectors, and their clusters.
+    """The leading eigenvectors of one graph of a fit, and their clusters.
 
     Attributes
     ----------
-    graph : dmac.closed_form.averaged_graph.AveragedGraph
     stage : dmac.closed_form.model.Stage
         What new samples need of it.
     u : numpy.ndarray of shape (n, K)
@@ -139,7 +138,6 @@ class Spectrum:
         Where a round of votes follows another, only the last has clusters.
     """
 
-    graph: AveragedGraph
     stage: Stage
     u: Array
     z: Array
@@ -237,9 +235,10 @@ class SpectralSolver(Solver):
         fit = self.ready(prepared, n_clusters, n_anchors, generator)
         drawn = self.drawn(fit)
         announce("eigenvectors")
-        first = self.eigen(fit, averaged(drawn), [one.sets for one in drawn], [])
-        spectra = self.voted(fit, drawn, first)
-        return self.outcome(fit, drawn, spectra)
+        graph = AveragedGraph(averaged(drawn))
+        first = self.eigen(fit, graph, [one.sets for one in drawn], [])
+        spectra = self.voted(fit, drawn, graph, first)
+        return self.outcome(fit, drawn, graph, spectra)
 
     def ready(
         self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
@@ -267,7 +266,7 @@ class SpectralSolver(Solver):
     def filled(self, fit: Fit, own: list[Drawn], enough: Flags) -> tuple[Completion, list[Tensor]]:
         """What fills in the views, by the graphs of single ones, and the views with that."""
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
-        own_spectrum = self.eigen(fit, averaged(own), [], [], ends=False)
+        own_spectrum = self.eigen(fit, AveragedGraph(averaged(own)), [], [], ends=False)
         stage, phi = own_spectrum.stage, own_spectrum.z
         fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
         completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
@@ -280,51 +279,64 @@ class SpectralSolver(Solver):
     def eigen(
         self,
         fit: Fit,
-        rows: Matrix,
+        graph: AveragedGraph,
         base: list[AnchorSets],
         ballots: list[Ballot],
         ends: bool = True,
     ) -> Spectrum:
         """The leading eigenvectors of a graph, weighed by the filter; their k-means if it ends."""
-        recipe, c, graph = self.recipe, fit.n_clusters, AveragedGraph(rows)
+        recipe, c = self.recipe, fit.n_clusters
         values, lift = graph.eigenpairs(n_columns(len(graph.shares), c, recipe))
         u = graph.to_samples(lift)
         z = filtered(u, values, c, recipe)
         clusters = fit.clusters(z) if ends else None
-        return Spectrum(graph, Stage(base, ballots, values, lift), u, z, clusters)
+        return Spectrum(Stage(base, ballots, values, lift), u, z, clusters)
 
-    def voted(self, fit: Fit, drawn: Sequence[Drawn], first: Spectrum) -> list[Spectrum]:
-        """The first graph, and those in which rounds of votes join that of ``drawn``."""
+    def voted(
+        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum
+    ) -> list[Spectrum]:
+        """The first graph's, and those of graphs in which votes join that of ``drawn``."""
         base, blocks = averaged(drawn), [one.block for one in drawn]
         features, spectra, rounds = side_by_side(fit.views), [first], self.recipe.vote_rounds
         for i in range(rounds):
             announce(f"votes {i + 1}")
-            cast = (self.vote(fit, blocks, x, features, spectra[-1]) for x in voters(self.recipe))
-            factors, ballots = zip(*cast)
-            rows = average([base, *factors], [1] * (1 + len(factors)))
-            spectra.append(self.eigen(fit, rows, [], list(ballots), i + 1 == rounds))
+            last, said = spectra[-1], voters(self.recipe)
+            cast = [self.vote(fit, blocks, voter, features, graph, last) for voter in said]
+            rows = [base, *(factor for factor, _ in cast)]
+            ballots = [vote for _, vote in cast]
+            graph = AveragedGraph(average(rows, [1] * len(rows)))
+            del cast, rows  # which are as large as the graph
+            spectra.append(self.eigen(fit, graph, [], ballots, i + 1 == rounds))
         return spectra
 
     def vote(
-        self, fit: Fit, blocks: Sequence[Block], voter: str, features: Array, last: Spectrum
+        self,
+        fit: Fit,
+        blocks: Sequence[Block],
+        voter: str,
+        features: Array,
+        graph: AveragedGraph,
+        last: Spectrum,
     ) -> tuple[Matrix, Ballot]:
         """The graph of all blocks with a ballot beside them, and what new samples need of it."""
         recipe, c, learned = self.recipe, fit.n_clusters, None
         if voter == "learned":
-            learned = learned_map(features, last.graph, c, recipe.vote_ridge)
+            learned = learned_map(features, graph, c, recipe.vote_ridge)
         said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
         votes = fit.draw(beside(blocks, said), voting=True)
         return averaged(votes), Ballot([one.sets for one in votes], learned)
 
-    def outcome(self, fit: Fit, drawn: Sequence[Drawn], spectra: Sequence[Spectrum]) -> Outcome:
+    def outcome(
+        self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, spectra: Sequence[Spectrum]
+    ) -> Outcome:
         """What is left of the graph that the guard takes; anchors are those of the first set."""
         prepared, first, last = fit.prepared, spectra[0], [spectra[0], *spectra[1:][-1:]]
-        taken, stabilities = self.guard(first.graph, [one.clusters.labels_ for one in last])
-        rare = self.rare_groups(fit, first, last[taken].clusters.labels_)
+        taken, stabilities = self.guard(graph, [one.clusters.labels_ for one in last])
+        rare = self.rare_groups(fit, graph, first, last[taken].clusters.labels_)
         end = rare or last[taken]
         stages = [one.stage for one in (spectra if taken and not rare else spectra[:1])]
         labels = end.clusters.labels_
-        ends = link_ends(first.graph, labels, fit.n_clusters)
+        ends = link_ends(graph, labels, fit.n_clusters)
         model = SpectralModel(
             self.recipe,
             fit.n_clusters,
@@ -332,15 +344,15 @@ class SpectralSolver(Solver):
             stages,
             ends,
             tuple(stabilities),
-            *self.of_views(fit, drawn, first, labels),
+            *self.of_views(fit, drawn, graph, first, labels),
             fit.completion,
             fit.weights,
             rare is not None,
         )
-        shares = memberships(first.graph.rows, ends)
+        shares = memberships(graph.rows, ends)
         if prepared.is_part:
-            model = self.of_part(fit, model, first.graph, end)
-        anchors = _anchor_means(first.graph, end.z, drawn[0].sets.u.shape[1])
+            model = self.of_part(fit, model, graph, end)
+        anchors = _anchor_means(graph, end.z, drawn[0].sets.u.shape[1])
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
         z, anchors = end.z.astype(kind), anchors.astype(kind)
         centers, shares = end.clusters.cluster_centers_, shares.astype(kind)
@@ -370,7 +382,9 @@ class SpectralSolver(Solver):
         stable = [markov_stability(graph, one, self.recipe.guard_time) for one in labels]
         return int(len(stable) > 1 and stable[1] >= self.recipe.guard * stable[0]), stable
 
-    def rare_groups(self, fit: Fit, first: Spectrum, labels: Array) -> Spectrum | None:
+    def rare_groups(
+        self, fit: Fit, graph: AveragedGraph, first: Spectrum, labels: Array
+    ) -> Spectrum | None:
         r"""The first graph with the cut, where ``labels`` lose groups that it keeps; else None.
 
         A group of few samples has an eigenvector of its own, but the filter's rows of unit length
@@ -378,7 +392,7 @@ class SpectralSolver(Solver):
         cut is much nearer to its bound (:func:`dmac.closed_form.votes.association`), and a gap
         follows the eigenvectors that it takes.
         """
-        c, values, graph = fit.n_clusters, first.stage.values, first.graph
+        c, values = fit.n_clusters, first.stage.values
         bound = values[1:c].sum() / (c - 1)
         before, after = 1 - values[min(c, len(values)) - 1], 1 - values[min(c, len(values) - 1)]
         most = _LACKING * after * (bound - association(graph, labels, c))
@@ -392,7 +406,12 @@ class SpectralSolver(Solver):
         return replace(first, z=z, clusters=clusters)
 
     def of_views(
-        self, fit: Fit, drawn: Sequence[Drawn], first: Spectrum, labels: Array
+        self,
+        fit: Fit,
+        drawn: Sequence[Drawn],
+        graph: AveragedGraph,
+        first: Spectrum,
+        labels: Array,
     ) -> tuple[Array, Array, Integers]:
         """How far each view agrees and supports the clusters, and how many samples lack it, (v,).
 
@@ -404,7 +423,7 @@ class SpectralSolver(Solver):
         support = own_support(labels, drawn, v)
         warn_of_one_view(support, titles)
         warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
-        agreement = view_agreement(first.u[:, 1:c], first.graph, drawn, v)
+        agreement = view_agreement(first.u[:, 1:c], graph, drawn, v)
         return agreement, support, (~present).sum(0)
 
     def of_part(

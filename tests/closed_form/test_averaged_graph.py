@@ -109,6 +109,31 @@ def test_repeated_eigenvalues_of_a_graph_in_parts(generator, solver):
         assert np.ptp(u[part, :3], axis=0).max() < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["near", "chain", "two", "unknown", "none"])
+def test_a_short_walk_finds_the_part_that_a_search_finds(kind, monkeypatch):
+    rows = np.eye(30, 31) + np.eye(30, 31, 1)  # a chain, of which a step takes one link
+    if kind == "near":
+        rows[:, 0] = 1
+    if kind == "two":
+        rows[9, 10] = 0
+    if kind == "unknown":
+        rows[:, 0], rows[4] = 1, 0
+    graph = AveragedGraph(scipy.sparse.csr_matrix(rows * (kind != "none")))
+    searched = []
+    search = averaged_graph.connected_components
+
+    def counted(*args, **about):
+        searched.append(args)
+        return search(*args, **about)
+
+    monkeypatch.setattr(averaged_graph, "connected_components", counted)
+    found = graph.parts(9)
+    assert len(searched) == (kind not in ("near", "unknown"))
+    monkeypatch.setattr(averaged_graph, "_STEPS", 0)
+    np.testing.assert_array_equal(found, graph.parts(9))
+    assert found.sum(0).tolist() == {"two": [20, 10], "unknown": [29], "none": []}.get(kind, [30])
+
+
 def test_eigenvalues_of_zero_carry_no_direction(generator, solver):
     x = torch.randn(9, 2, generator=generator, dtype=torch.float64)
     graph = AveragedGraph(draw_sets(x, 1, 3, 0, 2, generator)[1])  # of rank at most 3

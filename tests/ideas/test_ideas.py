@@ -43,6 +43,16 @@ def test_ideas_on_the_closed_form(form, small_views, tmp_path):
     stored(model, views, tmp_path)
 
 
+def test_refined_anchors_of_a_part_place_the_rest(small_views):
+    views, classes = small_views
+    recipe = spectral_ideas.idea_of(
+        SMALL, refinement="prediction", fit_samples=70, fit_of_cluster=0
+    )
+    model = dmac.DMAC(3, recipe, random_state=0, device="cpu").fit(views)
+    assert [bool(stage.base) for stage in model.network_.stages] == [True, True]
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+
+
 @pytest.mark.parametrize("name", NETWORK)
 def test_ideas_in_the_network(name, small_views, tmp_path):
     recipe, changes = NETWORK[name]

@@ -63,11 +63,11 @@ def idea_of(recipe, **changes):
 class SpectralIdeaSolver(SpectralSolver):
     """The spectral solver, where something is trained between its first graph and its votes."""
 
-    def voted(self, fit, drawn, first):
+    def voted(self, fit, drawn, graph, first):
         if self.recipe.refinement == "none":
-            return super().voted(fit, drawn, first)
+            return super().voted(fit, drawn, graph, first)
         refined = list(self.refined(fit, drawn, first))
-        _, second, *others = super().voted(fit, refined, first)
+        _, second, *others = super().voted(fit, refined, graph, first)
         stage = dataclasses.replace(second.stage, base=[one.sets for one in refined])
         return [first, dataclasses.replace(second, stage=stage), *others]
 
