@@ -300,12 +300,13 @@ class SpectralSolver(Solver):
         features, spectra, rounds = side_by_side(fit.views), [first], self.recipe.vote_rounds
         for i in range(rounds):
             announce(f"votes {i + 1}")
-            last, said = spectra[-1], voters(self.recipe)
-            cast = [self.vote(fit, blocks, voter, features, graph, last) for voter in said]
-            rows = [base, *(factor for factor, _ in cast)]
-            ballots = [vote for _, vote in cast]
-            graph = AveragedGraph(average(rows, [1] * len(rows)))
-            del cast, rows  # which are as large as the graph
+            cast = [
+                self.vote(fit, blocks, voter, features, graph, spectra[-1])
+                for voter in voters(self.recipe)
+            ]
+            factors, ballots = [base, *(factor for factor, _ in cast)], [vote for _, vote in cast]
+            graph = AveragedGraph(average(factors, [1] * len(factors)))
+            del cast, factors  # which are as large as the graph
             spectra.append(self.eigen(fit, graph, [], ballots, i + 1 == rounds))
         return spectra
 
