@@ -63,7 +63,7 @@ class Stage:
     base : list of AnchorSets
         Of every block, without a ballot; empty where those of the stage before stand.
     ballots : list of Ballot
-        One a voter; empty in the first stage.
+        One a voter; empty in the first stage, and in a model of a part.
     values : numpy.ndarray of shape (K,)
         Eigenvalues, largest first.
     lift : numpy.ndarray of shape (M, K)
@@ -88,7 +88,8 @@ class SpectralModel:
     pipelines : list of v fitted dmac.data.levels.LevelPipeline
         They know the columns of the levels of every view, and its spread.
     stages : list of Stage
-        The first graph, then one for every round of votes that was kept.
+        The first graph, then one for every round of votes that was kept; `of_part` says which a
+        model of a part has.
     ends : numpy.ndarray of shape (M, c)
         See :func:`dmac.closed_form.membership.link_ends`.
     stabilities : tuple of float

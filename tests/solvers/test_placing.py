@@ -182,6 +182,9 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, monkeyp
     (stage,) = few.stages
     assert not stage.ballots and [len(s.u) for s in stage.base] == [2, 2, 1, 1, 1, 1, 1, 1]
     assert (few.embed_new(prepared.views)[0].numpy() * z).sum(1).mean() > 0.9
+    # Every graph keeps the constant vector, and that without votes is a third of a graph with two.
+    constant = (3 if votes else 1) ** -0.5 / 150**0.5
+    np.testing.assert_allclose(few.samples(prepared.views)[2][:, 0], constant, rtol=1e-6)
     monkeypatch.setattr("dmac.closed_form.model._FEWER", 1)
     all_sets = model.of_part(prepared.views, outcome.z).embed_new(prepared.views)[0].numpy()
     if not votes:
