@@ -38,6 +38,7 @@ async () => {
     if (MARKUP.test(text)) report("markup not understood", text);
     if (RAW.test(text)) report("formula not typeset", text);
     if (UNRESOLVED.test(text)) report("unresolved reference", text);
+    if (/^\d+ rows × \d+ columns$/.test(text)) report("table cut by pandas", text);
   }
   for (const one of article.querySelectorAll(".problematic, .system-message")) {
     report("complaint of the parser", one.textContent);

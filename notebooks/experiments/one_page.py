@@ -1,6 +1,7 @@
-"""What the page "CLOSED_FORM in one page" says of data that a reader may not have.
+"""What two pages say of data that a reader may not have: tumours and blood cells.
 
-``python -m experiments.one_page`` runs the cell of that page, and writes ``results/one_page.json``.
+``python -m experiments.one_page`` runs the cells of these pages and writes
+``results/one_page.json``.
 """
 
 import ast
@@ -16,21 +17,22 @@ import dmac
 from experiments import records
 from experiments.studies import NINE
 
-PAGE = Path(__file__).resolve().parents[2] / "book" / "closed_form_one_page.ipynb"
+BOOK = Path(__file__).resolve().parents[2] / "book"
 FILE = records.RESULTS / "one_page.json"
 SEEDS = 3
-TUMOURS = "TCGA-KIPAN-633"
+TUMOURS, CELLS = "TCGA-KIPAN-633", "CITEseq-PBMC-1182"
 
 
-def listing():
-    """The page's imports and functions, by name."""
+def listing(page="closed_form_one_page"):
+    """A page's imports and functions, by name."""
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
     names = {}
-    for cell in nbformat.read(PAGE, 4).cells:
+    path = BOOK / f"{page}.ipynb"
+    for cell in nbformat.read(path, 4).cells:
         if cell.cell_type == "code":
             tree = ast.parse(cell.source)
             tree.body = [node for node in tree.body if isinstance(node, kinds)]
-            exec(compile(tree, str(PAGE), "exec"), names)  # noqa: S102
+            exec(compile(tree, str(path), "exec"), names)  # noqa: S102
     return names
 
 
@@ -62,11 +64,12 @@ def agreement(closed_form, data, seeds=range(SEEDS)):
 
 
 def main():
-    """Write what the page shows of the tumours, and the agreement on the nine sets."""
+    """Write what the pages show of tumours and cells, and the agreement on the nine sets."""
     names = listing()
     tumours = names["assays"](dmac.load(TUMOURS))
     nine = {name: agreement(names["closed_form"], dmac.load(name)) for name in NINE}
-    stored = {TUMOURS: tumours, "agreement": nine}
+    cells = listing("14_your_data")["both_ways"](dmac.load(CELLS))
+    stored = {TUMOURS: tumours, CELLS: cells, "agreement": nine}
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 

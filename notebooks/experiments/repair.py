@@ -32,8 +32,8 @@ def tables(runs):
     revised, dated = runs["revised"], runs["closed form, 2026-11"]
     curves = records.curves(revised)
     curves = curves[(curves.epoch % 10 == 1) | (curves.epoch == 120)]  # some have no others
-    sets = {"all": studies.NEVER_TOUCHED}
-    never = evidence.scores_of(runs, ("CLOSED_FORM", "REVISED"), studies.NEVER_TOUCHED)
+    held = evidence.scores_of(runs, ("CLOSED_FORM", "REVISED"), studies.HELD_OUT)
+    sets = {"never scored": studies.NEVER_SCORED, "held out": studies.HELD_OUT}
     pairs = (("CLOSED_FORM", "best single"), ("REVISED", "best single"), ("CLOSED_FORM", "REVISED"))
     switched = evidence.over_datasets(runs["switches"], revised)
     robust = evidence.by_variant(runs["robustness"], revised)["mean ACC"]
@@ -45,9 +45,12 @@ def tables(runs):
             "mean cosine": 1 - curves.one_minus_cosine.min(),
             "empty anchors": curves.empty_anchors.max(),
         },
-        "never touched": {
-            f"{method} over {other}": _plain(evidence.gains(never, other, method, sets).T)["all"]
-            for method, other in pairs
+        **{
+            group: {
+                f"{method} over {other}": _plain(evidence.gains(held, other, method, sets).T)[group]
+                for method, other in pairs
+            }
+            for group in sets
         },
         "switches": _plain(switched.drop("graph of Z alone beside")),  # no choice of the code now
         "robustness": robust.round(4).to_dict(),

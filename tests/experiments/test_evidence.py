@@ -31,7 +31,7 @@ def frame(name, *lacking):
 def test_studies_with_missing_runs_are_refused():
     """What the tables say of whole studies is asserted by chapters 11 to 13, on the stored runs."""
     names = {study for studies_of in evidence.METHODS.values() for study in studies_of}
-    names |= {"baselines", "shallow, new sets", "further sets, shallow", "never touched, shallow"}
+    names |= {"baselines", "shallow, new sets", "further sets, shallow", "held out, shallow"}
     whole = {name: frame(name) for name in names}
     walk, revised = frame("walk", ("BBC", 1), ("BBC", 2)), whole["revised"]
     closed = whole | {"closed form": frame("closed form", ("Cora", 1))}
@@ -51,20 +51,27 @@ def test_studies_with_missing_runs_are_refused():
         evidence.scores_of(whole, ("NEMO",), ["Wiki", "CKM-246"])
 
 
-def test_gains_count_sets_with_the_same_samples_once_and_take_the_best_single_of_each_group():
+def test_gains_count_sets_with_the_same_samples_once():
     names = ["MSRC-v1-5view", "MSRC-v1-6view", "PIE", "BBC"]
-    methods = ["CLOSED_FORM", *evidence.BASELINES]
+    methods = ["CLOSED_FORM", "best single"]
     columns = pd.MultiIndex.from_product([methods, ["acc", "nmi"]])
     scores = pd.DataFrame(50.0, names, columns)
     scores.loc[["MSRC-v1-5view", "MSRC-v1-6view"], ("CLOSED_FORM", "acc")] = [52, 56]
-    first, second = list(evidence.BASELINES)[:2]
-    scores.loc["PIE", (first, "acc")], scores.loc["BBC", (second, "acc")] = 60, 90
+    scores.loc[["PIE", "BBC"], ("best single", "acc")] = 60, 90
     groups = {"all": names, "PIE": ["PIE"], "faces and objects": names[:3]}
     table = evidence.gains(scores, "best single", groups=groups)
     assert list(table.n) == [3, 1, 2]
     assert table.acc["PIE"] == -10 and table.acc["faces and objects"] == (4 - 10) / 2
-    assert table.acc["all"] == pytest.approx((4 + 0 - 40) / 3)
-    assert evidence.means_of(scores, groups).loc["all", ("best single", "acc")] == 190 / 3
+    assert table.acc["all"] == pytest.approx((4 - 10 - 40) / 3)
+    assert evidence.means_of(scores, groups).loc["all", ("best single", "acc")] == 200 / 3
+
+
+def test_the_best_single_pipeline_is_the_best_on_the_sets_the_recipe_was_chosen_on():
+    chosen = list(studies.GROUPS["chosen on"])
+    scores = evidence.scores_of(evidence.read_runs(), (), chosen)
+    means = scores[list(evidence.BASELINES)].xs("acc", axis=1, level=1).mean()
+    assert means.idxmax() == evidence.BEST_SINGLE
+    assert scores[evidence.SINGLE].equals(scores[evidence.BEST_SINGLE])
 
 
 def test_no_set_has_a_say_in_its_own_choice():
@@ -83,20 +90,25 @@ def test_readme_on_data_that_revised_was_not_developed_on():
     others = over_datasets(differences, DEVELOPMENT).loc["looked at"]
     assert abs(others["mean"]) < others.half
     rest = differences.drop([*DEVELOPMENT, "Yale-3view"])
-    assert abs(rest.mean()) < 0.5 and differences["Yale-3view"] > 10
+    assert abs(rest.mean()) < 1 and differences["Yale-3view"] > 10
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert "ties with the best single one" in text and "the one to use" not in text
 
 
-def test_readme_has_the_gains_on_data_that_nobody_had_touched():
+def test_readme_has_the_gains_on_held_out_data():
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    methods, groups = (evidence.CLOSED, evidence.TRAINED), {"": studies.NEVER_TOUCHED}
-    scores = evidence.scores_of(evidence.read_runs(), methods, studies.NEVER_TOUCHED)
-    gain = evidence.gains(scores, evidence.SINGLE, groups=groups).loc[""]
-    said = "gains {:.1f} ± {:.1f} points of accuracy and {:.1f} ± {:.1f} of NMI"
-    assert said.format(*gain[["acc", "±acc", "nmi", "±nmi"]]) in text
-    gain = evidence.gains(scores, evidence.TRAINED, groups=groups).loc[""]
-    assert "{:.1f} ± {:.1f} points ahead of it".format(*gain[["acc", "±acc"]]) in text
+    methods = evidence.CLOSED, evidence.TRAINED
+    groups = {"sixteen": studies.NEVER_SCORED, "all": studies.HELD_OUT}
+    scores = evidence.scores_of(evidence.read_runs(), methods, studies.HELD_OUT)
+    gains = evidence.gains(scores, evidence.SINGLE, groups=groups)[["acc", "±acc", "nmi", "±nmi"]]
+    said = "it gains {:.1f} ± {:.1f} points of accuracy and {:.1f} ± {:.1f} of NMI"
+    assert said.format(*gains.loc["sixteen"]) in text
+    assert "{:.1f} ± {:.1f} and {:.1f} ± {:.1f}. Its".format(*gains.loc["all"]) in text
+    mean, half = evidence.gains(scores, evidence.TRAINED, groups=groups).loc["sixteen"][
+        ["acc", "±acc"]
+    ]
+    said = 'the lead of `"closed_form"` over it, {:.1f} ± {:.1f} points, is not significant'
+    assert mean < half and said.format(mean, half) in text
 
 
 def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
