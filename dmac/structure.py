@@ -43,8 +43,8 @@ def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:
         At least 0 up to rounding, a sum over samples (not divided by n).
     """
     mean = z.detach().mean(0)
-    squares, t = _CentredSums.apply(z, mean, graph.indices, graph.weights, graph.n_anchors)
-    return squares - (t.square().sum(1) * graph.inverse_degrees()).sum()
+    squares, sums = _CentredSums.apply(z, mean, graph.indices, graph.weights, graph.n_anchors)
+    return squares - (sums.square().sum(1) * graph.inverse_degrees()).sum()
 
 
 class _CentredSums(torch.autograd.Function):
