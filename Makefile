@@ -44,7 +44,7 @@ help:
 	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
 	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
-	@echo "make faults  kill fits, the store and sharded fits at KILLS=50 random moments: nothing may be lost"
+	@echo "make faults  kill fits and the store at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (idle machine)"
 	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
@@ -149,10 +149,9 @@ fuzz-mat: $(READY)
 soak: $(READY)
 	$(BIN)/python scripts/soak.py
 
-# Tracebacks of the processes that lose their partner are not shown.
 KILLS ?= 50
 faults: $(READY)
-	DMAC_QUIET=1 $(BIN)/python scripts/faults.py --kills $(KILLS)
+	$(BIN)/python scripts/faults.py --kills $(KILLS)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.

@@ -1,16 +1,15 @@
 """Deep multi-view anchor clustering: the small module behind the chapters of the DMAC book.
 
-One module file per chapter: ``views`` with ``metrics`` and ``baselines`` (1), ``embedding`` (2),
-``anchors`` (3), ``anchor_graph`` (4), ``convolution`` (5), ``consistency`` (6), ``structure`` (7),
-``training`` (8), ``diagnostics`` (9), ``recipes`` (17), ``estimator`` and ``separation`` (19),
-``scaling`` (22), and for the field the wing ``peers``. ``network`` and ``sampling`` join the parts
-of the network, the wing ``closed_form`` has those of the closed form, and ``model_selection``
-judges labels on its graph. ``report`` writes a page about a fit.
-``distributed`` is the command for several processes, and ``reference`` the dense reading of the
-equations that the tests compare with. Beside them are further wings: ``solvers`` leads from views
-to labels behind one contract, ``data`` reads and prepares views, ``compute`` is what the
-mathematics runs on, and ``peers`` has the nine other systems of the paper's comparison and SNF, one
-class each.
+Modules of chapters, in the order of the book: ``views`` with ``metrics`` and ``baselines``,
+``embedding``, ``anchors``, ``anchor_graph``, ``convolution``, ``consistency``, ``structure``,
+``training``, ``diagnostics``, ``recipes``, ``estimator`` and ``separation``, ``scaling``.
+``network`` and ``sampling`` join the parts of the network, ``model_selection`` judges labels on the
+averaged graph, ``report`` writes a page about a fit, and ``reference`` is the dense reading of the
+equations that the tests compare with.
+
+Wings: ``closed_form`` has the parts of the closed form, ``solvers`` leads from views to labels
+behind one contract, ``data`` reads and prepares views, ``compute`` is what the mathematics runs on,
+and ``peers`` has the nine other systems of the paper's comparison and SNF, one class each.
 
 PyTorch and scikit-learn take seconds to import, so that happens when a name that needs them is used
 for the first time; :func:`dmac.load` needs neither.
@@ -33,7 +32,6 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         convolution as convolution,
         data as data,
         diagnostics as diagnostics,
-        distributed as distributed,
         embedding as embedding,
         estimator as estimator,
         metrics as metrics,

@@ -13,8 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dmac.compute.parallel import total
-from dmac.compute.threads import walk
+from dmac.compute.threads import row_slices, walk
 
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
@@ -22,7 +21,7 @@ _ROWS = 8192
 
 def rows_in_cache(n: int) -> list[slice]:
     """Slices of n rows, so short that a temporary of theirs stays in the processor's cache."""
-    return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+    return row_slices(n, _ROWS)
 
 
 def row_sums(indices: Tensor, weights: Tensor, f: Tensor) -> Tensor:
@@ -146,12 +145,12 @@ class AnchorGraph:
 
     def to_anchors(self, x: Tensor) -> Tensor:
         """S^T x: a table of the samples (n, d) -> the anchors' weighted sums of it (m, d)."""
-        return total(_SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors))
+        return _SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors)
 
     def degrees(self) -> Tensor:
         r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
         out = self.weights.new_zeros(self.n_anchors)
-        return total(out.index_add(0, self.indices.flatten(), self.weights.flatten()))
+        return out.index_add(0, self.indices.flatten(), self.weights.flatten())
 
     def inverse_degrees(self) -> Tensor:
         """1 / d_j, and 0 for an anchor without samples: (m,).

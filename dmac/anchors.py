@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dmac.compute.layers import dense_layer
-from dmac.compute.parallel import gather
 
 
 def n_anchors_for(n_samples: int, n_clusters: int, factor: float = 1.0, share: float = 1.0) -> int:
@@ -136,4 +135,4 @@ def neighbor_bandwidth(d2: Tensor, n_neighbors: int) -> Tensor:
         If there are fewer than k + 1 columns.
     """
     border = torch.topk(d2.detach(), n_neighbors + 1, dim=1, largest=False).values[:, -1]
-    return gather(border).median().clamp_min(1e-6)
+    return border.median().clamp_min(1e-6)

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Floats, Matrix
-from dmac.compute.parallel import count, largest, total
 from dmac.compute.threads import blas_alone
 
 # Rows at a time where a copy in float64 would leave the processor's cache.
@@ -49,14 +48,14 @@ def mean_cosine(z: Tensor | Array) -> float:
         If there are fewer than two rows.
     """
     z = torch.as_tensor(z)
-    n = count(z.shape[0])
+    n = len(z)
     if n < 2:
         raise ValueError(f"a mean over pairs needs at least two rows, got {n}")
     sums = squares = torch.zeros((), dtype=torch.float64)
     for rows in z.split(_ROWS):
         unit = torch.nn.functional.normalize(_as_float64(rows), dim=1)
         sums, squares = sums + unit.sum(0), squares + unit.square().sum()
-    return float((total(sums).square().sum() - total(squares)) / (n * (n - 1)))
+    return float((sums.square().sum() - squares) / (n * (n - 1)))
 
 
 def singular_values(z: Tensor | Array, *, centred: bool = True) -> Tensor:
@@ -95,7 +94,7 @@ def effective_rank(z: Tensor | Array) -> float:
         Between 1 and min(n, d); 0 for a zero matrix.
     """
     z = torch.as_tensor(z).detach()
-    scale = largest(torch.stack([rows.abs().max() for rows in z.split(_ROWS)]).max().double())
+    scale = torch.stack([rows.abs().max() for rows in z.split(_ROWS)]).max()
     if scale == 0:
         return 0.0
     # Through the d x d Gram matrix: O(n d^2) with a small constant, taken every epoch. It loses
@@ -104,7 +103,6 @@ def effective_rank(z: Tensor | Array) -> float:
     for rows in z.split(_ROWS):
         rows = _as_float64(rows) / scale
         gram = gram + rows.T @ rows
-    gram = total(gram)
     p = torch.linalg.eigvalsh(gram).clamp_min(0).sqrt()
     p = p / p.sum()
     return float(torch.exp(-torch.special.xlogy(p, p).sum()))

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from dmac.compute.checkpoint import Progress
 from dmac.compute.layers import SparseView, dense_layer, linear, sparse_reconstruction
-from dmac.compute.parallel import count, sum_gradients, total
 from dmac.compute.streaming import PreparedView, block_slices, take
 
 
@@ -196,7 +195,7 @@ def fusion_factor(z: Tensor, ridge: float = 1e-6) -> Tensor:
         Differentiable in ``z``.
     """
     z = z.double()
-    moment = total(z.T @ z) / count(len(z))
+    moment = z.T @ z / len(z)
     # The last term is for Z = 0 alone; it leaves the gradient there in the range of float32.
     shift = ridge * moment.diagonal().mean() + torch.finfo(torch.float32).tiny
     return torch.linalg.cholesky(moment + shift * torch.eye(len(moment)).to(moment))
@@ -293,11 +292,11 @@ def pretrain(
     optimiser = torch.optim.RMSprop(parameters, lr=lr)
     progress = progress or Progress()
     progress.begin(optimiser)
-    slices, n = block_slices(views), count(views[0].shape[0])
+    slices, n = block_slices(views), views[0].shape[0]
     for epoch in range(progress.epoch + 1, epochs + 1):
         start = time.perf_counter()
         optimiser.zero_grad()
-        value = torch.zeros((), dtype=torch.float64)
+        value = 0.0
         for rows in slices:  # the mean over samples is a sum over blocks
             xs = [take(x, rows) for x in views]
             zs = [encode(x) for encode, x in zip(encoders, xs)]
@@ -305,10 +304,8 @@ def pretrain(
             loss = sum((decoder.loss(z, x) for decoder, x in zip(decoders, xs)), z.new_zeros(()))
             loss = loss * (len(z) / n)
             loss.backward()
-            value += loss.detach().cpu()
-        sum_gradients(parameters)
+            value += loss.item()
         optimiser.step()
-        value = total(value).item()
         if not math.isfinite(value):
             raise FloatingPointError(f"pre-training loss is {value} at epoch {epoch}: lower the lr")
         progress.epoch = epoch

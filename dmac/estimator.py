@@ -26,7 +26,6 @@ from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
 from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
-from dmac.compute.parallel import broadcast_seed
 from dmac.compute.progress_bar import shown
 from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
@@ -276,7 +275,7 @@ class DMAC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
         if not is_part:  # else it is known when they are placed
             warn_of_zero_samples(checked)
-        seed = broadcast_seed(int(check_seed(self.random_state).randint(2**31 - 1)))
+        seed = int(check_seed(self.random_state).randint(2**31 - 1))
         generator, distinct = torch.Generator().manual_seed(seed), n_distinct(checked, c)
         pipelines = solver.pipelines(len(checked), c)
         for a, (pipeline, x) in enumerate(zip(pipelines, given)):

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from dmac.anchor_graph import AnchorGraph
 from dmac.compute.kmeans import WarmAnchors, kmeans_anchors, sample_anchors
-from dmac.compute.parallel import my_rows
 from dmac.compute.streaming import PreparedView
 from dmac.recipes import Recipe
 from dmac.scaling import assigned_graph, assignment_entropy
@@ -87,8 +86,7 @@ def measured(x: Tensor, u: Tensor, recipe: Recipe) -> tuple[Tensor, Tensor]:
     """The samples and anchors on which a recipe takes its anchor learning loss."""
     if recipe.al_weight > 0:
         return x, u
-    few = max(0, _MEASURED_ROWS - my_rows(len(x)).start)
-    return x[:few].detach(), u.detach()
+    return x[:_MEASURED_ROWS].detach(), u.detach()
 
 
 def anchor_means(graph: AnchorGraph, z: Tensor) -> Tensor:

@@ -28,8 +28,7 @@ from dmac.anchor_graph import (
     rows_in_cache,
 )
 from dmac.compute.distances import block_distances, row_blocks, smallest
-from dmac.compute.parallel import count, many, n_processes, total
-from dmac.compute.threads import walk
+from dmac.compute.threads import many, walk
 
 _Pointwise: TypeAlias = Callable[..., tuple[Tensor, Tensor | None]]
 
@@ -70,7 +69,7 @@ def assign(z: Tensor, u: Tensor, n_nearest: int, *, entropy: bool = False) -> As
     Assignment
     """
     nearest, indices, loss = _Assign.apply(z, u, n_nearest, entropy, 1.0, False)
-    return Assignment(nearest, indices, total(loss) if entropy else None)
+    return Assignment(nearest, indices, loss if entropy else None)
 
 
 def assigned_graph(
@@ -114,7 +113,7 @@ def assignment_entropy(
     -------
     torch.Tensor of shape ()
     """
-    return total(_Assign.apply(z, u, 0, True, bandwidth, balanced)[2])
+    return _Assign.apply(z, u, 0, True, bandwidth, balanced)[2]
 
 
 class _Assign(torch.autograd.Function):
@@ -138,7 +137,7 @@ class _Assign(torch.autograd.Function):
         swept = _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient)
         nearest, indices, loss, grads = swept
         if balanced:
-            loss = loss + torch.special.xlogy(usage, usage).sum() / n_processes()
+            loss = loss + torch.special.xlogy(usage, usage).sum()
         ctx.save_for_backward(z, centre, y, indices, *grads)
         ctx.set_materialize_grads(False)
         return nearest, indices, loss
@@ -182,7 +181,7 @@ def _sweep(
     usage: Tensor | None,
     gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
-    n, m, n_all = len(z), len(y), count(len(z))
+    n, m = len(z), len(y)
     nearest = z.new_empty(n, n_nearest)
     indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
     dz = torch.empty_like(z) if gradient else None
@@ -203,7 +202,7 @@ def _sweep(
             h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
             loss += h.sum(dtype=torch.float64)
             if g is not None and dz is not None:
-                g *= 2 / n_all
+                g *= 2 / n
                 dz[rows] = torch.addmm(g.sum(1, keepdim=True) * x, g, y, alpha=-1)
                 dy.addmm_(g.T, x, alpha=-1)
                 dy.addcmul_(g.sum(0)[:, None], y)
@@ -215,7 +214,7 @@ def _sweep(
     for of_part, gradient_of_part in others:
         loss, dy = loss + of_part, dy + gradient_of_part
     grads = () if dz is None else (dz, dy)
-    return nearest, indices, (loss / n_all).to(z.dtype), grads
+    return nearest, indices, (loss / n).to(z.dtype), grads
 
 
 def _usage(z: Tensor, centre: Tensor, y: Tensor, bandwidth: float | Tensor) -> Tensor:
@@ -225,7 +224,7 @@ def _usage(z: Tensor, centre: Tensor, y: Tensor, bandwidth: float | Tensor) -> T
     for rows in row_blocks(len(z), len(y), z.device):
         w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()
         usage += (1 / w.sum(1)) @ w
-    return total(usage) / count(len(z))
+    return usage / len(z)
 
 
 def _entropies(

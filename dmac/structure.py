@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from dmac.anchor_graph import AnchorGraph, column_sums, row_sums, rows_in_cache, sampled_products
-from dmac.compute.parallel import count, mean, total
 
 
 def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:
@@ -43,11 +42,9 @@ def structure_preservation_loss(z: Tensor, graph: AnchorGraph) -> Tensor:
     torch.Tensor of shape ()
         At least 0 up to rounding, a sum over samples (not divided by n).
     """
-    squares, sums = _CentredSums.apply(
-        z, mean(z.detach()), graph.indices, graph.weights, graph.n_anchors
-    )
-    t = total(sums)
-    return total(squares) - (t.square().sum(1) * graph.inverse_degrees()).sum()
+    mean = z.detach().mean(0)
+    squares, sums = _CentredSums.apply(z, mean, graph.indices, graph.weights, graph.n_anchors)
+    return squares - (sums.square().sum(1) * graph.inverse_degrees()).sum()
 
 
 class _CentredSums(torch.autograd.Function):
@@ -117,8 +114,8 @@ def closed_form_projection(
         In the type of ``h``; columns by decreasing eigenvalue of G, the first is constant.
     """
     f = torch.cat([h, h.new_ones(len(h), 1)], 1).double()
-    n = count(len(f))
-    moment = total(f.T @ f) / n
+    n = len(f)
+    moment = f.T @ f / n
     moment += ridge * moment.diagonal().mean() * torch.eye(len(moment)).to(moment)
     smoothed = torch.zeros_like(moment)
     for graph in graphs:

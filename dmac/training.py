@@ -17,7 +17,6 @@ from torch import Tensor
 
 from dmac import diagnostics
 from dmac.compute.checkpoint import Progress
-from dmac.compute.parallel import count, n_processes, sum_gradients
 from dmac.compute.streaming import PreparedView
 from dmac.consistency import consistency_loss
 from dmac.recipes import Recipe
@@ -112,7 +111,7 @@ def losses_on(
     -------
     Losses
     """
-    scale = {"pairs": 2.0, "trace": 1.0, "mean": 1.0 / count(len(z))}[recipe.sp_form]
+    scale = {"pairs": 2.0, "trace": 1.0, "mean": 1.0 / len(z)}[recipe.sp_form]
     sp = z.new_zeros(())
     for draw in draws:
         for graph in draw.graphs:
@@ -325,8 +324,7 @@ def _epoch(
     draws = source.draws(zs, z, k)
     losses = losses_on(network, zs, z, draws, recipe, idle=last is None)
     optimiser.zero_grad()
-    (losses.total / n_processes()).backward()
-    sum_gradients(p for group in optimiser.param_groups for p in group["params"])
+    losses.total.backward()
     optimiser.step()
     value = losses.total.item()
     if not math.isfinite(value):

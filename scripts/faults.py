@@ -2,17 +2,15 @@
 
     python scripts/faults.py --kills 50
 
-The kills (``kill -9``) go in turn to fits with a checkpoint, trained in both ways; to processes
-that fill one store of runs; and to fits whose samples are spread over two processes, of which one
-dies. After each kill the same call is made again. At the end of every piece of work its
-outcome must be that of work that was not killed, to the last bit.
+The kills (``kill -9``) go in turn to fits with a checkpoint, trained in both ways, and to processes
+that fill one store of runs. After each kill the same call is made again. At the end of every piece
+of work its outcome must be that of work that was not killed, to the last bit.
 
 Processes are forked from one that has imported everything, so that a fit takes a second.
 """
 
 import argparse
 import dataclasses
-import datetime
 import multiprocessing
 import os
 import random
@@ -26,13 +24,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # forked processes have no thread
 
 import numpy as np
 import torch
-import torch.distributed as dist
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
+
 import dmac
 from dmac.compute.files import read_tensors, write_tensors
-from dmac.distributed import fit_sharded
 from experiments.store import Store, fill
 
 RECIPES = {
@@ -45,45 +42,25 @@ PATIENCE = 180  # seconds until a process that should end counts as hung
 
 def forked(work, *arguments):
     """Run a function in a process of its own."""
-    process = multiprocessing.get_context("fork").Process(target=_quietly, args=(work, *arguments))
+    process = multiprocessing.get_context("fork").Process(target=work, args=arguments)
     process.start()
     return process
 
 
-def _quietly(work, *arguments):
-    if os.environ.get("DMAC_QUIET"):
-        sys.stderr = open(os.devnull, "w")
-    work(*arguments)
-
-
-def fit(folder, recipe, rank=None, meeting=None):
-    """One fit with a checkpoint, or with a rank one of the two processes of a fit."""
+def fit(folder, recipe):
+    """One fit with a checkpoint."""
     rng = np.random.default_rng(0)
     classes = np.arange(90) % 3
     views = [3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(90, d)) for d in (7, 12)]
     model = dmac.DMAC(3, RECIPES[recipe], random_state=0, device="cpu", dtype="float64")
-    kept = dict(checkpoint=folder / "run", checkpoint_every=1)
-    if rank is None:
-        model.fit(views, **kept)
-    else:
-        limit = datetime.timedelta(seconds=60)
-        meet = dict(init_method=f"file://{meeting}", world_size=2, timeout=limit)
-        dist.init_process_group("gloo", rank=rank, **meet)
-        fit_sharded(model, views, **kept)
-    if not rank:
-        found = {name: getattr(model, f"{name}_") for name in ("labels", "embedding")}
-        write_tensors(folder / "out", found | {"centers": model.cluster_centers_}, {})
+    model.fit(views, checkpoint=folder / "run", checkpoint_every=1)
+    found = {name: getattr(model, f"{name}_") for name in ("labels", "embedding")}
+    write_tensors(folder / "out", found | {"centers": model.cluster_centers_}, {})
 
 
 def fit_outcome(folder, kills):
     """What a fit found."""
     return {name: x.tolist() for name, x in read_tensors(folder / "out")[0].items()}
-
-
-def fit_in_two(folder):
-    """The two processes of a fit."""
-    meeting = folder / f"meeting {time.monotonic_ns()}"
-    return [forked(fit, folder, "revised", rank, meeting) for rank in (0, 1)]
 
 
 def fill_store(folder):
@@ -116,7 +93,6 @@ KINDS = {
     "revised": (lambda folder: [forked(fit, folder, "revised")], fit_outcome),
     "released": (lambda folder: [forked(fit, folder, "released")], fit_outcome),
     "store": (lambda folder: [forked(fill_store, folder) for _ in range(2)], store_outcome),
-    "sharded": (fit_in_two, fit_outcome),
 }
 
 

@@ -5,24 +5,20 @@ processor is the only device. Chapter 17 of the book says what runs where.
 """
 
 import dataclasses
-import os
-import sys
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
-import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import dmac
 from dmac import reference, scaling
 from dmac.anchor_graph import closed_form_graph
-from dmac.compute import distances, parallel
+from dmac.compute import distances
 from dmac.compute.layers import SparseView, dense_layer, linear
 from dmac.consistency import consistency_loss
-from dmac.distributed import fit_sharded
 from dmac.embedding import ViewDecoder, fusion_factor, reconstruction_loss
 from dmac.network import Network
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
@@ -164,7 +160,7 @@ def test_whole_fit_finds_the_clusters(device, recipe, tmp_path):
         np.testing.assert_array_equal(again.predict(data), model.labels_)
 
 
-# --- the compiled form, checkpoints, processes
+# --- the compiled form, checkpoints
 
 
 @on_every_device
@@ -213,35 +209,6 @@ def test_fit_goes_on_from_its_checkpoint(device, recipe, tmp_path):
     np.testing.assert_allclose(*losses, rtol=1e-6)
     np.testing.assert_array_equal(model.labels_, whole.labels_)
     assert model.network_.device.type == device
-
-
-@pytest.mark.parametrize("backend", ["gloo", "nccl"])
-def test_a_group_of_one_process_gives_the_fit_without_a_group(backend, monkeypatch):
-    if backend == "nccl" and "cuda" not in DEVICES:
-        pytest.skip("NCCL needs a GPU, and there is none: gloo took its place")
-    if sys.platform == "linux":  # the machine's own name may lead nowhere
-        for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
-            monkeypatch.setenv(name, os.environ.get(name, "lo"))
-    device = "cuda" if backend == "nccl" else "cpu"
-    data, _ = views()
-    recipe = small(RELEASED, epochs=3)
-    alone = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
-    backends = parallel.GPU_BACKENDS if backend == "nccl" else "cpu:gloo"
-    dist.init_process_group(backends, store=dist.HashStore(), rank=0, world_size=1)
-    try:
-        with parallel.sharded(3):
-            x = torch.arange(3.0, device=device, requires_grad=True)
-            total = parallel.total(x)
-            total.sum().backward()
-            assert total.tolist() == [0, 1, 2] and x.grad.tolist() == [1, 1, 1]
-            assert parallel.gather(x.detach()).device.type == device
-            assert parallel.count(5) == 5 and parallel.everywhere(True)
-        shared = fit_sharded(dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64"), data)
-    finally:
-        dist.destroy_process_group()
-    losses = [[r.loss for r in one.history_] for one in (shared, alone)]
-    np.testing.assert_allclose(*losses, rtol=1e-6)
-    np.testing.assert_array_equal(shared.labels_, alone.labels_)
 
 
 # --- devices that every machine has: one of shapes without numbers, one that is only pretended

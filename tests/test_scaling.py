@@ -13,7 +13,7 @@ from dmac import anchor_graph, reference
 from dmac import scaling as assignment
 from dmac.anchor_graph import closed_form_graph
 from dmac.anchors import anchor_learning_loss
-from dmac.compute import distances, parallel
+from dmac.compute import distances, threads
 from dmac.compute.distances import squared_distances
 from dmac.scaling import assign, assignment_entropy
 
@@ -21,7 +21,7 @@ from dmac.scaling import assign, assignment_entropy
 @pytest.fixture
 def as_of_many(monkeypatch):
     """Every number of samples is many: threads take parts, three rows at a time."""
-    monkeypatch.setattr(parallel, "MANY", 0)
+    monkeypatch.setattr(threads, "MANY", 0)
     monkeypatch.setattr(anchor_graph, "_ROWS", 3)
     monkeypatch.setitem(distances._BLOCK, "cpu", 20)
 

@@ -16,7 +16,7 @@ import dmac
 from dmac.compute import checkpoint, files
 from dmac.data import datasets, registry
 from dmac.data.readers import read_views
-from dmac.distributed import open_view
+from dmac.data.safe_files import open_hdf5
 from dmac.solvers.persistence import NAME
 from experiments.store import Store
 
@@ -71,8 +71,7 @@ READERS = {
     "labels.npy": lambda path: read_views([path.parent]),
     "x.csv": lambda path: read_views([path]),
     "x.h5": lambda path: read_views([path]),
-    "y.npy": open_view,
-    "y.h5": open_view,
+    "y.h5": open_hdf5,
     "x.safetensors": files.read_tensors,
     NAME: lambda path: dmac.DMAC.load(path.parent),
     checkpoint.NAME: fit_from,
@@ -141,7 +140,7 @@ def test_hdf5_files_lead_to_no_other_file(make, ending, tmp_path):
         make(file)
         np.testing.assert_array_equal(file["X"][()], VIEWS[0])  # so it would be read
     readers = [lambda: read_views([path])]
-    readers += [lambda: dmac.load(path)] if ending == ".mat" else [lambda: open_view(f"{path}:X")]
+    readers += [lambda: dmac.load(path)] if ending == ".mat" else [lambda: open_hdf5(path)]
     for reader in readers:
         with pytest.raises(ValueError, match="which is not followed"):
             reader()
@@ -152,7 +151,7 @@ def test_links_within_a_file_are_followed_also_in_a_group_that_holds_itself(tmp_
         file["inner/X"], file["X"] = VIEWS[0], h5py.SoftLink("/inner/X")
         file["inner/again"] = file["inner"]
     for name in ("X", "inner/again/X"):
-        np.testing.assert_array_equal(open_view(f"{tmp_path / 'x.h5'}:{name}")[()], VIEWS[0])
+        np.testing.assert_array_equal(open_hdf5(tmp_path / "x.h5")[name][()], VIEWS[0])
 
 
 def test_paths_inside_archives_stay_inside(tmp_path):

@@ -47,7 +47,6 @@ from dmac.closed_form.votes import (
     ratio_rows,
     voters,
 )
-from dmac.compute import parallel
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
@@ -60,9 +59,6 @@ from dmac.solvers.contract import (
     check_anchors,
     check_clusters,
 )
-
-# What an outcome has beside its model.
-_ARRAYS = ("labels", "z", "anchors", "centers", "membership")
 
 # Where the cut is taken: what it lacks of the bound, and a little, times 1 - lambda_c, is below so
 # much of what the filter lacks, times 1 - lambda_(c+1). On the 66 data sets at hand it is 0.26 at
@@ -226,11 +222,7 @@ class SpectralSolver(Solver):
            ``guard`` times that of the labels without.
         5. The cut at c eigenvectors takes their place where they lose small groups that it keeps
            (`rare_groups`).
-
-        Of several processes the first does that, and the others get what it has found.
         """
-        if parallel.shards() is not None:
-            return self._by_the_first(prepared, n_clusters, n_anchors, generator)
         announce("graphs")
         fit = self.ready(prepared, n_clusters, n_anchors, generator)
         drawn = self.drawn(fit)
@@ -447,22 +439,6 @@ class SpectralSolver(Solver):
     ) -> SpectralModel:
         """A model from what it stored."""
         return SpectralModel.restore(state, self.recipe, n_clusters, pipelines, device, dtype)
-
-    def _by_the_first(
-        self, prepared: Prepared, n_clusters: int, n_anchors: int, generator: torch.Generator
-    ) -> Outcome:
-        """What the first of several processes finds: it tells the others."""
-        tensors: dict[str, Tensor] = {}
-        if parallel.my_rank() == 0:
-            with parallel.alone():
-                outcome = self.solve(prepared, n_clusters, n_anchors, generator)
-            tensors = {name: torch.as_tensor(getattr(outcome, name)) for name in _ARRAYS}
-            tensors |= outcome.model.state_dict()
-        tensors = parallel.from_first(tensors)
-        labels, z, anchors, centers, shares = (tensors.pop(name).numpy() for name in _ARRAYS)
-        like = prepared.device, prepared.dtype
-        model = self.restore(tensors, prepared.pipelines, n_clusters, *like)
-        return Outcome(labels, z, anchors, centers, model, membership=shares)
 
 
 def _anchor_means(graph: AveragedGraph, z: Array, m: int) -> Array:

@@ -1,11 +1,11 @@
-"""What the mathematics runs on: tensors in blocks, from disk, over processes, and in checkpoints.
+"""What the mathematics runs on: tensors in blocks, from disk, and in checkpoints.
 
 :mod:`~dmac.compute.device` finds devices by name, :mod:`~dmac.compute.distances`,
 :mod:`~dmac.compute.lloyd` and :mod:`~dmac.compute.kmeans` compare samples with anchors,
 :mod:`~dmac.compute.factors` multiplies sparse graphs, :mod:`~dmac.compute.layers` holds dense and
-sparse views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.parallel` sums over
-processes, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint` lets a fit
-go on where it was interrupted.
+sparse views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.threads` spreads
+work over threads, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint`
+lets a fit go on where it was interrupted.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         kmeans as kmeans,
         layers as layers,
         lloyd as lloyd,
-        parallel as parallel,
         progress_bar as progress_bar,
         streaming as streaming,
         threads as threads,

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from dmac._types import PathLike
-from dmac.compute import parallel
 from dmac.compute.files import read_tensors, tensors_of, write_tensors
 
 NAME = "checkpoint.safetensors"
@@ -71,8 +70,8 @@ def optimiser_state(tensors: dict[str, Tensor], groups: list[dict[str, Any]]) ->
 class Checkpoint:
     """One fit's state in a folder, written every few epochs.
 
-    All processes of a sharded fit must see the folder, which is made if it is missing. ``about``
-    identifies the fit; a checkpoint of another one is refused.
+    The folder is made if it is missing. ``about`` identifies the fit; a checkpoint of another one
+    is refused.
     """
 
     def __init__(self, folder: PathLike, every: int, about: dict[str, Any]) -> None:
@@ -91,7 +90,7 @@ class Checkpoint:
         source: Any,
         histories: Sequence[Sequence[Any]],
     ) -> None:
-        """Write the state after an epoch. Every process calls it, the first one writes."""
+        """Write the state after an epoch."""
         tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
         tensors |= {f"source.{k}": v for k, v in source.state().items()}
         tensors["generator"] = generator.get_state()
@@ -100,8 +99,7 @@ class Checkpoint:
             numbers["groups"] = optimiser["param_groups"]
             tensors |= optimiser_tensors(optimiser)
         numbers["histories"] = [[dataclasses.asdict(r) for r in log] for log in histories]
-        if parallel.my_rank() == 0:
-            write_tensors(self.path, tensors, numbers)
+        write_tensors(self.path, tensors, numbers)
 
     def load(self) -> dict[str, Any] | None:
         """Read what `save` wrote: a dict, or None if there is nothing yet.

@@ -11,19 +11,16 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from dmac.compute import parallel
-
 
 @contextlib.contextmanager
 def deferred() -> Iterator[threading.Event]:
     """Within it the first Ctrl-C only sets an event, and a second one stops at once.
 
     That is so where Python's own handler would raise ``KeyboardInterrupt``: in the main thread, if
-    the program has set no handler of its own. Several processes of one fit could not agree on an
-    epoch, so a sharded fit is left as it is.
+    the program has set no handler of its own.
     """
     asked = threading.Event()
-    ours = threading.current_thread() is threading.main_thread() and parallel.shards() is None
+    ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield asked
         return

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from dmac._types import Array, Integers
-from dmac.compute import parallel
 from dmac.compute.lloyd import lloyd, means
+from dmac.compute.threads import many
 
 # With more samples an anchor than this, k-means runs to its end on so many of them, and then takes
 # a few passes over all: anchors have to represent the samples, and hundreds of passes would not
@@ -77,14 +77,14 @@ class WarmAnchors:
 
     def __call__(self, z: Tensor, max_iter: int = 300, tol: float = 1e-4) -> Tensor:
         """(n, d), the same samples at every call -> (m, d), without gradient."""
-        mean = parallel.mean(z.detach())
+        mean = z.detach().mean(0)
         x = z.detach() - mean
-        threshold = tol * parallel.mean_square(x)
+        threshold = tol * x.square().mean()
         if self.assigned is None or self.centres is None:
             centres = _start(x, self.n_anchors, self.generator, max_iter, threshold)
         else:
             centres, _ = means(x, self.assigned, self.centres - mean)
-        if parallel.count(len(x)) > _SEED_SAMPLES * self.n_anchors:
+        if len(x) > _SEED_SAMPLES * self.n_anchors:
             max_iter = min(max_iter, _FULL_PASSES if self.assigned is None else _WARM_PASSES)
         centres, self.assigned = lloyd(
             x, centres, max_iter, threshold, self.assigned, relocate=self.relocate
@@ -93,15 +93,14 @@ class WarmAnchors:
         return self.centres
 
     def state(self) -> dict[str, Tensor]:
-        """What `restore` needs: the assignment of all samples, and the centres."""
+        """What `restore` needs: the assignment of the samples, and the centres."""
         if self.assigned is None or self.centres is None:
             return {}
-        return {"assigned": parallel.gather(self.assigned), "centres": self.centres}
+        return {"assigned": self.assigned, "centres": self.centres}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a `state`."""
-        rows = parallel.my_rows(len(state["assigned"]))
-        self.assigned, self.centres = state["assigned"][rows], state["centres"]
+        self.assigned, self.centres = state["assigned"], state["centres"]
 
 
 def sample_anchors(
@@ -116,7 +115,7 @@ def sample_anchors(
     The draw differs every time, which is its purpose: averaged over epochs, the anchor graph is an
     expectation over anchor sets instead of one set's accident (chapter 12). ``among`` (n,) marks
     the samples that are drawn from and averaged; all by default. Above
-    :data:`dmac.compute.parallel.MANY` samples the iterations see a random part of them, 32 for each
+    :data:`dmac.compute.threads.MANY` samples the iterations see a random part of them, 32 for each
     anchor. (n, d) -> (m, d), no gradient.
     """
     order = drawn_order(len(x), n_anchors, generator, among)
@@ -127,9 +126,9 @@ def drawn_order(
     n: int, n_anchors: int, generator: torch.Generator, among: Tensor | None = None
 ) -> Tensor:
     """Numbers of random samples for `improved_anchors`, no more than it takes: int64."""
-    order = torch.randperm(parallel.count(n), generator=generator)
+    order = torch.randperm(n, generator=generator)
     if among is not None:
-        order = order[parallel.gather(among.long()).bool().cpu()[order]]
+        order = order[among.cpu()[order]]
     return order[: _SEED_SAMPLES * n_anchors].clone()
 
 
@@ -138,14 +137,12 @@ def improved_anchors(
 ) -> Tensor:
     """Lloyd's iterations of `sample_anchors` from the first of a `drawn_order`: (m, d)."""
     x = x.detach()
-    anchors = parallel.take(x, order[:n_anchors])
-    if iterations and parallel.many(len(x)) and len(order) == _SEED_SAMPLES * n_anchors:
-        x = parallel.take(x, order.sort().values)
-        mean = x.mean(0)
-        with parallel.alone():  # every process has all of these
-            return lloyd(x - mean, anchors - mean, iterations, 0.0)[0] + mean
-    x = x if among is None else x[among]
-    mean = parallel.mean(x)
+    anchors = x[order[:n_anchors]]
+    if iterations and many(len(x)) and len(order) == _SEED_SAMPLES * n_anchors:
+        x = x[order.sort().values]
+    elif among is not None:
+        x = x[among]
+    mean = x.mean(0)
     moved = x - mean if iterations else x[:0]
     return lloyd(moved, anchors - mean, iterations, 0.0)[0] + mean
 
@@ -162,12 +159,11 @@ def _start(
     x: Tensor, m: int, generator: torch.Generator, max_iter: int, threshold: float | Tensor
 ) -> Tensor:
     """Where Lloyd's iterations on all samples begin."""
-    n, enough = parallel.count(len(x)), _SEED_SAMPLES * m
-    if n <= enough:
-        return _seed_anchors(parallel.gather(x), m, generator)
-    x = parallel.take(x, torch.randint(n, (enough,), generator=generator))
-    with parallel.alone():  # every process has all of these
-        return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
+    enough = _SEED_SAMPLES * m
+    if len(x) <= enough:
+        return _seed_anchors(x, m, generator)
+    x = x[torch.randint(len(x), (enough,), generator=generator)]
+    return lloyd(x, _seed_anchors(x, m, generator), max_iter, threshold)[0]
 
 
 def _seed_anchors(x: Tensor, m: int, generator: torch.Generator) -> Tensor:

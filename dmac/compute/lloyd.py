@@ -12,7 +12,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dmac.compute import parallel
 from dmac.compute.distances import nearest
 from dmac.compute.threads import row_slices
 
@@ -55,7 +54,7 @@ def lloyd(
     known: tuple[Tensor, Tensor] | None = None
     for _ in range(max_iter):
         d2, indices = known = _reassign(x, centres, before, known)
-        if assigned is not None and parallel.everywhere(torch.equal(indices, assigned)):
+        if assigned is not None and torch.equal(indices, assigned):
             break
         assigned = indices
         moved, counts = means(x, assigned, centres)
@@ -70,8 +69,8 @@ def lloyd(
 
 def means(x: Tensor, assigned: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
     """The mean (m, d) of every anchor's samples, and how many they are; without any it stays."""
-    counts = parallel.total(torch.bincount(assigned, minlength=len(centres)))[:, None]
-    sums = parallel.total(torch.zeros_like(centres).index_add_(0, assigned, x))
+    counts = torch.bincount(assigned, minlength=len(centres))[:, None]
+    sums = torch.zeros_like(centres).index_add_(0, assigned, x)
     return torch.where(counts > 0, sums / counts.clamp_min(1), centres), counts[:, 0]
 
 
@@ -115,11 +114,7 @@ def _relocate(x: Tensor, d2: Tensor, centres: Tensor, empty: Tensor) -> Tensor:
     if not len(empty):
         return centres
     far = torch.topk(d2, min(len(empty), len(x)))
-    candidates = torch.cat([far.values[:, None], x[far.indices]], 1)
-    candidates = parallel.gather(candidates)
-    best = torch.topk(candidates[:, 0], min(len(empty), len(candidates)))
+    indices = far.indices[far.values > 0]
     moved = centres.clone()
-    moved[empty[: len(best.indices)]] = torch.where(
-        best.values[:, None] > 0, candidates[best.indices, 1:], moved[empty[: len(best.indices)]]
-    )
+    moved[empty[: len(indices)]] = x[indices]
     return moved

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from dmac.compute import parallel
-
 #: The bar of the fit that is running, None where it shows nothing.
 _active: ContextVar[ProgressBar | None] = ContextVar("bar", default=None)
 _NAMES = {"PretrainRecord": "pre-training", "EpochRecord": "training"}
@@ -63,11 +61,9 @@ def _bar(**given: Any) -> Any:
 def shown(verbose: bool, n_stages: int, lengths: Mapping[str, int]) -> Iterator[None]:
     """Within it, a fit shows how far it is, if ``verbose``.
 
-    Of a sharded fit the first process shows it. A fit in a callback of another has a bar of its
-    own, or none.
+    A fit in a callback of another has a bar of its own, or none.
     """
-    shows = verbose and not parallel.my_rank()
-    token = _active.set(ProgressBar(n_stages, lengths) if shows else None)
+    token = _active.set(ProgressBar(n_stages, lengths) if verbose else None)
     try:
         yield
         if bar := _active.get():

@@ -35,7 +35,6 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from dmac.compute.device import usual_settings
-from dmac.compute.parallel import many
 
 _Result = TypeVar("_Result")
 
@@ -44,6 +43,11 @@ VARIABLE = "DMAC_NUM_THREADS"
 
 #: Multiplications in an epoch from which on a fit takes all threads that there are.
 LARGE = 5_000_000_000
+
+#: Samples above which the comparison with the anchors, its gradient and k-means fall into pieces, a
+#: thread each, and Lloyd's steps see a part. That saves little below, where anchors are few, and up
+#: to it the results stay those of the stored runs to the last bit.
+MANY = 20_000
 
 # Parts of a walk over many rows; their number must not depend on that of the threads, since it
 # decides in which order numbers are added.
@@ -140,7 +144,7 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
     Parameters
     ----------
     functions : list of callable
-        Without arguments. They must not draw from one generator, nor wait for another process.
+        Without arguments. They must not draw from one generator.
 
     Returns
     -------
@@ -168,10 +172,14 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
         torch.set_num_threads(before)
 
 
-def row_slices(n: int, size: int, first: int = 0) -> list[slice]:
+def many(n: int) -> bool:
+    """Whether n samples are above `MANY`."""
+    return n > MANY
+
+
+def row_slices(n: int, size: int) -> list[slice]:
     """Slices of n rows, each of at most so many; one that is empty where there are none."""
-    ends = range(first, first + max(n, 1), size)
-    return [slice(start, min(start + size, first + n)) for start in ends]
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
 def walk(
@@ -181,8 +189,7 @@ def walk(
 ) -> list[_Result]:
     """What a function of consecutive slices of rows returns, of four parts side by side.
 
-    Of ``samples`` that are few (`dmac.compute.parallel.many`) or on a GPU there is one part, as in
-    a process without rows, where it is empty.
+    Of ``samples`` that are few (`many`) or on a GPU there is one part; without rows it is empty.
     """
     few = samples is not None and not (many(len(samples)) and samples.device.type == "cpu")
     number = 1 if few else _PARTS

@@ -35,7 +35,7 @@ class Prepared:
         As they came, (n, d_a).
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
-        This process's samples, in the order of the fit.
+        In the order of the fit.
     order : numpy.ndarray of shape (n,)
         The permutation by which the samples were shuffled.
     device : torch.device
@@ -62,7 +62,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver leaves, of the samples of all processes, in the order of the fit.
+    """What a solver leaves, in the order of the fit.
 
     Attributes
     ----------

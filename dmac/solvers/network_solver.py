@@ -17,7 +17,6 @@ from torch import Tensor
 from dmac._types import Array, PathLike
 from dmac._warn import warn
 from dmac.anchors import n_anchors_for
-from dmac.compute import parallel
 from dmac.compute.checkpoint import Checkpoint, Progress
 from dmac.compute.interruption import deferred
 from dmac.compute.kmeans import kmeans
@@ -160,7 +159,7 @@ class NetworkSolver(Solver):
 
         def embed() -> Array:
             with torch.no_grad():
-                return parallel.gather(network.embed(views)[1]).cpu().numpy()
+                return network.embed(views)[1].cpu().numpy()
 
         state = _State(network, source, generator)
         file = None
@@ -186,8 +185,7 @@ class NetworkSolver(Solver):
         if not np.isfinite(z).all():
             raise FloatingPointError("the embedding is not finite at the last epoch: lower the lr")
         with torch.no_grad():
-            mine = torch.as_tensor(z[parallel.my_rows(len(z))], device=prepared.device)
-            anchors = source.anchors(mine).cpu().numpy()
+            anchors = source.anchors(torch.as_tensor(z, device=prepared.device)).cpu().numpy()
         network.store_factor(views)
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
         last = kmeans(final_rows(z, recipe), n_clusters, seed, n_init=recipe.final_n_init)

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from dmac._types import Array, Flags, Integers, Matrix
-from dmac.compute import parallel
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
@@ -35,7 +34,6 @@ def place(
     pipelines: Sequence[Any],
     model: Model,
     keep: Callable[[slice, Array, Array | None], object],
-    among: slice | None = None,
 ) -> Flags:
     """Embed samples block by block, on a processor as many blocks at a time as it has threads.
 
@@ -47,29 +45,26 @@ def place(
     keep : callable
         Called with the rows of each block, their Z (b, d) and their memberships (b, c) or None, in
         any order.
-    among : slice, optional
-        The samples, of n; all by default.
 
     Returns
     -------
-    numpy.ndarray of shape (number of them, v), bool
+    numpy.ndarray of shape (n, v), bool
         Which views each has: where its row is not zero.
     """
-    every, kind = among or slice(0, views[0].shape[0]), model.device.type
-    first, n = every.start, every.stop - every.start
+    n, kind = views[0].shape[0], model.device.type
     present = np.empty((n, len(views)), bool)
 
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
             block = take(x, rows)
-            present[rows.start - first : rows.stop - first, a] = filled(block)
+            present[rows, a] = filled(block)
             tensors.append(view_tensor(pipeline.transform(block), model.dtype, model.device))
         z, shares = model.embed_new(tensors)
         keep(rows, z.cpu().numpy(), shares)
 
     size = min(_ROWS[kind], block_rows(max(x.shape[1] for x in views)))
-    jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size, first)]
+    jobs = [functools.partial(of_block, rows) for rows in row_slices(n, size)]
     with torch.no_grad():
         if kind == "cpu":
             side_by_side(jobs)
@@ -100,9 +95,8 @@ def in_order(
 ) -> Outcome:
     """The outcome with Z, labels and memberships of all samples, in the order in which they came.
 
-    Where a part was fitted the rest is placed, and every process of several places its own samples.
-    Labels that are written ``into`` an array (n,), as on a disk that all processes see, need no
-    memory: nothing is kept of Z but the part's.
+    Where a part was fitted, all are placed. Labels that are written ``into`` an array (n,), as on a
+    disk, need no memory: nothing is kept of Z but the part's.
     """
     if not prepared.is_part:
         back, shares = prepared.back, outcome.membership
@@ -111,24 +105,20 @@ def in_order(
             outcome, z=outcome.z[back], labels=outcome.labels[back], membership=shares
         )
     announce("the rest")
-    views, mine = prepared.sources, parallel.my_rows(prepared.sources[0].shape[0])
-    model, n = outcome.model, mine.stop - mine.start
+    views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
-    labels = np.empty(n, np.int64) if into is None else into[mine]
+    labels = np.empty(n, np.int64) if into is None else into
     of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
     def keep(rows: slice, embedded: Array, shares: Array | None) -> None:
-        here = slice(rows.start - mine.start, rows.stop - mine.start)
-        labels[here] = nearest(embedded)
+        labels[rows] = nearest(embedded)
         if into is None:
-            z[here], of_all[here] = embedded, shares
+            z[rows], of_all[rows] = embedded, shares
 
-    with parallel.alone():  # of another number of blocks than the others have, in any order
-        present = place(views, prepared.pipelines, model, keep, mine)
+    present = place(views, prepared.pipelines, model, keep)
     say_which_are_zero(np.asarray(~present.any(1)))
-    model.missing = parallel.total(torch.as_tensor((~present).sum(0))).numpy()
-    if into is not None:  # all processes have written theirs, since the numbers are added up
-        return dataclasses.replace(outcome, labels=into, membership=None)
-    z, labels, shares = (parallel.gather(torch.as_tensor(x)).numpy() for x in (z, labels, of_all))
-    return dataclasses.replace(outcome, z=z, labels=labels, membership=shares)
+    model.missing = (~present).sum(0)
+    if into is not None:
+        return dataclasses.replace(outcome, labels=labels, membership=None)
+    return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all)

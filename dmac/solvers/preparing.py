@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import scipy.sparse
 import torch
 
 from dmac._types import Array, Floats, Matrix
-from dmac.compute import parallel
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView, pick, take
@@ -41,9 +39,6 @@ def prepare(
 ) -> Prepared:
     """Fit the views' pipelines; what they give goes to the device, in the fit's order.
 
-    Within :func:`dmac.compute.parallel.sharded` every process keeps its part of the samples, but
-    for the closed form, which is fitted by one.
-
     Parameters
     ----------
     views : list of v checked views
@@ -62,7 +57,7 @@ def prepare(
     Prepared
     """
     streams = any(isinstance(x, StreamedArray) for x in views)
-    whole = parallel.shards() is not None or any(
+    whole = any(
         not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
     )
     take = _in_blocks if streams and not whole else _whole
@@ -78,27 +73,14 @@ def prepare(
 def _whole(
     pipeline: Any, x: Matrix, order: Array, device: torch.device, dtype: torch.dtype
 ) -> PreparedView:
-    """Fit a view's pipeline and move this process's samples, in the fit's order, to the device.
-
-    The pipeline is fitted on all samples in every process: from disk that is a few passes.
-    """
+    """Fit a view's pipeline and move the samples, in the fit's order, to the device."""
     if isinstance(pipeline, LevelPipeline):
-        return view_tensor(_levels(pipeline, x, order), dtype, device)
-    rows = parallel.my_rows(x.shape[0])
-    if not isinstance(x, StreamedArray):
-        return view_tensor(pipeline.fit_transform(x[order])[rows], dtype, device)
-    whitened = pipeline.fit_transform(x)
-    if whitened is not None:
-        return view_tensor(whitened[order[rows]], dtype, device)
-    out = torch.empty(rows.stop - rows.start, pipeline.n_features_out_, dtype=dtype)
-    place = np.full(x.shape[0], -1)
-    place[order[rows]] = np.arange(len(out))
-    for rows in x.slices():
-        mine = place[rows] >= 0
-        if mine.any():
-            block = pipeline.transform(x.read(rows)[mine])
-            out[place[rows][mine]] = torch.as_tensor(block, dtype=dtype)
-    return out.to(device)
+        rows = _levels(pipeline, x, order)
+    elif isinstance(x, StreamedArray):  # whitened in a few passes over the disk
+        rows = pipeline.fit_transform(x)[order]
+    else:
+        rows = pipeline.fit_transform(x[order])
+    return view_tensor(rows, dtype, device)
 
 
 def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
@@ -112,13 +94,12 @@ def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
 
 
 def _moments_of(x: Matrix, transform: Callable[[Matrix], Matrix]) -> Moments:
-    """Of all samples, of which every process of several reads its own."""
+    """Of all samples."""
     n, d = x.shape
-    mine = parallel.my_rows(n)
-    slices = row_slices(mine.stop - mine.start, min(_ROWS, block_rows(d)), mine.start)
+    slices = row_slices(n, min(_ROWS, block_rows(d)))
     parts = walk(slices, lambda some: moments(transform(take(x, s)) for s in some))
-    count, total, gram = (parallel.total(torch.as_tensor(sum(x))).numpy() for x in zip(*parts))
-    return int(count), total, gram
+    count, total, gram = (sum(values) for values in zip(*parts))
+    return count, total, gram
 
 
 def _in_blocks(

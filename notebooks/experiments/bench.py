@@ -671,12 +671,8 @@ def recipe_with(name, n_samples, fixed):
     return dataclasses.replace(recipe, n_anchors=min(ANCHORS, int(recipe.anchor_share * n_samples)))
 
 
-def fit_growing(
-    name, n_samples, fixed, folder=None, rank=0, processes=1, *, shape="growth", device="cpu"
-):
-    """Fit in this process, or as one of several that find each other and the views in a folder.
-
-    One process with a folder fits views that stay there, and writes the labels beside them.
+def fit_growing(name, n_samples, fixed, folder=None, *, shape="growth", device="cpu"):
+    """Fit views in memory, or those in a folder, which stay there; the labels go beside them.
 
     Returns
     -------
@@ -690,16 +686,7 @@ def fit_growing(
         views, c = _problem(shape, n_samples)
         views_gb = sum(x.nbytes for x in views) / 1e9
     model = dmac.DMAC(c, recipe_with(name, n_samples, fixed), random_state=0, device=device)
-    if processes > 1:
-        import torch.distributed as dist
-
-        from dmac.distributed import fit_sharded, open_view
-
-        place = f"file://{folder}/group"
-        dist.init_process_group("gloo", init_method=place, rank=rank, world_size=processes)
-        views = [open_view(path) for path in sorted(Path(folder).glob("?.npy"))]
-        fit = functools.partial(fit_sharded, model)
-    elif folder is not None:
+    if folder is not None:
         views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
         into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
         fit = functools.partial(model._fit, into=into)
@@ -714,18 +701,6 @@ def fit_growing(
         "views_gb": round(views_gb, 6),
         "peak_gb": provenance.peak_gb(device),
     }
-
-
-def time_sharded(name, n_samples, processes=2, limit=None):
-    """A fit on a fixed number of anchors by several processes of one thread, on this machine."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        write_views(folder, n_samples)
-        children = [stack.enter_context(Child(threads=1)) for _ in range(processes)]
-        for rank, child in enumerate(children):
-            child.send(fit_growing, name, n_samples, True, folder, rank, processes)
-        fits = [child.result(limit) for child in children]
-    slowest = max(fits, key=lambda fit: fit["seconds"])
-    return {"processes": processes} | slowest | {"peak_gb": [fit["peak_gb"] for fit in fits]}
 
 
 def write_views(folder, n_samples, rows=100_000):
@@ -769,19 +744,15 @@ def fit_profile(n_samples=1_000_000):
     return {"n": n_samples, "parts": parts}
 
 
-def _growth(results, child, sharded=(300_000,), on_disk=(10_000_000,), profiled=1_000_000):
+def _growth(results, child, on_disk=(10_000_000,), profiled=1_000_000):
     for (name, fixed), numbers in SIZES.items():
         for n in numbers:
             about = {"recipe": name, "fixed": fixed, "n": n}
             run = functools.partial(alone, fit_growing, name, n, fixed)
             yield Job("fits", about, run)
-    for where, run, numbers in (
-        ("sharded", time_sharded, sharded),
-        ("on_disk", time_on_disk, on_disk),
-    ):
-        for n in numbers:
-            about = {"recipe": "CLOSED_FORM", "n": n}
-            yield Job(where, about, functools.partial(run, "CLOSED_FORM", n))
+    for n in on_disk:
+        run = functools.partial(time_on_disk, "CLOSED_FORM", n)
+        yield Job("on_disk", {"recipe": "CLOSED_FORM", "n": n}, run)
     yield Job("profile", {}, functools.partial(alone, fit_profile, profiled))
 
 

@@ -16,7 +16,6 @@ from unittest import mock
 
 import torch
 
-from dmac.compute import parallel
 from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.compute.layers import SparseView
@@ -44,7 +43,7 @@ def _pretraining(solver, pretrain, folder, at, network, views, progress, log):
     """A pre-training from where a kept one stopped; `log` takes epochs that are not yielded."""
     recipe = solver.recipe
     tensors = all(isinstance(x, (torch.Tensor, SparseView)) for x in views)
-    if not tensors or parallel.shards() or progress.epoch or not recipe.pretrain_epochs:
+    if not tensors or progress.epoch or not recipe.pretrain_epochs:
         yield from pretrain(solver, network, views, progress, log)
         return
     about = recipe.encoder, recipe.negative_slope, recipe.normalize_embedding, recipe.pretrain_lr

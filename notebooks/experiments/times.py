@@ -125,24 +125,17 @@ def constants(stored, recipe="CLOSED_FORM", above=20_000):
 
 
 def placed_table(stored):
-    """Measured fits of views on disk, by one process or several, beside what `constants` says.
-
-    Every process places its own samples, and the first fits the part before.
-    """
+    """Measured fits of views on disk, beside what `constants` says."""
     (slope, offset), _ = constants(stored)
-    rows = []
-    for one in [*stored["on_disk"], *stored.get("sharded", ())]:
-        processes = one.get("processes", 1)
-        alone = one.get("threads", 1) == 1
-        rows.append(
-            {
-                "n": one["n"],
-                "processes": processes,
-                "s, measured": one["processor_seconds"] if alone else one["seconds"],
-                "s, computed": offset + slope * one["n"] / processes,
-                "GB": np.max(one["peak_gb"]),
-            }
-        )
+    rows = [
+        {
+            "n": one["n"],
+            "s, measured": one["seconds"],
+            "s, computed": offset + slope * one["n"],
+            "GB": one["peak_gb"],
+        }
+        for one in stored["on_disk"]
+    ]
     return pd.DataFrame(rows).set_index("n").rename_axis(None)
 
 

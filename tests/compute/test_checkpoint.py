@@ -1,7 +1,6 @@
 """Interrupted fits: they go on where they were, and end where they would have."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +8,8 @@ import torch
 from helpers import Stopped, positive_views, stop_at
 
 import dmac
-from dmac.compute import parallel
 from dmac.compute.checkpoint import (
     NAME,
-    Checkpoint,
     Progress,
 )
 from dmac.compute.files import read_tensors, write_tensors
@@ -70,14 +67,6 @@ def test_finished_fit_is_read_again(tmp_path):
     again = model(REVISED).fit(views(), checkpoint=tmp_path, callback=lambda *a: seen.append(a))
     assert not seen
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
-
-
-@pytest.mark.parametrize("rank, files", [(0, [NAME]), (1, [])])
-def test_of_several_processes_the_first_one_writes(rank, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "_active", parallel.Shards(10, rank, 2))
-    state = Progress(), torch.nn.Linear(1, 1), torch.Generator(), SimpleNamespace(state=dict)
-    Checkpoint(tmp_path, 1, {}).save(0, *state, [])
-    assert [path.name for path in tmp_path.iterdir()] == files
 
 
 def test_checkpoint_of_another_fit_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import torch
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 import dmac.compute.kmeans
-from dmac.compute import parallel
+from dmac.compute import threads
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import (
     WarmAnchors,
@@ -100,7 +100,7 @@ def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch
     x = torch.randn(400, 4, generator=generator)
     drawn = []
     for n_many, share in ((10**6, 32), (0, 32), (0, 32), (0, 400 // 5), (0, 400)):
-        monkeypatch.setattr(parallel, "MANY", n_many)
+        monkeypatch.setattr(threads, "MANY", n_many)
         monkeypatch.setattr("dmac.compute.kmeans._SEED_SAMPLES", share)
         drawn.append(sample_anchors(x, 5, torch.Generator().manual_seed(1), 2))
     whole, part, again, everything, more = drawn
@@ -111,7 +111,7 @@ def test_anchors_of_many_samples_come_from_a_part_of_them(generator, monkeypatch
 
 
 def test_a_part_is_of_the_samples_that_are_marked(monkeypatch):
-    monkeypatch.setattr(parallel, "MANY", 0)
+    monkeypatch.setattr(threads, "MANY", 0)
     x = torch.arange(400.0)[:, None]
     marked = x[:, 0] % 2 == 0
     x[~marked] += 1e6

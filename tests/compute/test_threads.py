@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 
 import dmac
 from dmac import anchor_graph
-from dmac.compute import distances, parallel, threads
+from dmac.compute import distances, threads
 from dmac.recipes import CLOSED_FORM, RELEASED
 from dmac.solvers import placing, preparing
 
@@ -152,8 +152,8 @@ def test_pieces_record_gradients_where_the_caller_does(two_threads):
 
 def test_slices_cover_the_rows_and_are_never_none():
     assert threads.row_slices(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert threads.row_slices(4, 2, 10) == [slice(10, 12), slice(12, 14)]
-    assert threads.row_slices(0, 2, 4) == [slice(4, 4)]
+    assert threads.row_slices(4, 2) == [slice(0, 2), slice(2, 4)]
+    assert threads.row_slices(0, 2) == [slice(0, 0)]
 
 
 def test_a_walk_takes_consecutive_rows_in_order():
@@ -171,7 +171,7 @@ def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, mon
     """As if 300 were many, in blocks of a few rows: what waits for nothing is the same to a bit."""
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
-    monkeypatch.setattr(parallel, "MANY", 100)
+    monkeypatch.setattr(threads, "MANY", 100)
     monkeypatch.setattr(anchor_graph, "_ROWS", 16)
     monkeypatch.setitem(placing._ROWS, "cpu", 32)
     monkeypatch.setattr(preparing, "_ROWS", 32)

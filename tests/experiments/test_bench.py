@@ -114,8 +114,6 @@ def test_every_system_runs_in_this_process(system):
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         bench.measure_epochs("released", "mfeet", epochs=1)
-    with pytest.raises(RuntimeError, match="no recipe"):
-        bench.time_sharded("no recipe", 100)
 
     def refuse(spec, **_):
         raise ValueError("too large")
@@ -183,17 +181,15 @@ def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_pa
 # --- growth
 
 
-def test_fits_alone_from_disk_and_by_two_processes_are_kept(monkeypatch, tmp_path):
+def test_fits_in_memory_and_from_disk_are_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500,)})
-    options = dict(sharded=[500], on_disk=[500], profiled=600)
+    options = dict(on_disk=[500], profiled=600)
     stored = made(bench._growth, tmp_path / "growth.json", **options)
-    (alone,), (both,), (disk,) = (stored[key] for key in ("fits", "sharded", "on_disk"))
+    (alone,), (disk,) = (stored[key] for key in ("fits", "on_disk"))
     assert (alone["n"], alone["m"], alone["fixed"], alone["threads"]) == (500, 250, True, 2)
-    assert (both["n"], both["m"], both["processes"]) == (500, 250, 2)
-    assert len(both["peak_gb"]) == 2 and min(both["peak_gb"]) > 0.1
     assert (disk["n"], disk["m"], disk["views_gb"]) == (500, 250, 0)
     assert alone["views_gb"] > 0 and min(alone["processor_seconds"], disk["seconds"]) > 0
-    assert alone["seconds"] > 0 and both["seconds"] > 0 and stored["profile"]["n"] == 600
+    assert alone["seconds"] > 0 and stored["profile"]["n"] == 600
     names = [*(f"view {a}" for a in (1, 2, 3)), "graphs", "eigenvectors", "votes 1"]
     assert list(stored["profile"]["parts"]) == names
 

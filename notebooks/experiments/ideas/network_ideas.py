@@ -15,7 +15,6 @@ from dmac._parameters import choice, documented, one_of
 from dmac.anchors import neighbor_bandwidth
 from dmac.compute.distances import nearest
 from dmac.compute.kmeans import sample_anchors
-from dmac.compute.parallel import total
 from dmac.network import Network
 from dmac.recipes import Recipe
 from dmac.sampling import EmbeddingAnchors, ViewAnchors, measured, noise_like
@@ -78,8 +77,8 @@ class SpreadPerturbation(nn.Module):
     def forward(self, u_hat, noise, x):
         """(m, d) anchors, (m, d) standard normal noise, (n, d) samples -> (m, d) anchors."""
         d2, cell = nearest(x.detach(), u_hat.detach())
-        counts = total(torch.bincount(cell, minlength=len(u_hat))).clamp_min(1)
-        variance = total(torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, d2)) / counts
+        counts = torch.bincount(cell, minlength=len(u_hat)).clamp_min(1)
+        variance = torch.zeros_like(u_hat[:, 0]).index_add_(0, cell, d2) / counts
         spread = (variance / x.shape[1]).sqrt()
         return u_hat + self.log_scale.exp() * spread[:, None] * noise
 

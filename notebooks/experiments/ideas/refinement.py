@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from dmac.anchor_graph import AnchorGraph, closed_form_graph
-from dmac.compute import parallel
 from dmac.scaling import assign, assignment_entropy
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def soft_assignments(rows: Tensor, centers: Tensor) -> Tensor:
         With :math:`\tau` the mean squared distance of a row to its nearest centre.
     """
     d2 = torch.cdist(rows, centers).square()
-    width = parallel.mean(d2.amin(1)[:, None]).clamp_min(1e-12)
+    width = d2.amin(1).mean().clamp_min(1e-12)
     return torch.softmax(-d2 / width, 1)
 
 
