@@ -11,8 +11,8 @@ whose names end in "seconds": they time whole fits with two, one after the other
 does nothing else.
 Pre-trained weights are kept in a cache folder, since many runs share them. DMAC_DATA names the
 folder of data files; `--datasets` also takes paths of files with labels. The stage "libraries"
-and those of NEMO need what `pip install "dmac[libraries]"` brings; runs whose library is not
-installed are left out.
+and those of NEMO need what `pip install "dmac[libraries]"` brings, and those that begin with
+"field" what `pip install "dmac[field]"` does; runs whose library is not installed are left out.
 """
 
 import argparse
@@ -22,17 +22,16 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-from experiments import plan, studies
+from experiments import field, libraries, plan, studies
 from experiments import records as experiments
-from experiments.libraries import is_runnable
-from experiments.run import LIBRARIES, settings_of
+from experiments.run import settings_of
 
 #: Seconds that a run is taken to need where none like it is stored.
 UNKNOWN = 60
@@ -56,7 +55,8 @@ def alike(dataset, method, settings):
 
 def is_possible(spec):
     """Whether a run can be made with what is installed."""
-    return spec.method not in LIBRARIES or is_runnable(spec.method, spec.settings)
+    tools = [module for module in (libraries, field) if spec.method in module.EVERY]
+    return all(module.is_runnable(spec.method, spec.settings) for module in tools)
 
 
 def show(record):

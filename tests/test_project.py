@@ -77,7 +77,7 @@ def test_conda_and_pip_ask_for_the_same(project):
     conda = requirements(conda_lines(yaml.safe_load(read("environment.yml"))))
     # Fuzzing has a folder of its own, and an environment is whole without the libraries that are
     # only compared with.
-    pip = requirements(project_lines(project, without=["fuzz", "lab", "libraries"]))
+    pip = requirements(project_lines(project, without=["fuzz", "lab", "libraries", "field"]))
     pip["python"] = SpecifierSet(project["requires-python"])
     assert disagreements(conda, pip) == []
 

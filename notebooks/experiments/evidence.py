@@ -7,7 +7,7 @@ where every variant has all of them.
 import pandas as pd
 
 from dmac.data.datasets import DATASETS, KINDS
-from experiments import compare, paper, records, studies
+from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
 from experiments.studies import DEVELOPED, DEVELOPMENT, NINE, SIXTEEN
 
@@ -212,7 +212,8 @@ def whole_samples(datasets=("Yale", "PIE", "BBC")):
     return pd.DataFrame(rows, columns=columns)
 
 
-#: The studies that have a method's runs, each on other data sets.
+#: The studies that have a method's runs, each on other data sets. Where a study has several
+#: methods, its variants have their names.
 METHODS = {
     CLOSED: ("closed form", "further sets, closed form", "held out, closed form"),
     DATED: (
@@ -230,6 +231,9 @@ METHODS = {
     "SNF as they come": ("further sets, SNF as they come",),
 }
 _SHALLOW = ("baselines", "shallow, new sets", "further sets, shallow", "held out, shallow")
+METHODS |= dict.fromkeys(BASELINES, _SHALLOW)
+METHODS |= dict.fromkeys(field.STANDARD, ("field, standard",))
+METHODS |= dict.fromkeys(field.CELLS_ONLY, ("field, cells and omics",))
 
 
 def scores_of(runs, methods, datasets):
@@ -255,10 +259,11 @@ def scores_of(runs, methods, datasets):
     ValueError
         If runs are missing.
     """
-    frames = {name: _runs_on(datasets, *map(runs.get, METHODS[name])) for name in methods}
-    shallow = _runs_on(datasets, *map(runs.get, _SHALLOW))
-    frames |= {name: shallow[shallow.variant == name] for name in BASELINES}
-    scores = {name: f.groupby("dataset")[["acc", "nmi"]].mean() for name, f in frames.items()}
+    scores = {}
+    for name in (*methods, *BASELINES):
+        frame = _runs_on(datasets, *map(runs.get, METHODS[name]))
+        frame = frame[frame.variant == name] if name in set(frame.variant) else frame
+        scores[name] = frame.groupby("dataset")[["acc", "nmi"]].mean()
     pipelines = pd.concat([scores[name] for name in BASELINES])
     scores[SINGLE], scores[PICKED] = scores[BEST_SINGLE], pipelines.groupby("dataset").max()
     table = pd.concat(scores, axis=1).reindex(list(datasets))
@@ -320,6 +325,35 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
             row[metric], row[f"±{metric}"] = compare.interval(change)
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def beside_field(runs, method=CLOSED):
+    """What a method gains over the tools of the field, by group and by kind of data.
+
+    Parameters
+    ----------
+    runs : dict of str to pandas.DataFrame
+        Of `read_runs`.
+    method : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `gains`, with a row for each pair of a tool and a group or kind: the standard
+        pipeline on every data set, WNN and MOFA+ on those of cells and omics.
+    """
+    tables = {}
+    for tools, study in (
+        (field.STANDARD, "field, standard"),
+        (field.CELLS_ONLY, "field, cells and omics"),
+    ):
+        here = studies.STUDIES[study].datasets
+        groups = {"all": here, **studies.GROUPS, "held out": studies.HELD_OUT, **by_kind(here)}
+        groups = {name: [n for n in names if n in here] for name, names in groups.items()}
+        groups = {name: names for name, names in groups.items() if names}
+        scores = scores_of(runs, (method, *tools), here)
+        tables |= {tool: gains(scores, tool, method, groups) for tool in tools}
+    return pd.concat(tables, names=["tool", "data"])
 
 
 def means_of(scores, groups=studies.GROUPS):

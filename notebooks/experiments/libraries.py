@@ -89,6 +89,39 @@ def stopped_after(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
+def check_installed(name, versions):
+    """Raise an ImportError, unless the libraries that a method needs are there, as asked for."""
+    for library, version in versions.items():
+        here = installed_version(library)
+        if here != version:
+            found = "is not installed" if here is None else f"is installed as {here}"
+            wanted = " ".join(f'"{key}=={value}"' for key, value in versions.items())
+            raise ImportError(
+                f"{name} needs {library} {version}, which {found}: pip install {wanted}"
+            )
+
+
+@contextlib.contextmanager
+def failing_as_library(limit=None):
+    """A `LibraryError` in place of whatever a library raises, and after so many seconds."""
+    # They warn of the future of numpy and scikit-learn.
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            with stopped_after(limit) if limit else contextlib.nullcontext():
+                yield
+        # Whatever it is, it is what a user of the library would meet; one leaves the program.
+        except (Exception, SystemExit) as error:
+            raise LibraryError(f"{type(error).__name__}: {error}") from error
+
+
+def checked_labels(name, labels, n):
+    """The labels (n,) as integers, or a `LibraryError` for what are none."""
+    labels = np.asarray(labels)
+    if labels.shape != (n,) or not np.all(labels == labels.astype(np.int64)):
+        raise LibraryError(f"{name} returned an array {labels.shape} that holds no labels")
+    return labels.astype(np.int64)
+
+
 def fit_library(
     name, views, n_clusters, seed, *, version, first_views=None, limit=None, **parameters
 ):
@@ -98,26 +131,11 @@ def fit_library(
     estimator fails, takes longer than its limit, or returns what are no labels.
     """
     wanted = EVERY[name]
-    here = installed_version(wanted.library)
-    if here != version:
-        found = "is not installed" if here is None else f"is installed as {here}"
-        raise ImportError(
-            f"{name} needs {wanted.library} {version}, which {found}: "
-            f'pip install "{wanted.library}=={version}"'
-        )
+    check_installed(name, {wanted.library: version})
     module = importlib.import_module(f"{wanted.library}.cluster")
     # Two of the three libraries take no sparse views.
     views = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
-    # They warn of the future of numpy and scikit-learn, and one prints.
-    with warnings.catch_warnings(action="ignore"):
-        try:
-            estimator = getattr(module, wanted.name)(
-                **{wanted.clusters: int(n_clusters), "random_state": seed}, **parameters
-            )
-            with stopped_after(limit) if limit else contextlib.nullcontext():
-                labels = np.asarray(estimator.fit_predict(views))
-        except Exception as error:  # whatever it is, it is what a user of the library would meet
-            raise LibraryError(f"{type(error).__name__}: {error}") from error
-    if labels.shape != (len(views[0]),) or not np.all(labels == labels.astype(np.int64)):
-        raise LibraryError(f"{name} returned an array {labels.shape} that holds no labels")
-    return labels.astype(np.int64)
+    parameters |= {wanted.clusters: int(n_clusters), "random_state": seed}
+    with failing_as_library(limit):
+        labels = getattr(module, wanted.name)(**parameters).fit_predict(views)
+    return checked_labels(name, labels, len(views[0]))

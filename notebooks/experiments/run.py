@@ -26,7 +26,7 @@ from dmac.compute.threads import VARIABLE
 from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import Recipe, SpectralRecipe
-from experiments import incomplete, libraries, pretraining, provenance
+from experiments import field, incomplete, libraries, pretraining, provenance
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
@@ -67,8 +67,10 @@ PEERS = {name: functools.partial(_fit_peer, system) for name, system in peers.AL
 #: scores of k-means on the embedding.
 BY_ARGMAX = ("DFP-GNN", "SURER")
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
-#: settings. They need what ``pip install "dmac[libraries]"`` brings.
+#: settings. They need what ``pip install "dmac[libraries]"`` brings, and the tools of the field
+#: what ``pip install "dmac[field]"`` does.
 LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.EVERY}
+LIBRARIES |= {name: functools.partial(field.fit_field, name) for name in field.EVERY}
 #: Which number of clusters :func:`dmac.suggest_n_clusters` says: a method without labels.
 SUGGESTED = "suggested number of clusters"
 #: How sure the labels of a method are, in several fits.
@@ -91,7 +93,7 @@ class Spec:
 
     dataset: str  # a name in ``dmac.available()``, or the path of a file
     method: str  # "DMAC", `SUGGESTED`, `SURE`, a key of `BASELINES`, `PEERS`, `LIBRARIES` or others
-    settings: dict  # of `settings_of`, `peer_settings`, `libraries.library_settings`
+    settings: dict  # of `settings_of`, `peer_settings`, `library_settings`, `field_settings`
     seed: int
     file: str  # group of records in the store
     keep: bool = False  # anchors and a map of the embedding in the plane, for the figures
@@ -253,7 +255,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         "processor": provenance.processor(),
         "arithmetic": provenance.arithmetic(),
         "threads": threads,
-        "versions": provenance.versions() | _library_version(spec.method),
+        "versions": provenance.versions() | _library_versions(spec.method),
         "code": {"sha256": code, "commit": provenance.commit()},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
@@ -323,12 +325,13 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
-def _library_version(method):
-    """Name and version of the library that a method is of, if it is of one."""
+def _library_versions(method):
+    """Names and versions of the libraries that a method is of, if it is of some."""
     if method not in LIBRARIES:
         return {}
-    name = libraries.EVERY[method].library
-    return {name: libraries.installed_version(name)}
+    tool = field.EVERY.get(method)
+    names = tool.libraries if tool else [libraries.EVERY[method].library]
+    return {name: libraries.installed_version(name) for name in names}
 
 
 def _suggested_by_fits(data, spec, candidates):

@@ -17,7 +17,7 @@ from dmac.recipes import (
     REVISED,
     Recipe,
 )
-from experiments import incomplete, paper
+from experiments import field, incomplete, paper
 from experiments.ideas.network_ideas import change
 from experiments.ideas.refinement import FORMS
 from experiments.ideas.spectral_ideas import idea_of
@@ -850,6 +850,19 @@ STUDIES = {
     # The same two on the sixteen sets; some of NEMO's runs are those of "libraries".
     "sixteen sets, NEMO": Study(NEMO, SQUARE, 1, _FURTHER_ON),
     "sixteen sets, SNF": _trial(SQUARE, FEW, {"SNF": {}}, _FURTHER_ON),
+    # What people of the field run: on every set, and on those that the tools are made for.
+    "field, standard": Study(
+        {name: (name, field.field_settings(name)) for name in field.STANDARD},
+        EVERY,
+        FEW,
+        "13_evidence record_evidence 14_your_data",
+    ),
+    "field, cells and omics": Study(
+        {name: (name, field.field_settings(name)) for name in field.CELLS_ONLY},
+        tuple(name for name in EVERY if DATASETS[name].kind in ("cells", "omics")),
+        FEW,
+        "13_evidence record_evidence 14_your_data",
+    ),
     # Samples that lack views. Without any lacking there is nothing to fill in.
     "lacking views": Study(
         _lacking(("closed_form",), "random", (0.0,))

@@ -31,7 +31,6 @@ def frame(name, *lacking):
 def test_studies_with_missing_runs_are_refused():
     """What the tables say of whole studies is asserted by chapters 11 to 13, on the stored runs."""
     names = {study for studies_of in evidence.METHODS.values() for study in studies_of}
-    names |= {"baselines", "shallow, new sets", "further sets, shallow", "held out, shallow"}
     whole = {name: frame(name) for name in names}
     walk, revised = frame("walk", ("BBC", 1), ("BBC", 2)), whole["revised"]
     closed = whole | {"closed form": frame("closed form", ("Cora", 1))}
@@ -49,6 +48,29 @@ def test_studies_with_missing_runs_are_refused():
     assert len(evidence.scores_of(snf, both, ["Wiki", "CKM-246"])) == 2
     with pytest.raises(ValueError, match="no runs are stored on CKM-246"):
         evidence.scores_of(whole, ("NEMO",), ["Wiki", "CKM-246"])
+
+
+def test_a_tool_of_a_study_of_several_is_read_by_its_name_and_compared_by_group_and_kind():
+    whole = {name: frame(name) for names in evidence.METHODS.values() for name in names}
+    standard = whole["field, standard"]
+    for points, tool in enumerate(evidence.field.STANDARD):
+        standard.loc[standard.variant == tool, "acc"] = 50.0 + points
+    table = evidence.beside_field(whole)
+    for points, tool in enumerate(evidence.field.STANDARD):
+        assert np.allclose(table.acc[tool], 20 - points) and np.allclose(table.nmi[tool], 0)
+        assert set(table.n[tool].index) == {"all", "held out", *studies.GROUPS, *evidence.KINDS}
+        # Two pairs of sets with the same samples each count once.
+        assert table.n[tool, "all"] == len(studies.EVERY) - 2
+    for tool in evidence.field.CELLS_ONLY:
+        kinds = [evidence.DATASETS[name].kind for name in studies.EVERY]
+        assert [table.n[tool, kind] for kind in ("cells", "omics")] == [
+            kinds.count("cells"),
+            kinds.count("omics"),
+        ]
+        assert "images" not in table.n[tool] and np.allclose(table.acc[tool], 0)
+    missing = whole | {"field, standard": frame("field, standard", ("Cora", 1))}
+    with pytest.raises(ValueError, match="1 of [0-9]+ runs are not stored"):
+        evidence.beside_field(missing)
 
 
 def test_gains_count_sets_with_the_same_samples_once():
@@ -123,7 +145,8 @@ def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):
 
 def test_a_method_has_the_same_settings_in_all_its_studies():
     assert set(SIXTEEN) - set(studies.SQUARE) == {"CCV-20d", "Hdigit"}
-    for names in evidence.METHODS.values():
-        runs = [list(STUDIES[name].variants.values()) for name in names]
+    for method, names in evidence.METHODS.items():
+        studies_of = [STUDIES[name].variants for name in names]
+        runs = [[run[method]] if method in run else list(run.values()) for run in studies_of]
         assert all(len(run) == 1 and run == runs[0] for run in runs)
     assert STUDIES["further sets, NEMO"].variants["NEMO"] == studies.LIBRARIES["iMML, NEMO"]
