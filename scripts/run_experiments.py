@@ -130,7 +130,7 @@ def main():
     store = experiments.open_store(given.results).refresh()
     stages, number = plan_missing(chosen(parser, given), store)
     if given.dry_run:
-        print(sealed.state(sealed.asked(store)), "(python -m experiments.sealed)")
+        print(sealed.state(sealed.asked(store)), "See python -m experiments.sealed --dry-run.")
         return
     with tqdm(total=number, unit="run", smoothing=0, dynamic_ncols=True) as bar:
         for stage, specs in stages.items():

@@ -241,6 +241,13 @@ def counts(runs):
     return table.join(groups[["stored", "failed"]].sum())
 
 
+def code_of(runs):
+    """Which code made the stored runs: commit, SHA-256 of all modules, and the number of runs."""
+    made = [run.record["code"] for run in runs if run.record is not None]
+    table = pd.DataFrame(made, columns=["commit", "sha256"]).fillna(compare.NOTHING)
+    return table.value_counts().rename("runs").reset_index()
+
+
 def frame_of(runs):
     """The scores of all methods whose runs are all stored, in %.
 
@@ -367,8 +374,8 @@ def confidence(runs, sets=SETS):
     pandas.DataFrame
         Means over ``n`` sets without a failed fit: the ``area`` under the curve, over fits with
         right and wrong labels; ``all``, the accuracy, and ``surer half``, that of the samples with
-        the higher confidence, in %; ``gain``, their difference; ``±area`` and ``±gain`` are half
-        widths of Student's 95 % intervals.
+        the higher confidence, in %; ``gain``, their difference, with the half width ``±gain`` of
+        Student's 95 % interval.
     """
     found = {}
     for run in runs:
@@ -385,9 +392,7 @@ def confidence(runs, sets=SETS):
         some = by_set.loc[by_set.index.isin(names)]
         change = some.assign(gain=some["surer half"] - some["all"])
         rows[group] = {"n": len(some), **change.mean()}
-        for name in ("area", "gain"):
-            known = change[name].dropna()
-            rows[group][f"±{name}"] = compare.interval(known)[1] if len(known) else np.nan
+        rows[group]["±gain"] = compare.interval(change.gain)[1] if len(some) else np.nan
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -417,9 +422,9 @@ def suggested(runs, sets=SETS):
     )
 
 
-def _changes(means, halves):
-    """Changes with their intervals as text."""
-    pairs = zip(means, halves)
+def _changes(table, key):
+    """A column as text, each with its half width where three sets or more count."""
+    pairs = zip(table[key], table[f"±{key}"].where(table.n > 2))
     return [compare.NOTHING if np.isnan(x) else compare.format_change(x, half) for x, half in pairs]
 
 
@@ -427,8 +432,8 @@ def _in_words(table):
     """A table of comparisons as text."""
     text = pd.DataFrame({"n": table.n}, index=table.index)
     for key, name in _METRICS.items():
-        text[name] = _changes(table[key], table[f"±{key}"])
-        text[f"p ({name})"] = table[f"p {key}"].map(compare.format_p)
+        text[name] = _changes(table, key)
+        text[f"p ({name})"] = table[f"p {key}"].where(table.n > 2).map(compare.format_p)
     return text
 
 
@@ -448,22 +453,29 @@ def tables(runs, sets=SETS, related=RELATED):
         return out
     best, stored = best_pipeline(scores), {r.study for r in runs}
     stored -= {run.study for run in runs if run.record is None}
+    failed = {}
+    for run in runs:
+        if run.failed and run.study in SCORED:
+            failed.setdefault(run.variant, set()).add(run.spec.dataset)
     for of, groups in {"": (), ", related sets as one": related}.items():
         if groups or not of:
             title = f"{CLOSED} against {best}, the best pipeline on average{of}"
             out[title] = _in_words(against_best(scores, sets, groups))
-            out[f"{CLOSED} against each method{of}"] = _in_words(against_methods(scores, groups))
+            text = _in_words(against_methods(scores, groups))
+            text.insert(1, "left out", [len(failed.get(name, ())) for name in text.index])
+            out[f"{CLOSED} against each method{of}"] = text
     if _SURE in stored:
         sure = confidence(runs, sets)
         text = pd.DataFrame({"n": sure.n.astype(int)}, index=sure.index)
-        text["area"] = [f"{x:.2f} ± {half:.2f}" for x, half in zip(sure.area, sure["±area"])]
+        text["area"] = sure.area.map("{:.2f}".format)
         for name in ("all", "surer half"):
             text[f"ACC, {name}"] = sure[name].map("{:.1f}".format)
-        text["gain"] = _changes(sure.gain, sure["±gain"])
+        text["gain"] = _changes(sure, "gain")
+        text = text.replace("nan", compare.NOTHING)
         out["Confidence"] = text
     if _COUNT in stored:
         out["Number of clusters"] = suggested(runs, sets).round({"median factor": 2})
-    return out | {"Runs": counts(runs).reset_index(level=0, drop=True)}
+    return out | {"Runs": counts(runs), "Code": code_of(runs)}
 
 
 def _whole_scores(runs):
@@ -488,38 +500,41 @@ def score_tables(runs):
     return out
 
 
-def forests(runs):
-    """The forest plots, by name: over the sets and over the methods; none where `tables` has none.
+def plot_by_set(runs):
+    """The closed form minus `best_pipeline` on each set, with intervals over the seeds.
 
-    The first has the closed form minus `best_pipeline` on each set, with intervals over the seeds,
-    and last the mean over the sets; the second the closed form minus each other method, with
-    intervals over the sets.
+    Last is the mean over the sets. None before the primary table can be made.
     """
-    scores, out = _whole_scores(runs), {}
+    scores, frame = _whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
-        return out
-    best, frame, by_set, by_method = best_pipeline(scores), frame_of(runs), {}, {}
-    methods = against_methods(scores)
+        return None
+    best, panels = best_pipeline(scores), {}
     for metric, name in _METRICS.items():
-        table = compare.paired_differences(frame.dropna(), CLOSED, best, metric)
-        by_set[name] = {f"{CLOSED} minus {best}": table}
+        table = compare.paired_differences(frame, CLOSED, best, metric)
+        panels[name] = {f"{CLOSED} minus {best}": table}
+    return figures.plot_forest(panels, over=["all"], label="difference, points")
+
+
+def plot_by_method(runs):
+    """The closed form minus each other method: means over the sets, with intervals over them.
+
+    None before the primary table can be made.
+    """
+    scores = _whole_scores(runs)
+    if scores is None:
+        return None
+    table, panels = against_methods(scores), {}
+    for metric, name in _METRICS.items():
         columns = {metric: "mean", f"±{metric}": "half", f"p {metric}": "p"}
-        by_method[name] = {f"{CLOSED} minus each": methods.rename(columns=columns)}
-    label = "difference, points"
-    out["by_set"] = figures.plot_forest(by_set, over=["all"], label=label)
-    out["by_method"] = figures.plot_forest(by_method, label=label)
-    return out
+        panels[name] = {f"{CLOSED} minus each": table.rename(columns=columns)}
+    return figures.plot_forest(panels, label="difference, points")
 
 
-def state(runs, sets=SETS):
-    """In a sentence, whether the test is sealed, and what is stored or waited for."""
+def state(runs):
+    """In a sentence, whether the test is sealed, and how many runs are stored."""
     stored = sum(run.record is not None for run in runs)
-    said = f"{stored} of {len(runs)} runs are stored"
-    missing = absent(sets)
-    if not COMMIT:
-        return f"the test is sealed: {said}"
-    files = f", {len(missing)} files are waited for in {folder()}" if missing else ""
-    return f"the test was opened at commit {COMMIT}: {said}{files}"
+    opened = f"was opened at commit {COMMIT}" if COMMIT else "is sealed"
+    return f"The test {opened}: {stored:,} of {len(runs):,} runs are stored."
 
 
 def make_stand_ins(target, sets=SETS):
@@ -577,6 +592,8 @@ def main(arguments=None):
     runs = asked(store)
     print(counts(runs).to_string())
     print(state(runs))
+    if missing := absent():
+        print(f"{folder()} lacks {', '.join(missing)}")
     if given.dry_run:
         return
     if not COMMIT:
@@ -595,8 +612,9 @@ def draw(runs, out, sets=SETS):
     for title, table in (tables(runs, sets) | score_tables(runs)).items():
         print(f"\n{title}\n\n{table.to_string()}")
         table.to_csv(out / f"{title}.csv")
-    for name, figure in forests(runs).items():
-        figure.savefig(out / f"{name}.svg")
+    for plot in (plot_by_set, plot_by_method):
+        if (figure := plot(runs)) is not None:
+            figure.savefig(out / f"{plot.__name__}.svg")
 
 
 if __name__ == "__main__":

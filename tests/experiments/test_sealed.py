@@ -151,6 +151,7 @@ def filled(tmp_path, sets=SMALL, **changes):
         acc, nmi = rng.uniform(0.2, 0.9, 2).round(3)
         record = {"scores": {"acc": acc, "nmi": nmi}, "suggested": {}, "cpu_seconds": 1.0}
         record["suggested"] = dict.fromkeys(sealed.CRITERIA, sets[run.spec.dataset].classes)
+        record["code"] = {"commit": None, "sha256": "x"}
         record["membership"] = [{"auc": 0.75, "curve": np.linspace(0.9, 0.45, 10).tolist()}]
         listed.append(dataclasses.replace(run, record=record))
     return listed
@@ -158,7 +159,7 @@ def filled(tmp_path, sets=SMALL, **changes):
 
 def failing(listed, variant, dataset, seed=1):
     """The same runs, of which one failed."""
-    error = {"error": "it failed", "one_cluster": {"acc": 0.4, "nmi": 0.0}}
+    error = {"error": "it failed", "one_cluster": {"acc": 0.4, "nmi": 0.0}, "code": {}}
     is_it = [(r.variant, r.spec.dataset, r.spec.seed) == (variant, dataset, seed) for r in listed]
     assert any(is_it)
     return [dataclasses.replace(r, record=error) if it else r for r, it in zip(listed, is_it)]
@@ -237,6 +238,8 @@ def test_a_failed_fit_of_another_method_leaves_the_set_out(tmp_path, method):
     table = sealed.against_methods(sealed.scores_of(sealed.frame_of(failed)))
     assert table.loc[method, "n"] == 2 and table.loc["SNF", "n"] == 3
     assert sealed.counts(failed).xs(method, level="method").failed.item() == 1
+    words = sealed.tables(failed, SMALL)[f"{sealed.CLOSED} against each method"]
+    assert words["left out"].to_dict() == dict.fromkeys(words.index, 0) | {method: 1}
     text = [x for title, x in sealed.score_tables(failed).items() if method in x]
     assert [x.loc["S03", method] for x in text] == ["–", "–"]
 
@@ -289,7 +292,10 @@ def test_confidence_and_the_number_of_clusters(tmp_path):
 def failing_sure(listed):
     """The same runs, of which one that says how sure labels are failed."""
     one = next(r for r in listed if r.study == "how sure")
-    return [dataclasses.replace(r, record={"error": "no"}) if r is one else r for r in listed]
+    return [
+        dataclasses.replace(r, record={"error": "no", "code": {}}) if r is one else r
+        for r in listed
+    ]
 
 
 def test_nothing_is_drawn_before_the_primary_comparison_is_whole(tmp_path):
@@ -299,9 +305,10 @@ def test_nothing_is_drawn_before_the_primary_comparison_is_whole(tmp_path):
         partial = list(listed)
         partial[lacking] = dataclasses.replace(listed[lacking], record=None)
         found = sealed.tables(partial, SMALL)
-        assert bool(found) == bool(sealed.forests(partial)) == still
-        assert bool(sealed.score_tables(partial)) == still
-        assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial, SMALL)
+        assert bool(found) == bool(sealed.score_tables(partial)) == still
+        for plot in (sealed.plot_by_set, sealed.plot_by_method):
+            assert (plot(partial) is not None) == still
+        assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial)
     assert "SURER" not in found[f"{sealed.CLOSED} against each method"].index
     plt.close("all")
 
@@ -351,10 +358,13 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     sealed.draw(listed, tmp_path / "drawn", small)
     drawn = {path.suffix for path in (tmp_path / "drawn").iterdir()}
     assert drawn == {".csv", ".svg"}
-    by_set, by_method = (sealed.forests(listed)[name] for name in ("by_set", "by_method"))
-    rows = [label.get_text() for label in by_set.axes[0].get_yticklabels()]
-    assert rows == ["S01", "S02", "mean of all"]
-    assert "WNN + Leiden" in [label.get_text() for label in by_method.axes[0].get_yticklabels()]
+    plots = sealed.plot_by_set(listed), sealed.plot_by_method(listed)
+    rows = [[label.get_text() for label in x.axes[0].get_yticklabels()] for x in plots]
+    assert rows[0] == ["S01", "S02", "mean of all"]
+    assert set(rows[1]) == {run.variant for run in listed if run.study in sealed.SCORED} - {
+        sealed.CLOSED
+    }
+    assert sealed.code_of(listed).runs.tolist() == [len(listed)]
     plt.close("all")
 
 
@@ -362,7 +372,7 @@ def test_the_command_makes_no_run_before_the_test_is_opened(tmp_path, monkeypatc
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
     monkeypatch.setattr(sealed, "COMMIT", "")
     sealed.main(["--dry-run", "--results", str(tmp_path)])
-    assert "the test is sealed: 0 of " in capsys.readouterr().out
+    assert "The test is sealed: 0 of " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     assert "name the commit" in capsys.readouterr().err
@@ -370,4 +380,5 @@ def test_the_command_makes_no_run_before_the_test_is_opened(tmp_path, monkeypatc
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     said = capsys.readouterr()
-    assert "34 files are waited for" in said.out and "lacks S01, S02" in said.err
+    assert "was opened at commit 0123456789ab: 0 of" in said.out
+    assert "lacks S01, S02" in said.out and "lacks S01, S02" in said.err
