@@ -244,7 +244,7 @@ def counts(runs):
 def code_of(runs):
     """Which code made the stored runs: commit, SHA-256 of all modules, and the number of runs."""
     made = [run.record["code"] for run in runs if run.record is not None]
-    table = pd.DataFrame(made, columns=["commit", "sha256"]).fillna(compare.NOTHING)
+    table = pd.DataFrame(made, columns=["commit", "sha256"], dtype=object).fillna(compare.NOTHING)
     return table.value_counts().rename("runs").reset_index()
 
 
