@@ -72,8 +72,8 @@ LIMIT = 1200
 #: Candidates for the number of clusters: all small ones, then steps of a half.
 CANDIDATES = [*range(2, 13), 15, 20, 30, 45, 68, 100]
 #: Studies whose runs have scores; the other two say how sure labels are, and how many clusters.
-SCORED = ("closed form and pipelines", "systems", "cells and bulk", "recipes", "trained systems")
-_SURE, _COUNT = "how sure", "number of clusters"
+SCORED = ("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems")
+_SURE, _COUNT, _TRAINED = "how sure", "number of clusters", SCORED[-1]
 #: Group of records in the store.
 FILE = "sealed"
 _METRICS = {"acc": "ACC", "nmi": "NMI"}
@@ -97,18 +97,19 @@ def studies_of(sets=SETS):
     """The methods of the protocol, with default arguments, by study."""
     every, pages = tuple(sets), "record_sealed"
     assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
-    first = {CLOSED: _recipe(CLOSED_FORM), DATED: _recipe(CLOSED_FORM_2026_11)}
-    first |= {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
+    closed = {CLOSED: _recipe(CLOSED_FORM), DATED: _recipe(CLOSED_FORM_2026_11)}
+    plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
     sure = settings_of(CLOSED_FORM, of="DMAC", fits=1, sealed=True)
     count = {"candidates": CANDIDATES, "sealed": True}
     return {
-        SCORED[0]: Study(first | _tools(field.STANDARD), every, SEEDS, pages),
-        SCORED[1]: Study(_peers(SYSTEMS), every, FEW, pages),
-        SCORED[2]: Study(_tools(field.CELLS_ONLY), assays, FEW, pages),
+        "closed form": Study(closed, every, SEEDS, pages),
+        "pipelines": Study(plain | _tools(field.STANDARD), every, SEEDS, pages),
+        "systems": Study(_peers(SYSTEMS), every, FEW, pages),
+        "cells and bulk": Study(_tools(field.CELLS_ONLY), assays, FEW, pages),
         _SURE: Study({CLOSED: (SURE, sure)}, every, SEEDS, pages),
         _COUNT: Study({SUGGESTED: (SUGGESTED, count)}, every, FEW, pages),
-        SCORED[3]: Study({name: _recipe(x) for name, x in RECIPES.items()}, every, FEW, pages),
-        SCORED[4]: Study(_peers(TRAINED), every, FEW, pages),
+        "recipes": Study({name: _recipe(x) for name, x in RECIPES.items()}, every, FEW, pages),
+        _TRAINED: Study(_peers(TRAINED), every, FEW, pages),
     }
 
 
@@ -199,7 +200,7 @@ def asked(store, sets=SETS):
             study.all_seeds, study.datasets, study.variants
         ):
             first = with_record(name, variant, dataset, 1)
-            if seed == 1 or name != SCORED[4] or _is_short(first):
+            if seed == 1 or name != _TRAINED or _is_short(first):
                 listed.append(with_record(name, variant, dataset, seed))
     return listed
 
@@ -282,7 +283,8 @@ def scores_of(frame):
     A set that a method failed on has no value in its columns.
     """
     means = frame.groupby(["dataset", "variant"], sort=False)[["acc", "nmi"]].mean()
-    return means.unstack().swaplevel(axis=1).sort_index(axis=1)
+    means = means.rename_axis([None, None]).unstack()
+    return means.swaplevel(axis=1).sort_index(axis=1)
 
 
 def best_pipeline(scores):

@@ -51,6 +51,7 @@ def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
     ten = (sealed.CLOSED, sealed.DATED, *sealed.PIPELINES)
     three = ("REVISED", "RELEASED", *field.CELLS_ONLY, "SNF", *paper.SHALLOW, runs.SUGGESTED)
     three += tuple(set(peers.ALL) - {"SNF", *paper.SHALLOW})
+    assert {*sealed.SCORED, "how sure", "number of clusters"} == set(sealed.studies_of())
     assert seeds == dict.fromkeys(ten, 10) | dict.fromkeys(three, 3)
     assert len(ten) == 9 and len(three) == 15
     for name in peers.ALL:
@@ -58,7 +59,7 @@ def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
     assert runs.recipe_of(found["RELEASED"][1], RELEASED.name) == RELEASED
     sure = dict(sealed.studies_of()["how sure"].variants[sealed.CLOSED][1])
     assert (sure.pop("of"), sure.pop("fits")) == ("DMAC", 1)
-    closed = sealed.studies_of()[sealed.SCORED[0]].variants[sealed.CLOSED]
+    closed = sealed.studies_of()["closed form"].variants[sealed.CLOSED]
     assert closed == ("DMAC", sure) and runs.recipe_of(sure, CLOSED_FORM.name) == CLOSED_FORM
     assays = sealed.studies_of()["cells and bulk"].datasets
     assert {sealed.SETS[name].kind for name in assays} == {"cells", "bulk"} and len(assays) == 14
