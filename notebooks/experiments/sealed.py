@@ -587,6 +587,7 @@ def main(arguments=None):
     parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
     parser.add_argument("--stand-ins", action="store_true", help="rehearse on random files")
     given = parser.parse_args(arguments)
+    os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # scanpy's; others are limited in each run
     if given.stand_ins:
         rehearse()
         return
