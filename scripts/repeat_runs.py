@@ -54,6 +54,7 @@ def draw(store, given):
         if "scores" in record
         and record["dataset"] in (given.datasets or [record["dataset"]])
         and "retired" not in record["settings"]  # the code cannot make those any more
+        and "sealed" not in record["settings"]  # of files that few have
         and (record["method"], complete_settings(record["method"], record["settings"])) not in gone
     ]
     candidates.sort(key=lambda record: record["key"])

@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-from experiments import field, libraries, plan, studies
+from experiments import field, libraries, plan, sealed, studies
 from experiments import records as experiments
 from experiments.run import settings_of
 
@@ -130,6 +130,7 @@ def main():
     store = experiments.open_store(given.results).refresh()
     stages, number = plan_missing(chosen(parser, given), store)
     if given.dry_run:
+        print(sealed.state(sealed.asked(store)), "See python -m experiments.sealed --dry-run.")
         return
     with tqdm(total=number, unit="run", smoothing=0, dynamic_ncols=True) as bar:
         for stage, specs in stages.items():

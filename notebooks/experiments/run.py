@@ -80,7 +80,8 @@ KINDS = (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
 KINDS = {kind.__name__: kind for kind in KINDS}
 _FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}
 #: What settings of DMAC say beside the recipe; see `settings_of`.
-_BESIDE = ("weighting", "held_out", "disturbed", "lacking", "threads", "compared", "retired")
+_BESIDE = ("weighting", "held_out", "disturbed", "lacking", "sealed", "threads", "compared")
+_BESIDE += ("retired",)
 #: Fields of recipes that the code no longer has, where they changed nothing.
 _GONE = {"trained_epochs": 0, "trained_embedding": False}
 #: The same for a former default: it is read above 20,000 samples, which no data set here has.
@@ -130,8 +131,10 @@ def settings_of(recipe, **beside):
     `disturb` does to them. ``lacking``: which samples lack views, the pattern and the rate of
     :func:`experiments.incomplete.lacking`. ``held_out``: the share of the samples that is not
     fitted but predicted. ``threads``: that a fit may take, where the run is timed with more than
-    one. ``compared``: two numbers of threads whose labels are compared. ``retired``: a choice that
-    the code no longer has; such runs are found in the store, and cannot be made.
+    one. ``compared``: two numbers of threads whose labels are compared. ``sealed``: the samples are
+    shuffled by the seed, and a fit that fails for whatever reason is a record
+    (:mod:`experiments.sealed`). ``retired``: a choice that the code no longer has; such runs are
+    found in the store, and cannot be made.
     """
     fields = dataclasses.asdict(recipe) | {"kind": type(recipe).__name__}
     del fields["name"]
@@ -222,7 +225,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         ``kmeans_nmi``, and how many ``clusters`` they name, for `PEERS` that train a network the
         ``curves`` of :func:`experiments.measure.curves_of`, and for DMAC what
         :func:`experiments.measure.measure` adds; what the run cost and what made it.
-        A fit that failed by its own doing has ``error`` instead of scores.
+        A fit that failed by its own doing has ``error`` instead of scores; a sealed one also has
+        the scores of ``one_cluster`` with all samples.
     """
     if retired := spec.settings.get("retired"):
         raise ValueError(
@@ -234,6 +238,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     make = {"DMAC": _dmac, SUGGESTED: _suggested, SURE: _sure}.get(spec.method, _labels)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
+    start = time.process_time()
     try:
         with contextlib.ExitStack() as within:
             within.enter_context(threadpool_limits(threads))
@@ -242,14 +247,13 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
             if pretrained is not None:
                 within.enter_context(pretraining.share(pretrained, pretrained_at))
             outcome = make(data, spec, device)
-    except libraries.LibraryError as error:
-        outcome = {"error": str(error)}
-    except (FloatingPointError, torch.linalg.LinAlgError) as error:
-        outcome = {"error": f"{type(error).__name__}: {error}"}
+    except Exception as error:  # most are raised again
+        outcome = _failure(error, data, spec)
     finally:
         torch.set_num_threads(before)
     code = provenance.code_hash(provenance.PACKAGE, provenance.HERE)
     return outcome | {
+        "cpu_seconds": round(time.process_time() - start, 3),
         "peak_mb": provenance.peak_memory(),
         "device": torch.cuda.get_device_name(device) if "cuda" in device else device,
         "processor": provenance.processor(),
@@ -261,11 +265,30 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     }
 
 
-def _changed(data, spec):
-    """The data as the settings want them: weighted, with a bad view, or samples that lack views.
+def _failure(error, data, spec):
+    """What a record says of a fit that failed; an error that no record has is raised again."""
+    failures = (libraries.LibraryError, FloatingPointError, torch.linalg.LinAlgError)
+    if spec.settings.get("sealed") and not isinstance(error, ImportError):
+        one = scores(data.labels, np.zeros(data.n_samples, dtype=np.int64))
+        record = {"one_cluster": round_floats(one)}
+    elif isinstance(error, failures):
+        record = {}
+    else:
+        raise error
+    named = "" if isinstance(error, libraries.LibraryError) else f"{type(error).__name__}: "
+    return {"error": f"{named}{error}"} | record
 
-    In the rows of what is missing DMAC gets zeros, and the others NaN.
+
+def _changed(data, spec):
+    """The data as the settings want them: shuffled, weighted, with a bad view, or lacking views.
+
+    Samples are shuffled with their labels. In the rows of what is missing DMAC gets zeros, and the
+    others NaN.
     """
+    if spec.settings.get("sealed"):
+        order = np.random.default_rng(spec.seed).permutation(data.n_samples)
+        views, labels = [x[order] for x in data.views], data.labels[order]
+        data = dataclasses.replace(data, views=views, labels=labels, samples=None)
     views = data.views
     if spec.settings.get("weighting") == "tf-idf":
         views = [tf_idf(x) for x in views]
@@ -385,7 +408,7 @@ def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
     functions = {name: function for name, (function, _) in BASELINES.items()}
     functions |= PEERS | LIBRARIES | incomplete.BASELINES
-    settings = {name: value for name, value in spec.settings.items() if name != "lacking"}
+    settings = {k: v for k, v in spec.settings.items() if k not in ("lacking", "sealed")}
     settings |= {"device": device} if spec.method in PEERS else {}
     start = time.perf_counter()
     fitted = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)

@@ -1,0 +1,624 @@
+"""The sealed test: data sets that nobody who made the methods has scored, and what is run on them.
+
+    python -m experiments.sealed --dry-run      # what is missing, files and runs
+    python -m experiments.sealed --jobs 2       # makes the missing runs, stores them, and draws
+    python -m experiments.sealed --stand-ins    # the same on random files of the same shapes
+
+``sealed.toml`` names the sets by number, with sizes, kind and SHA-256; the files lie in the folder
+``sealed`` of the one that ``DMAC_DATA`` names. The page of the Record has the protocol. It can be
+stopped at any time, and goes on where it was.
+"""
+
+import argparse
+import functools
+import itertools
+import os
+import tempfile
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+
+import dmac
+from dmac.model_selection import CRITERIA
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
+from experiments import compare, field, figures, records
+from experiments.evidence import CLOSED, DATED
+from experiments.run import (
+    BASELINES,
+    SUGGESTED,
+    SURE,
+    Spec,
+    peer_settings,
+    run_name,
+    settings_of,
+)
+from experiments.studies import FEW, SEEDS, Study
+
+
+@dataclass(frozen=True)
+class SealedSet:
+    """What is known of a sealed data set."""
+
+    samples: int
+    columns: tuple  # of each view
+    classes: int
+    kind: str
+    sha256: str  # of the file's bytes
+
+
+_MANIFEST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+#: The sets by number.
+SETS = {
+    name: SealedSet(**entry | {"columns": tuple(entry["columns"])})
+    for name, entry in _MANIFEST["sets"].items()
+}
+#: The day on which they were fixed, the commit that opens the test, and groups of related sets.
+SEALED, COMMIT, RELATED = (_MANIFEST[key] for key in ("sealed", "commit", "related"))
+#: Kinds for which methods for cells and omics are made.
+ASSAYS = ("cells", "bulk")
+
+#: The pipelines without training: the best of them, on average over the sets, is compared with.
+PIPELINES = (*BASELINES, *field.STANDARD)
+SYSTEMS = ("SNF", "LMVSC", "GMC", "MSGL", "UDBGL")
+RECIPES = {"REVISED": REVISED, "RELEASED": RELEASED}
+#: Systems that train a network get one seed where the first fit takes `LIMIT` seconds of a
+#: processor.
+TRAINED = ("CMGEC", "DealMVC", "GCFAggMVC", "DFP-GNN", "SURER")
+LIMIT = 1200
+#: Candidates for the number of clusters: all small ones, then steps of a half.
+CANDIDATES = [*range(2, 13), 15, 20, 30, 45, 68, 100]
+#: Studies whose runs have scores; the other two say how sure labels are, and how many clusters.
+SCORED = ("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems")
+_SURE, _COUNT, _TRAINED = "how sure", "number of clusters", SCORED[-1]
+#: Group of records in the store.
+FILE = "sealed"
+_METRICS = {"acc": "ACC", "nmi": "NMI"}
+
+
+def _recipe(recipe):
+    return "DMAC", settings_of(recipe, sealed=True)
+
+
+def _peers(names):
+    return {name: (name, peer_settings(name) | {"sealed": True}) for name in names}
+
+
+def _tools(names):
+    # The protocol stops no fit, however long it takes.
+    more = {"limit": None, "sealed": True}
+    return {name: (name, field.field_settings(name) | more) for name in names}
+
+
+def studies_of(sets=SETS):
+    """The methods of the protocol, with default arguments, by study."""
+    every, pages = tuple(sets), "record_sealed"
+    assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
+    closed = {CLOSED: _recipe(CLOSED_FORM), DATED: _recipe(CLOSED_FORM_2026_11)}
+    plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
+    sure = settings_of(CLOSED_FORM, of="DMAC", fits=1, sealed=True)
+    count = {"candidates": CANDIDATES, "sealed": True}
+    return {
+        "closed form": Study(closed, every, SEEDS, pages),
+        "pipelines": Study(plain | _tools(field.STANDARD), every, SEEDS, pages),
+        "systems": Study(_peers(SYSTEMS), every, FEW, pages),
+        "cells and bulk": Study(_tools(field.CELLS_ONLY), assays, FEW, pages),
+        _SURE: Study({CLOSED: (SURE, sure)}, every, SEEDS, pages),
+        _COUNT: Study({SUGGESTED: (SUGGESTED, count)}, every, FEW, pages),
+        "recipes": Study({name: _recipe(x) for name, x in RECIPES.items()}, every, FEW, pages),
+        _TRAINED: Study(_peers(TRAINED), every, FEW, pages),
+    }
+
+
+def folder():
+    """Where the files have to lie; without ``DMAC_DATA`` its name stands in what is said."""
+    return Path(os.environ.get("DMAC_DATA") or "DMAC_DATA", "sealed")
+
+
+def absent(sets=SETS):
+    """The sets whose files are not there."""
+    return [name for name in sets if not (folder() / f"{name}.npz").is_file()]
+
+
+def load(name, sets=SETS):
+    """A sealed data set, from its file.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``sets``.
+    sets : dict of str to SealedSet
+
+    Returns
+    -------
+    dmac.MultiViewData
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file.
+    ValueError
+        If the file has another SHA-256, or its arrays other shapes than the manifest says.
+    """
+    import pooch
+
+    wanted, path = sets[name], folder() / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: place the sealed file of {name} there")
+    if (found := pooch.file_hash(path)) != wanted.sha256:
+        raise ValueError(
+            f"{path} is not the sealed file of {name}: expected SHA-256 {wanted.sha256}, found "
+            f"{found}. Replace it by the file that was sealed; nothing is run on another one"
+        )
+    with np.load(path, allow_pickle=False) as arrays:
+        keys = [key for key in arrays.files if key != "labels"]
+    data = dmac.load(path, views_key=keys, labels_key="labels")
+    shape = data.n_samples, tuple(x.shape[1] for x in data.views), data.n_clusters
+    if shape != (wanted.samples, wanted.columns, wanted.classes):
+        raise ValueError(
+            f"{path} has {shape[0]} samples, views of {shape[1]} columns and {shape[2]} classes, "
+            f"and the manifest says {wanted.samples}, {wanted.columns} and {wanted.classes} of "
+            f"{name}: correct sealed.toml, or replace the file"
+        )
+    return data
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run that the protocol asks for, and its record where it is stored."""
+
+    study: str
+    variant: str
+    spec: object
+    record: dict | None
+
+    @property
+    def failed(self):
+        """Whether the fit failed."""
+        return self.record is not None and "error" in self.record
+
+
+def asked(store, sets=SETS):
+    """Every run of the protocol, in the order in which they are made.
+
+    Later seeds of a system that trains are asked for where the first is stored, did not fail, and
+    took less than `LIMIT`.
+    """
+    found, listed = records.index(store), []
+
+    def with_record(study, variant, dataset, seed):
+        method, settings = studies[study].variants[variant]
+        record = found.get(run_name(dataset, method, settings, seed))
+        return Asked(study, variant, Spec(dataset, method, settings, seed, FILE), record)
+
+    studies = studies_of(sets)
+    for name, study in studies.items():
+        for seed, dataset, variant in itertools.product(
+            study.all_seeds, study.datasets, study.variants
+        ):
+            first = with_record(name, variant, dataset, 1)
+            if seed == 1 or name != _TRAINED or _is_short(first):
+                listed.append(with_record(name, variant, dataset, seed))
+    return listed
+
+
+def _is_short(run):
+    return run.record is not None and not run.failed and run.record["cpu_seconds"] < LIMIT
+
+
+def make(store, sets=SETS, n_jobs=1):
+    """Make the runs that the store lacks, and yield their records.
+
+    Raises
+    ------
+    ValueError
+        If files are not there or not the sealed ones, or libraries are not installed; no run is
+        made then.
+    """
+    if missing := absent(sets):
+        raise ValueError(f"{folder()} lacks {', '.join(missing)}: place the sealed files there")
+    tools = {run.spec.method: run.spec.settings for run in asked(store, sets)}
+    tools = {name: tools[name] for name in field.EVERY if name in tools}
+    if lacking := [name for name in tools if not field.is_runnable(name, tools[name])]:
+        raise ValueError(
+            f'{", ".join(lacking)} cannot be run here: pip install -e ".[field]" -c constraints.txt'
+        )
+    reader = load if sets is SETS else functools.partial(load, sets=sets)
+    for name in sets:
+        reader(name)  # before the first fit, all are looked at
+    while specs := [run.spec for run in asked(store.refresh(), sets) if run.record is None]:
+        yield from records.complete(specs, store, n_jobs=n_jobs, load=reader)
+
+
+def counts(runs):
+    """How many runs are asked for, stored and failed, and on how many sets: a row for a method."""
+    rows = [(r.study, r.variant, r.spec.dataset, r.record is not None, r.failed) for r in runs]
+    frame = pd.DataFrame(rows, columns=["study", "method", "set", "stored", "failed"])
+    groups = frame.groupby(["study", "method"], sort=False)
+    table = groups.agg(sets=("set", "nunique"), runs=("set", "size"))
+    return table.join(groups[["stored", "failed"]].sum())
+
+
+def code_of(runs):
+    """Which code made the stored runs: commit, SHA-256 of all modules, and the number of runs."""
+    made = [run.record["code"] for run in runs if run.record is not None]
+    table = pd.DataFrame(made, columns=["commit", "sha256"], dtype=object).fillna(compare.NOTHING)
+    return table.value_counts().rename("runs").reset_index()
+
+
+def frame_of(runs):
+    """The scores of all methods whose runs are all stored, in %.
+
+    A fit of the closed form that failed has those of one cluster with all samples; of another
+    method, the set has no score of it.
+
+    Parameters
+    ----------
+    runs : list of Asked
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``variant``, ``dataset``, ``seed``, ``acc`` and ``nmi``.
+    """
+    partial = {run.variant for run in runs if run.record is None}
+    out = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.variant != CLOSED}
+    rows = []
+    for run in runs:
+        if run.study in SCORED and run.variant not in partial:
+            scores = run.record.get("scores") or run.record["one_cluster"]
+            if (run.variant, run.spec.dataset) in out:
+                scores = {"acc": np.nan, "nmi": np.nan}
+            both = 100 * scores["acc"], 100 * scores["nmi"]
+            rows.append((run.variant, run.spec.dataset, run.spec.seed, *both))
+    return pd.DataFrame(rows, columns=["variant", "dataset", "seed", "acc", "nmi"])
+
+
+def scores_of(frame):
+    """Means over the seeds: a row for each set, columns (method, "acc" or "nmi").
+
+    A set that a method failed on has no value in its columns.
+    """
+    means = frame.groupby(["dataset", "variant"], sort=False)[["acc", "nmi"]].mean()
+    means = means.rename_axis([None, None]).unstack()
+    return means.swaplevel(axis=1).sort_index(axis=1)
+
+
+def best_pipeline(scores):
+    """Which of `PIPELINES` has the highest mean ACC over the sets on which none of them failed."""
+    acc = scores.xs("acc", axis=1, level=1)[list(PIPELINES)].dropna(axis=1, how="all")
+    return acc.dropna().mean().idxmax()
+
+
+def differences(scores, other, related=()):
+    """How far the closed form is ahead of a method, in points: ``acc`` and ``nmi`` by set.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `scores_of`.
+    other : str
+        A method; sets that it failed on are left out.
+    related : sequence of sequence of str
+        Groups of sets of which each counts as one, by their mean.
+    """
+    both = (scores[CLOSED] - scores[other]).dropna()
+    first = {name: group[0] for group in related for name in group}
+    return both.groupby([first.get(name, name) for name in both.index], sort=False).mean()
+
+
+def _tested(change):
+    """Numbers of a comparison over sets: for each score mean, half width of the interval and p."""
+    row = {"n": len(change)}
+    for metric in _METRICS:
+        test = compare.t_test(change[metric]) if len(change) else [np.nan] * 3
+        row |= dict(zip((metric, f"±{metric}", f"p {metric}"), test))
+    return row
+
+
+def against_methods(scores, related=()):
+    """The closed form against each other method, with p adjusted by Holm's method over them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method, in points: the mean difference of ``acc`` and ``nmi`` over the ``n``
+        sets that it did not fail on, the half widths ``±acc`` and ``±nmi`` of Student's 95 %
+        intervals over the sets, and ``p acc`` and ``p nmi``.
+    """
+    others = [name for name in scores.columns.unique(0) if name != CLOSED]
+    rows = {name: _tested(differences(scores, name, related)) for name in others}
+    table = pd.DataFrame.from_dict(rows, orient="index").sort_values("acc", kind="stable")
+    return table.assign(**{p: compare.holm(table[p]) for p in ("p acc", "p nmi")})
+
+
+def groups_of(sets=SETS):
+    """The sets of the protocol's groups: all, by kind, by number of views and of samples."""
+    groups = {"all": list(sets)}
+    for kind in dict.fromkeys(sorted(about.kind for about in sets.values())):
+        groups[kind] = [name for name in sets if sets[name].kind == kind]
+    two = [name for name in sets if len(sets[name].columns) == 2]
+    small = [name for name in sets if sets[name].samples < 1000]
+    groups |= {"two views": two, "more views": [name for name in sets if name not in two]}
+    groups |= {"below 1,000 samples": small}
+    groups |= {"1,000 samples and more": [name for name in sets if name not in small]}
+    return {group: names for group, names in groups.items() if names}
+
+
+def against_best(scores, sets=SETS, related=()):
+    """The closed form against `best_pipeline` over all sets, on each of `groups_of`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each group, with the columns of `against_methods`; p is not adjusted.
+    """
+    best = best_pipeline(scores)
+    rows = {}
+    for group, names in groups_of(sets).items():
+        rows[group] = _tested(differences(scores.loc[names], best, related))
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def confidence(runs, sets=SETS):
+    """Whether confidence ranks labels, on each of `groups_of`.
+
+    Parameters
+    ----------
+    runs : list of Asked
+    sets : dict of str to SealedSet
+
+    Returns
+    -------
+    pandas.DataFrame
+        Means over ``n`` sets without a failed fit: the ``area`` under the curve, over fits with
+        right and wrong labels; ``all``, the accuracy, and ``surer half``, that of the samples with
+        the higher confidence, in %; ``gain``, their difference, with the half width ``±gain`` of
+        Student's 95 % interval.
+    """
+    found = {}
+    for run in runs:
+        if run.study == _SURE:
+            (fit,) = run.record.get("membership", [{"auc": None, "curve": [np.nan] * 10}])
+            area = np.nan if fit["auc"] is None else fit["auc"]
+            found.setdefault(run.spec.dataset, []).append((area, fit["curve"][9], fit["curve"][4]))
+    columns = ["area", "all", "surer half"]
+    fits = {name: pd.DataFrame(fits, columns=columns) for name, fits in found.items()}
+    by_set = pd.DataFrame({k: x.mean() for k, x in fits.items() if x["all"].notna().all()}).T
+    by_set[["all", "surer half"]] *= 100
+    rows = {}
+    for group, names in groups_of(sets).items():
+        some = by_set.loc[by_set.index.isin(names)]
+        change = some.assign(gain=some["surer half"] - some["all"])
+        rows[group] = {"n": len(some), **change.mean()}
+        rows[group]["±gain"] = compare.interval(change.gain)[1] if len(some) else np.nan
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def suggested(runs, sets=SETS):
+    """How near the suggested number of clusters is to the number of classes, by criterion.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Over the sets, the median of the seeds each: ``n``, how many are ``right``, how many are
+        ``within 1.5`` times the number of classes or less, and the ``median factor``.
+    """
+    rows = {}
+    for run in runs:
+        if run.study == _COUNT and not run.failed:
+            rows[run.spec.dataset, run.spec.seed] = run.record["suggested"]
+    by_set = pd.DataFrame(rows).T.astype(float).groupby(level=0).median()
+    ratio = by_set.div([sets[name].classes for name in by_set.index], axis=0)
+    factor = ratio.where(ratio > 1, 1 / ratio)[list(CRITERIA)]
+    return pd.DataFrame(
+        {
+            "n": len(factor),
+            "right": (factor == 1).sum(),
+            "within 1.5": (factor <= 1.5).sum(),
+            "median factor": factor.median(),
+        }
+    )
+
+
+def _changes(table, key):
+    """A column as text, each with its half width where three sets or more count."""
+    pairs = zip(table[key], table[f"±{key}"].where(table.n > 2))
+    return [compare.NOTHING if np.isnan(x) else compare.format_change(x, half) for x, half in pairs]
+
+
+def _in_words(table):
+    """A table of comparisons as text."""
+    text = pd.DataFrame({"n": table.n}, index=table.index)
+    for key, name in _METRICS.items():
+        text[name] = _changes(table, key)
+        text[f"p ({name})"] = table[f"p {key}"].where(table.n > 2).map(compare.format_p)
+    return text
+
+
+def tables(runs, sets=SETS, related=RELATED):
+    """The tables of the test as text, by their titles; none before the primary one can be made.
+
+    Parameters
+    ----------
+    runs : list of Asked
+    sets : dict of str to SealedSet
+    related : sequence of sequence of str
+        Where there are groups of related sets, each comparison comes a second time, with one mean
+        for each group.
+    """
+    scores, out = _whole_scores(runs), {}
+    if scores is None:
+        return out
+    best, stored = best_pipeline(scores), {r.study for r in runs}
+    stored -= {run.study for run in runs if run.record is None}
+    failed = {}
+    for run in runs:
+        if run.failed and run.study in SCORED:
+            failed.setdefault(run.variant, set()).add(run.spec.dataset)
+    for of, groups in {"": (), ", related sets as one": related}.items():
+        if groups or not of:
+            title = f"{CLOSED} against {best}, the best pipeline on average{of}"
+            out[title] = _in_words(against_best(scores, sets, groups))
+            text = _in_words(against_methods(scores, groups))
+            text.insert(1, "left out", [len(failed.get(name, ())) for name in text.index])
+            out[f"{CLOSED} against each method{of}"] = text
+    if _SURE in stored:
+        sure = confidence(runs, sets)
+        text = pd.DataFrame({"n": sure.n.astype(int)}, index=sure.index)
+        text["area"] = sure.area.map("{:.2f}".format)
+        for name in ("all", "surer half"):
+            text[f"ACC, {name}"] = sure[name].map("{:.1f}".format)
+        text["gain"] = _changes(sure, "gain")
+        text = text.replace("nan", compare.NOTHING)
+        out["Confidence"] = text
+    if _COUNT in stored:
+        out["Number of clusters"] = suggested(runs, sets).round({"median factor": 2})
+    return out | {"Runs": counts(runs), "Code": code_of(runs)}
+
+
+def _whole_scores(runs):
+    """The scores of all methods whose runs are stored; None if those of a pipeline are not."""
+    frame = frame_of(runs)
+    return scores_of(frame) if {CLOSED, *PIPELINES} <= set(frame.variant) else None
+
+
+def score_tables(runs):
+    """The mean of each method on each set in %, by score and study: titles to text, as `tables`."""
+    scores, out = _whole_scores(runs), {}
+    if scores is None:
+        return out
+    for (metric, name), study in itertools.product(_METRICS.items(), SCORED):
+        methods = dict.fromkeys(run.variant for run in runs if run.study == study)
+        methods = [method for method in methods if method in scores]
+        some = scores[methods].xs(metric, axis=1, level=1)[methods].dropna(how="all")
+        if methods:
+            out[f"{name}, {study}"] = some.map(
+                lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
+            )
+    return out
+
+
+def plot_by_set(runs):
+    """The closed form minus `best_pipeline` on each set, with intervals over the seeds.
+
+    Last is the mean over the sets. None before the primary table can be made.
+    """
+    scores, frame = _whole_scores(runs), frame_of(runs).dropna()
+    if scores is None:
+        return None
+    best, panels = best_pipeline(scores), {}
+    for metric, name in _METRICS.items():
+        table = compare.paired_differences(frame, CLOSED, best, metric)
+        panels[name] = {f"{CLOSED} minus {best}": table}
+    return figures.plot_forest(panels, over=["all"], label="difference, points")
+
+
+def plot_by_method(runs):
+    """The closed form minus each other method: means over the sets, with intervals over them.
+
+    None before the primary table can be made.
+    """
+    scores = _whole_scores(runs)
+    if scores is None:
+        return None
+    table, panels = against_methods(scores), {}
+    for metric, name in _METRICS.items():
+        columns = {metric: "mean", f"±{metric}": "half", f"p {metric}": "p"}
+        panels[name] = {f"{CLOSED} minus each": table.rename(columns=columns)}
+    return figures.plot_forest(panels, label="difference, points")
+
+
+def state(runs):
+    """In a sentence, whether the test is sealed, and how many runs are stored."""
+    stored = sum(run.record is not None for run in runs)
+    opened = f"was opened at commit {COMMIT}" if COMMIT else "is sealed"
+    return f"The test {opened}: {stored:,} of {len(runs):,} runs are stored."
+
+
+def make_stand_ins(target, sets=SETS):
+    """Write random files of the same shapes into ``target/sealed``, and return their sets.
+
+    They have weak clusters, which are the classes.
+    """
+    import pooch
+
+    place, rng, made = Path(target, "sealed"), np.random.default_rng(0), {}
+    place.mkdir(parents=True)
+    for name, about in sets.items():
+        labels, views = rng.permutation(about.samples) % about.classes, {}
+        for a, width in enumerate(about.columns):
+            views[f"view{a}"] = rng.standard_normal((about.samples, width), dtype=np.float32)
+            centres = rng.standard_normal((about.classes, width), dtype=np.float32)
+            views[f"view{a}"] += centres[labels]
+        np.savez(place / f"{name}.npz", labels=labels, **views)
+        made[name] = replace(about, sha256=pooch.file_hash(place / f"{name}.npz"))
+    return made
+
+
+def rehearse():
+    """List every run on stand-ins of all shapes, and make those of one cheap pipeline."""
+    cheap = next(iter(BASELINES))
+    with tempfile.TemporaryDirectory() as target:
+        sets = make_stand_ins(target)
+        with mock.patch.dict(os.environ, {"DMAC_DATA": target}):
+            store = records.open_store(target)
+            runs = asked(store, sets)
+            print(counts(runs).to_string())
+            by_set = [(run.spec.dataset, run.study) for run in runs]
+            by_set = pd.DataFrame(by_set, columns=["set", "study"])
+            print(pd.crosstab(by_set["set"], by_set.study)[list(studies_of(sets))].to_string())
+            print(f"{len(runs)} runs at least, {len(absent(sets))} files are missing")
+            some = [run.spec for run in runs if run.variant == cheap and run.spec.seed == 1]
+            reader = functools.partial(load, sets=sets)
+            for record in records.complete(some, store, load=reader):
+                print(record["dataset"], cheap, f"{record['seconds']} s", record.get("error", ""))
+
+
+def main(arguments=None):
+    """The command: see the head of this module."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--results", type=Path, default=records.RESULTS, help="their folder")
+    parser.add_argument("--out", type=Path, default=Path("_build/sealed"), help="of what is drawn")
+    parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    parser.add_argument("--stand-ins", action="store_true", help="rehearse on random files")
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # scanpy's; others are limited in each run
+    if given.stand_ins:
+        rehearse()
+        return
+    store = records.open_store(given.results).refresh()
+    runs = asked(store)
+    print(counts(runs).to_string())
+    print(state(runs))
+    if missing := absent():
+        print(f"{folder()} lacks {', '.join(missing)}")
+    if given.dry_run:
+        return
+    if not COMMIT:
+        parser.error("name the commit whose methods run, `commit` in sealed.toml, to open the test")
+    try:
+        for record in make(store, n_jobs=given.jobs):
+            print(record["dataset"], record["method"], record["seed"], record.get("error", ""))
+    except ValueError as error:
+        parser.error(str(error))
+    draw(asked(store), given.out)
+
+
+def draw(runs, out, sets=SETS):
+    """Write the tables, which are printed too, and the figures into a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    for title, table in (tables(runs, sets) | score_tables(runs)).items():
+        print(f"\n{title}\n\n{table.to_string()}")
+        table.to_csv(out / f"{title}.csv")
+    for plot in (plot_by_set, plot_by_method):
+        if (figure := plot(runs)) is not None:
+            figure.savefig(out / f"{plot.__name__}.svg")
+
+
+if __name__ == "__main__":
+    main()

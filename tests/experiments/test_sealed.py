@@ -1,0 +1,386 @@
+"""The sealed test on stand-ins: what is refused, what fails, what is counted, and what is drawn."""
+
+import dataclasses
+import functools
+import string
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy import stats
+
+import dmac
+from dmac import peers
+from dmac.recipes import CLOSED_FORM, RELEASED
+from experiments import field, paper, records, sealed
+from experiments import run as runs
+
+#: Shapes of the stand-ins.
+SMALL = {
+    "S01": sealed.SealedSet(60, (6, 4), 3, "cells", ""),
+    "S02": sealed.SealedSet(70, (5, 4, 3), 2, "text", ""),
+    "S03": sealed.SealedSet(65, (7, 5), 3, "text", ""),
+}
+
+
+@pytest.fixture
+def stand_ins(tmp_path, monkeypatch):
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    return sealed.make_stand_ins(tmp_path, SMALL)
+
+
+def test_manifest_is_that_of_the_protocol():
+    assert list(sealed.SETS) == [f"S{i:02d}" for i in range(1, 35)]
+    kinds = [about.kind for about in sealed.SETS.values()]
+    assert (kinds.count("cells"), kinds.count("bulk"), len(set(kinds))) == (8, 6, 10)
+    assert sum(len(about.columns) == 2 for about in sealed.SETS.values()) == 17
+    assert sum(about.samples > 4000 for about in sealed.SETS.values()) == 8
+    hashes = {about.sha256 for about in sealed.SETS.values()}
+    assert len(hashes) == 34 and all(len(x) == 64 for x in hashes)
+    assert set("".join(hashes)) <= set(string.hexdigits.lower())
+    assert sealed.SEALED.isoformat() == "2026-11-28"
+    grouped = [name for group in sealed.RELATED for name in group]
+    assert len(grouped) == len(set(grouped)) and set(grouped) <= set(sealed.SETS)
+
+
+def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
+    seeds, found = {}, {}
+    for study in sealed.studies_of().values():
+        seeds |= dict.fromkeys(study.variants, study.all_seeds[-1])
+        found |= study.variants
+    ten = (sealed.CLOSED, sealed.DATED, *sealed.PIPELINES)
+    three = ("REVISED", "RELEASED", *field.CELLS_ONLY, "SNF", *paper.SHALLOW, runs.SUGGESTED)
+    three += tuple(set(peers.ALL) - {"SNF", *paper.SHALLOW})
+    assert {*sealed.SCORED, "how sure", "number of clusters"} == set(sealed.studies_of())
+    assert seeds == dict.fromkeys(ten, 10) | dict.fromkeys(three, 3)
+    assert len(ten) == 9 and len(three) == 15
+    for name in peers.ALL:
+        assert found[name] == (name, runs.peer_settings(name) | {"sealed": True})
+    assert runs.recipe_of(found["RELEASED"][1], RELEASED.name) == RELEASED
+    sure = dict(sealed.studies_of()["how sure"].variants[sealed.CLOSED][1])
+    assert (sure.pop("of"), sure.pop("fits")) == ("DMAC", 1)
+    closed = sealed.studies_of()["closed form"].variants[sealed.CLOSED]
+    assert closed == ("DMAC", sure) and runs.recipe_of(sure, CLOSED_FORM.name) == CLOSED_FORM
+    assays = sealed.studies_of()["cells and bulk"].datasets
+    assert {sealed.SETS[name].kind for name in assays} == {"cells", "bulk"} and len(assays) == 14
+
+
+def test_files_are_read_as_they_are(stand_ins, tmp_path):
+    data = sealed.load("S02", stand_ins)
+    with np.load(tmp_path / "sealed" / "S02.npz") as arrays:
+        np.testing.assert_array_equal(data.labels, arrays["labels"])
+        for a, x in enumerate(data.views):
+            np.testing.assert_array_equal(x, arrays[f"view{a}"])
+    assert (data.name, data.n_clusters, data.n_views) == ("S02", 2, 3)
+
+
+@pytest.mark.parametrize("field", ["samples", "columns", "classes"])
+def test_a_file_that_is_not_the_sealed_one_is_refused(stand_ins, tmp_path, field):
+    other = stand_ins | {"S01": dataclasses.replace(stand_ins["S01"], sha256="0" * 64)}
+    with pytest.raises(ValueError, match=r"S01\.npz is not the sealed .*0{64}, found .*Replace"):
+        sealed.load("S01", other)
+    wrong = {"samples": 61, "columns": (4, 6), "classes": 4}[field]
+    other["S01"] = dataclasses.replace(stand_ins["S01"], **{field: wrong})
+    with pytest.raises(ValueError, match=r"S01\.npz has 60 samples.*the manifest says"):
+        sealed.load("S01", other)
+    store = records.open_store(tmp_path)
+    (tmp_path / "sealed" / "S03.npz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"S03\.npz is not there: place"):
+        sealed.load("S03", stand_ins)
+    with pytest.raises(ValueError, match=r"sealed lacks S03: place"):
+        list(sealed.make(store, stand_ins))
+    assert not len(store.refresh())
+
+
+def test_without_its_libraries_nothing_is_run(stand_ins, tmp_path, monkeypatch):
+    monkeypatch.setattr(field, "is_runnable", lambda method, settings: method != "PCA + Leiden")
+    with pytest.raises(ValueError, match=r"PCA \+ Leiden cannot be run here: pip install"):
+        list(sealed.make(records.open_store(tmp_path), stand_ins))
+
+
+def made(function, stand_ins, monkeypatch, seed=1, **settings):
+    """The record of a run of a function on the first stand-in."""
+    monkeypatch.setitem(runs.BASELINES, "tried", (function, {}))
+    spec = runs.Spec("S01", "tried", settings or {"sealed": True}, seed, "")
+    return runs.make_run(spec, load=functools.partial(sealed.load, sets=stand_ins))
+
+
+def test_shuffling_is_undone(stand_ins, monkeypatch):
+    data, orders = sealed.load("S01", stand_ins), []
+
+    def parts(views, n_clusters, seed):
+        """Labels that depend on the order of the samples: the first half, and the others."""
+        orders.append([int(np.flatnonzero((data.views[0] == row).all(1))[0]) for row in views[0]])
+        np.testing.assert_array_equal(views[1], data.views[1][orders[-1]])
+        return np.arange(60) // 30
+
+    for seed in (1, 2):
+        record = made(parts, stand_ins, monkeypatch, seed)
+        labels = np.empty(60, dtype=int)
+        labels[orders[-1]] = np.arange(60) // 30
+        expected = dmac.scores(data.labels, labels)
+        assert record["scores"] == pytest.approx(expected, abs=1e-5)
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(60)) != orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError, ZeroDivisionError])
+def test_whatever_fails_is_a_record_with_the_scores_of_one_cluster(stand_ins, monkeypatch, error):
+    def failing(views, n_clusters, seed):
+        raise error("too large")
+
+    record = made(failing, stand_ins, monkeypatch)
+    assert record["error"] == f"{error.__name__}: too large" and "scores" not in record
+    largest = np.bincount(sealed.load("S01", stand_ins).labels).max() / 60
+    assert record["one_cluster"]["acc"] == pytest.approx(largest)
+    assert record["one_cluster"]["nmi"] == 0
+    with pytest.raises(error, match="too large"):
+        made(failing, stand_ins, monkeypatch, sealed=False)
+
+
+def test_a_missing_library_is_no_failure(stand_ins, monkeypatch):
+    def failing(views, n_clusters, seed):
+        raise ImportError("scanpy")
+
+    with pytest.raises(ImportError, match="scanpy"):
+        made(failing, stand_ins, monkeypatch)
+
+
+def filled(tmp_path, sets=SMALL, **changes):
+    """All runs with random scores in their records; changes by method, of all runs or one set."""
+    rng, listed = np.random.default_rng(0), []
+    for run in sealed.asked(records.open_store(tmp_path), sets):
+        acc, nmi = rng.uniform(0.2, 0.9, 2).round(3)
+        record = {"scores": {"acc": acc, "nmi": nmi}, "suggested": {}, "cpu_seconds": 1.0}
+        record["suggested"] = dict.fromkeys(sealed.CRITERIA, sets[run.spec.dataset].classes)
+        record["code"] = {"commit": None, "sha256": "x"}
+        record["membership"] = [{"auc": 0.75, "curve": np.linspace(0.9, 0.45, 10).tolist()}]
+        listed.append(dataclasses.replace(run, record=record))
+    return listed
+
+
+def failing(listed, variant, dataset, seed=1):
+    """The same runs, of which one failed."""
+    error = {"error": "it failed", "one_cluster": {"acc": 0.4, "nmi": 0.0}, "code": {}}
+    is_it = [(r.variant, r.spec.dataset, r.spec.seed) == (variant, dataset, seed) for r in listed]
+    assert any(is_it)
+    return [dataclasses.replace(r, record=error) if it else r for r, it in zip(listed, is_it)]
+
+
+def values(listed, variant, metric="acc"):
+    """By set, the scores of a method over its seeds, in %."""
+    rows = {}
+    for run in listed:
+        if run.variant == variant and run.study in sealed.SCORED:
+            rows.setdefault(run.spec.dataset, []).append(100 * run.record["scores"][metric])
+    return rows
+
+
+def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(tmp_path):
+    listed = filled(tmp_path)
+    means = {name: np.mean(list(values(listed, name).values())) for name in sealed.PIPELINES}
+    scores = sealed.scores_of(sealed.frame_of(listed))
+    best = sealed.best_pipeline(scores)
+    assert best == max(means, key=means.get) and len(means) == 7
+    for metric in ("acc", "nmi"):
+        ours, theirs = (values(listed, name, metric) for name in (sealed.CLOSED, best))
+        change = [np.mean(ours[name]) - np.mean(theirs[name]) for name in SMALL]
+        table = sealed.against_best(scores, SMALL)
+        test = stats.ttest_1samp(change, 0)
+        assert table.loc["all", metric] == pytest.approx(np.mean(change))
+        half = np.ptp(test.confidence_interval()) / 2
+        assert table.loc["all", f"±{metric}"] == pytest.approx(half)
+        assert table.loc["all", f"p {metric}"] == pytest.approx(test.pvalue)
+        assert table.loc["text", metric] == pytest.approx(np.mean(change[1:]))
+        assert table.loc["cells", metric] == pytest.approx(change[0])
+    assert list(table.n) == [3, 1, 2, 2, 1, 3]  # all, cells, text, two views, more, below 1,000
+
+
+def test_groups_are_those_of_the_protocol():
+    groups = sealed.groups_of()
+    assert len(groups) == 1 + 10 + 4 and len(groups["all"]) == 34
+    pairs = ("two views", "more views"), ("below 1,000 samples", "1,000 samples and more")
+    for one, other in pairs:
+        assert sorted(groups[one] + groups[other]) == groups["all"]
+    assert "S15" in groups["1,000 samples and more"] and len(groups["two views"]) == 17
+
+
+def test_against_each_method_p_is_that_of_holm(tmp_path):
+    listed = filled(tmp_path)
+    table = sealed.against_methods(sealed.scores_of(sealed.frame_of(listed)))
+    assert set(table.index) == {run.variant for run in listed if run.study in sealed.SCORED} - {
+        sealed.CLOSED
+    }
+    raw = {}
+    for name in table.index:
+        ours, theirs = values(listed, sealed.CLOSED), values(listed, name)
+        change = [np.mean(ours[key]) - np.mean(theirs[key]) for key in theirs]
+        raw[name] = stats.ttest_1samp(change, 0).pvalue if len(change) > 1 else np.nan
+    counted = sorted((p, name) for name, p in raw.items() if p == p)
+    largest = 0
+    for i, (p, name) in enumerate(counted):
+        largest = max(largest, min(1, p * (len(counted) - i)))
+        assert table.loc[name, "p acc"] == pytest.approx(largest)
+    assert table.loc["WNN + Leiden", "n"] == 1 and table.loc["SNF", "n"] == 3
+
+
+def test_a_failed_fit_of_the_closed_form_counts_as_one_cluster(tmp_path):
+    listed = filled(tmp_path)
+    failed = failing(listed, sealed.CLOSED, "S02", seed=4)
+    expected = values(listed, sealed.CLOSED)["S02"]
+    expected[3] = 40.0
+    scores = sealed.scores_of(sealed.frame_of(failed))
+    assert scores.loc["S02", (sealed.CLOSED, "acc")] == pytest.approx(np.mean(expected))
+    assert sealed.against_best(scores, SMALL).n["all"] == 3
+
+
+@pytest.mark.parametrize("method", ["GMC", sealed.DATED, "SURER"])
+def test_a_failed_fit_of_another_method_leaves_the_set_out(tmp_path, method):
+    failed = failing(filled(tmp_path), method, "S03")
+    table = sealed.against_methods(sealed.scores_of(sealed.frame_of(failed)))
+    assert table.loc[method, "n"] == 2 and table.loc["SNF", "n"] == 3
+    assert sealed.counts(failed).xs(method, level="method").failed.item() == 1
+    words = sealed.tables(failed, SMALL)[f"{sealed.CLOSED} against each method"]
+    assert words["left out"].to_dict() == dict.fromkeys(words.index, 0) | {method: 1}
+    text = [x for title, x in sealed.score_tables(failed).items() if method in x]
+    assert [x.loc["S03", method] for x in text] == ["–", "–"]
+
+
+def test_a_failed_pipeline_leaves_the_set_out_of_the_choice_and_of_its_comparison(tmp_path):
+    listed = filled(tmp_path)
+    best = sealed.best_pipeline(sealed.scores_of(sealed.frame_of(listed)))
+    failed = failing(listed, best, "S01")
+    scores = sealed.scores_of(sealed.frame_of(failed))
+    means = {
+        name: np.mean([x for key, x in values(listed, name).items() if key != "S01"])
+        for name in sealed.PIPELINES
+    }
+    assert sealed.best_pipeline(scores) == max(means, key=means.get)
+    assert sealed.differences(scores, best).index.tolist() == ["S02", "S03"]
+
+
+def test_related_sets_count_as_one(tmp_path):
+    listed, related = filled(tmp_path), [["S01", "S03"]]
+    scores = sealed.scores_of(sealed.frame_of(listed))
+    each = sealed.differences(scores, "SNF").acc
+    once = sealed.differences(scores, "SNF", related).acc
+    assert once.to_dict() == pytest.approx({"S01": (each.S01 + each.S03) / 2, "S02": each.S02})
+    assert sealed.against_methods(scores, related).n["SNF"] == 2
+    titles = sealed.tables(listed, SMALL, related)
+    assert sum("related" in title for title in titles) == 2
+    assert not any("related" in title for title in sealed.tables(listed, SMALL, []))
+
+
+def test_confidence_and_the_number_of_clusters(tmp_path):
+    listed = filled(tmp_path)
+    sure = sealed.confidence(listed, SMALL).loc["all"]
+    assert sure.area == pytest.approx(0.75) and sure["surer half"] == pytest.approx(70)
+    assert sure.gain == pytest.approx(25) and sure["all"] == pytest.approx(45) and sure.n == 3
+    assert sealed.suggested(listed, SMALL).loc["gap"].tolist() == [3, 3, 3, 1]
+    other = [dict.fromkeys(sealed.CRITERIA, x) for x in (6, 3, 6)]  # of S02, with two classes
+    seen = iter(other)
+    changed = [
+        dataclasses.replace(r, record={"suggested": next(seen)})
+        if r.study == "number of clusters" and r.spec.dataset == "S02"
+        else r
+        for r in listed
+    ]
+    row = sealed.suggested(changed, SMALL).loc["gap"]
+    assert row.tolist() == [3, 2, 2, 1]  # the median is 6, three times too many
+    out = sealed.confidence(failing_sure(listed), SMALL).loc["all"]
+    assert out.n == 2 and out.area == pytest.approx(0.75)
+
+
+def failing_sure(listed):
+    """The same runs, of which one that says how sure labels are failed."""
+    one = next(r for r in listed if r.study == "how sure")
+    return [
+        dataclasses.replace(r, record={"error": "no", "code": {}}) if r is one else r
+        for r in listed
+    ]
+
+
+def test_nothing_is_drawn_before_the_primary_comparison_is_whole(tmp_path):
+    listed = filled(tmp_path)
+    for variant, still in ((sealed.PIPELINES[-1], False), (sealed.CLOSED, False), ("SURER", True)):
+        lacking = next(i for i, run in enumerate(listed) if run.variant == variant)
+        partial = list(listed)
+        partial[lacking] = dataclasses.replace(listed[lacking], record=None)
+        found = sealed.tables(partial, SMALL)
+        assert bool(found) == bool(sealed.score_tables(partial)) == still
+        for plot in (sealed.plot_by_set, sealed.plot_by_method):
+            assert (plot(partial) is not None) == still
+        assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial)
+    assert "SURER" not in found[f"{sealed.CLOSED} against each method"].index
+    plt.close("all")
+
+
+def test_later_seeds_of_a_trained_system_need_a_short_first_fit(tmp_path):
+    store, took = records.open_store(tmp_path), {"S01": 1199.0, "S02": 1200.0, "S03": 5.0}
+    first = [r for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
+    assert [r.spec.seed for r in first] == [1, 1, 1]
+    for run in first:
+        identity = dict(dataset=run.spec.dataset, data="x", method="SURER", seed=1)
+        identity["settings"] = run.spec.settings
+        outcome = {"error": "no"} if run.spec.dataset == "S03" else {"scores": {}}
+        store.append(identity | outcome | {"cpu_seconds": took[run.spec.dataset]}, "x")
+    listed = [r.spec for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
+    assert {(one.dataset, one.seed) for one in listed} == {
+        *(("S01", seed) for seed in (1, 2, 3)),
+        *(("S02", 1), ("S03", 1)),
+    }
+
+
+def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, monkeypatch):
+    """Cheap methods in the place of those that take long, two seeds."""
+
+    def cheap(views, n_clusters, seed, device="cpu", **settings):
+        return peers.LMVSC(n_clusters, n_anchors=5, random_state=seed).fit(views)
+
+    for name in (*sealed.TRAINED, "GMC", "MSGL", "UDBGL"):
+        monkeypatch.setitem(runs.PEERS, name, cheap)
+    for name in field.EVERY:
+        monkeypatch.setitem(runs.LIBRARIES, name, lambda *about, **more: cheap(*about).labels_)
+    monkeypatch.setattr(field, "is_runnable", lambda *about: True)
+    short = dataclasses.replace(RELEASED, hidden_dim=8, pretrain_epochs=1, epochs=1, lr=1e-4)
+    monkeypatch.setattr(sealed, "RECIPES", {"RELEASED": short})
+    monkeypatch.setattr(sealed, "SEEDS", 2)
+    monkeypatch.setattr(sealed, "FEW", 2)
+    store, small = records.open_store(tmp_path), {k: stand_ins[k] for k in ("S01", "S02")}
+    done = list(sealed.make(store, small))
+    listed = sealed.asked(store.refresh(), small)
+    assert len(done) == len(listed) and all(run.record is not None for run in listed)
+    assert sealed.counts(listed)[["sets", "runs", "failed"]].loc["systems"].to_numpy().tolist() == [
+        [2, 4, 0]
+    ] * len(sealed.SYSTEMS)
+    assert list(sealed.make(store, small)) == []
+    assert {run.record["settings"]["sealed"] for run in listed} == {True}
+    assert [run.record["error"] for run in listed if run.failed] == []
+    assert (tmp_path / "runs" / "S01" / "sealed.jsonl").exists()
+    sealed.draw(listed, tmp_path / "drawn", small)
+    drawn = {path.suffix for path in (tmp_path / "drawn").iterdir()}
+    assert drawn == {".csv", ".svg"}
+    plots = sealed.plot_by_set(listed), sealed.plot_by_method(listed)
+    rows = [[label.get_text() for label in x.axes[0].get_yticklabels()] for x in plots]
+    assert rows[0] == ["S01", "S02", "mean of all"]
+    assert set(rows[1]) == {run.variant for run in listed if run.study in sealed.SCORED} - {
+        sealed.CLOSED
+    }
+    assert sealed.code_of(listed).runs.tolist() == [len(listed)]
+    plt.close("all")
+
+
+def test_the_command_makes_no_run_before_the_test_is_opened(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DMAC_DATA", str(tmp_path))
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # what the command sets goes with the test
+    monkeypatch.setattr(sealed, "COMMIT", "")
+    sealed.main(["--dry-run", "--results", str(tmp_path)])
+    assert "The test is sealed: 0 of " in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        sealed.main(["--results", str(tmp_path)])
+    assert "name the commit" in capsys.readouterr().err
+    monkeypatch.setattr(sealed, "COMMIT", "0123456789ab")
+    with pytest.raises(SystemExit):
+        sealed.main(["--results", str(tmp_path)])
+    said = capsys.readouterr()
+    assert "was opened at commit 0123456789ab: 0 of" in said.out
+    assert "lacks S01, S02" in said.out and "lacks S01, S02" in said.err
