@@ -214,7 +214,7 @@ def suggest_n_clusters(
             values, lift = graph.eigenpairs(candidates[-1] + 1)
             spectra.append((values, graph.to_samples(lift)))
         labels = [
-            [kmeans(unit_rows(u[:, :c]), c, seeds[2], n_init=1).labels_ for c in candidates]
+            [kmeans(unit_rows(u[:, :c]), c, seeds[2]).labels_ for c in candidates]
             for _, u in spectra
         ]
     scores = _scores(candidates, *spectra[2], labels)

@@ -132,12 +132,13 @@ class _Assign(torch.autograd.Function):
         # Moving both by the same vector changes no distance and keeps the digits.
         centre = u.mean(0)
         y = u - centre
-        gradient = entropy and (ctx.needs_input_grad[0] or ctx.needs_input_grad[1])
-        usage = _usage(z, centre, y, bandwidth) if balanced else None
-        swept = _sweep(z, centre, y, n_nearest, entropy, bandwidth, usage, gradient)
-        nearest, indices, loss, grads = swept
-        if balanced:
-            loss = loss + torch.special.xlogy(usage, usage).sum()
+        loss, grads = z.new_zeros(()), tuple[Tensor, ...]()
+        if entropy:
+            gradient = any(ctx.needs_input_grad[:2])
+            swept = _sweep(z, centre, y, n_nearest, bandwidth, balanced, gradient)
+            nearest, indices, loss, grads = swept
+        else:
+            nearest, indices = _search(z, centre, y, n_nearest)
         ctx.save_for_backward(z, centre, y, indices, *grads)
         ctx.set_materialize_grads(False)
         return nearest, indices, loss
@@ -171,34 +172,50 @@ class _Assign(torch.autograd.Function):
         return dz, du, None, None, None, None
 
 
+def _room(z: Tensor, n_nearest: int) -> tuple[Tensor, Tensor]:
+    """Where the nearest anchors of samples (n, d) go: their distances and numbers, (n, p)."""
+    indices = torch.empty(len(z), n_nearest, dtype=torch.long, device=z.device)
+    return z.new_empty(len(z), n_nearest), indices
+
+
+def _search(z: Tensor, centre: Tensor, y: Tensor, n_nearest: int) -> tuple[Tensor, Tensor]:
+    """The nearest anchors alone."""
+    (nearest, indices), norms = _room(z, n_nearest), y.square().sum(1)
+
+    def search(slices: Sequence[slice]) -> None:
+        for rows in slices:
+            d2 = block_distances(z[rows] - centre, y, norms)
+            nearest[rows], indices[rows] = smallest(d2, n_nearest)
+            del d2  # before the next block: the same memory is still in the cache
+
+    walk(row_blocks(len(z), len(y), z.device, searched=True), search, z)
+    return nearest, indices
+
+
 def _sweep(
     z: Tensor,
     centre: Tensor,
     y: Tensor,
     n_nearest: int,
-    entropy: bool,
     bandwidth: float | Tensor,
-    usage: Tensor | None,
+    balanced: bool,
     gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
-    n, m = len(z), len(y)
-    nearest = z.new_empty(n, n_nearest)
-    indices = torch.empty(n, n_nearest, dtype=torch.long, device=z.device)
-    dz = torch.empty_like(z) if gradient else None
-    norms = y.square().sum(1)
-    log_usage = None if usage is None else usage.clamp_min(torch.finfo(z.dtype).tiny).log()
+    """The nearest anchors, the loss, and its gradients by z and y if they are asked for."""
+    (nearest, indices), norms, n = _room(z, n_nearest), y.square().sum(1), len(z)
+    dz, log_usage, of_usage = torch.empty_like(z) if gradient else None, None, 0.0
+    if balanced:
+        usage = _usage(z, centre, y, norms, bandwidth)
+        log_usage = usage.clamp_min(torch.finfo(z.dtype).tiny).log()
+        of_usage = torch.special.xlogy(usage, usage).sum()
 
     def sweep(slices: Sequence[slice]) -> tuple[Tensor, Tensor]:
-        loss = z.new_zeros((), dtype=torch.float64)
-        dy = torch.zeros_like(y)
+        loss, dy = z.new_zeros((), dtype=torch.float64), torch.zeros_like(y)
         for rows in slices:
             x = z[rows] - centre
             d2 = block_distances(x, y, norms)
             if n_nearest:
                 nearest[rows], indices[rows] = smallest(d2, n_nearest)
-            if not entropy:
-                del d2  # before the next block: the same memory is still in the cache
-                continue
             h, g = _pointwise(z.device)(d2, bandwidth, log_usage, gradient)
             loss += h.sum(dtype=torch.float64)
             if g is not None and dz is not None:
@@ -208,18 +225,17 @@ def _sweep(
                 dy.addcmul_(g.sum(0)[:, None], y)
         return loss, dy
 
-    blocks = row_blocks(n, m, z.device, searched=not entropy)
     # Many small operations: so each thread has rows of its own, or they would wait for each other.
-    (loss, dy), *others = walk(blocks, sweep, z)
-    for of_part, gradient_of_part in others:
-        loss, dy = loss + of_part, dy + gradient_of_part
-    grads = () if dz is None else (dz, dy)
-    return nearest, indices, (loss / n).to(z.dtype), grads
+    losses, dys = zip(*walk(row_blocks(n, len(y), z.device), sweep, z))
+    grads = () if dz is None else (dz, sum(dys[1:], start=dys[0]))
+    loss = sum(losses[1:], start=losses[0])
+    return nearest, indices, (loss / n).to(z.dtype) + of_usage, grads
 
 
-def _usage(z: Tensor, centre: Tensor, y: Tensor, bandwidth: float | Tensor) -> Tensor:
+def _usage(
+    z: Tensor, centre: Tensor, y: Tensor, norms: Tensor, bandwidth: float | Tensor
+) -> Tensor:
     """The mean assignment to every anchor: (m,)."""
-    norms = y.square().sum(1)
     usage = torch.zeros_like(norms)
     for rows in row_blocks(len(z), len(y), z.device):
         w = block_distances(z[rows] - centre, y, norms).div_(bandwidth).add_(1).reciprocal_()

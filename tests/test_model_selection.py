@@ -6,6 +6,7 @@ import pytest
 import dmac
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.votes import markov_stability
+from dmac.compute.kmeans import kmeans
 from dmac.data.checks import check_views
 from dmac.model_selection import CRITERIA, _stability, averaged_graph, suggest_n_clusters
 
@@ -54,6 +55,19 @@ def test_only_some_of_many_samples_are_looked_at(monkeypatch, small_views):
     first, second, both = (graph @ x for graph in seen)
     np.testing.assert_allclose(both, (first + second) / 2, atol=1e-6)
     assert abs(first - second).max() > 1e-3  # of other anchors
+
+
+def test_c_clusters_are_those_of_unit_rows_of_c_eigenvectors(monkeypatch, small_views):
+    seen = []
+
+    def spy(rows, c, seed):
+        seen.append((c, rows.shape[1]))
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+        return kmeans(rows, c, seed)
+
+    monkeypatch.setattr("dmac.model_selection.kmeans", spy)
+    suggest_n_clusters(small_views[0], range(2, 5))
+    assert seen == 3 * [(2, 2), (3, 3), (4, 4)]  # on both halves and all
 
 
 def test_stability_of_the_leading_eigenpairs_is_that_of_the_walk(small_views):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dmac._types import Matrix
-from dmac.anchor_graph import AnchorGraph, check_neighbors
+from dmac.anchor_graph import AnchorGraph
 from dmac.closed_form.blocks import Block, patterns, with_values
 from dmac.compute.kmeans import drawn_order, improved_anchors
 from dmac.compute.threads import side_by_side
@@ -121,7 +121,6 @@ def set_draws(
 
     All that is random is drawn here, so the functions may be called side by side.
     """
-    check_neighbors(n_neighbors, n_anchors)
     whole, widths = whole_samples(x, widths, n_neighbors)
     if whole is not None:
         n_anchors = min(n_anchors, int(whole.sum()) // 2)

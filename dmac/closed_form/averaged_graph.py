@@ -7,17 +7,19 @@ with G is one with :math:`B^T` and one with B. Chapter 12 of the book derives it
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+import torch
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
+from torch import Tensor
 
 from dmac._types import Array, Matrix
-from dmac.compute.factors import csr_tensor, times
 from dmac.compute.threads import blas_alone
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 # Up to so many samples the eigenvectors come from LAPACK and a dense G of at most 32 MB; with few
 # of them to find, Lanczos is faster from 800 samples on.
 _DENSE = 2000
+# Columns of a product, from which on it is made a few columns at a time, whose part of the product
+# stays near the processor.
+_WIDE, _COLUMNS = 64, 16
 # So many steps of a walk reach all of most graphs.
 _STEPS = 4
 #: Eigenvalues below this count as 0: their eigenvectors cannot be carried to new samples.
@@ -46,6 +51,21 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
 def averaged(drawn: Sequence[Drawn]) -> Matrix:
     """The factor of the average of all blocks' graphs, by their weights: (n, M)."""
     return average([one.factor for one in drawn], [one.block.weight for one in drawn])
+
+
+def csr_tensor(matrix: Matrix) -> Tensor:
+    """A sparse matrix as a tensor that shares its memory: PyTorch takes all threads, SciPy one."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # sparse tensors are young
+        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
+        return torch.sparse_csr_tensor(rows, columns, torch.as_tensor(matrix.data), matrix.shape)
+
+
+def times(matrix: Tensor, x: Array) -> Array:
+    """A sparse tensor (n, m), as of `csr_tensor`, times x (m, d), by all threads: (n, d)."""
+    x = torch.as_tensor(x)
+    if x.shape[1] < _WIDE:
+        return (matrix @ x).numpy()
+    return torch.cat([matrix @ part.contiguous() for part in x.split(_COLUMNS, 1)], 1).numpy()
 
 
 class AveragedGraph:

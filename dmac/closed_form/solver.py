@@ -13,7 +13,7 @@ import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from dmac._types import Array, Flags, Integers, Matrix, PathLike
+from dmac._types import Array, Flags, Matrix, PathLike
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
@@ -322,33 +322,38 @@ class SpectralSolver(Solver):
     def outcome(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, spectra: Sequence[Spectrum]
     ) -> Outcome:
-        """What is left of the graph that the guard takes; anchors are those of the first set."""
-        prepared, first, last = fit.prepared, spectra[0], [spectra[0], *spectra[1:][-1:]]
+        """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
+        prepared, c, first = fit.prepared, fit.n_clusters, spectra[0]
+        last = [first, *spectra[1:][-1:]]
         taken, stabilities = self.guard(graph, [one.clusters.labels_ for one in last])
         rare = self.rare_groups(fit, graph, first, last[taken].clusters.labels_)
         end = rare or last[taken]
-        stages = [one.stage for one in (spectra if taken and not rare else spectra[:1])]
-        labels = end.clusters.labels_
-        ends = link_ends(graph, labels, fit.n_clusters)
+        labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
+        present = present_views(prepared.views)
+        v = present.shape[1]
         model = SpectralModel(
-            self.recipe,
-            fit.n_clusters,
-            prepared.pipelines,
-            stages,
-            ends,
-            tuple(stabilities),
-            *self.of_views(fit, drawn, graph, first, labels),
-            fit.completion,
-            fit.weights,
-            rare is not None,
+            recipe=self.recipe,
+            n_clusters=c,
+            pipelines=prepared.pipelines,
+            stages=[one.stage for one in (spectra if taken and not rare else spectra[:1])],
+            ends=link_ends(graph, labels, c),
+            stabilities=tuple(stabilities),
+            agreement=view_agreement(first.u[:, 1:c], graph, drawn, v),
+            support=own_support(labels, drawn, v),
+            missing=(~present).sum(0),
+            completion=fit.completion,
+            weights=fit.weights,
+            cut=rare is not None,
         )
-        shares = memberships(graph.rows, ends)
+        titles = [pipeline.title for pipeline in prepared.pipelines]
+        warn_of_one_view(model.support, titles)
+        warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
+        shares = memberships(graph.rows, model.ends)
         if prepared.is_part:
             model = self.of_part(fit, model, graph, end)
         anchors = _anchor_means(graph, end.z, drawn[0].sets.u.shape[1])
         kind = torch.empty(0, dtype=prepared.dtype).numpy().dtype
-        z, anchors = end.z.astype(kind), anchors.astype(kind)
-        centers, shares = end.clusters.cluster_centers_, shares.astype(kind)
+        z, anchors, shares = (x.astype(kind) for x in (end.z, anchors, shares))
         return Outcome(labels, z, anchors, centers, model, membership=shares)
 
     def completes(self, present: Flags) -> bool:
@@ -397,27 +402,6 @@ class SpectralSolver(Solver):
         if (lacks + _LITTLE) * before >= most:
             return None
         return replace(first, z=z, clusters=clusters)
-
-    def of_views(
-        self,
-        fit: Fit,
-        drawn: Sequence[Drawn],
-        graph: AveragedGraph,
-        first: Spectrum,
-        labels: Array,
-    ) -> tuple[Array, Array, Integers]:
-        """How far each view agrees and supports the clusters, and how many samples lack it, (v,).
-
-        Warns where one view decides alone, or what is missing makes the clusters doubtful.
-        """
-        views, c = fit.prepared.views, fit.n_clusters
-        titles = [pipeline.title for pipeline in fit.prepared.pipelines]
-        present, v = present_views(views), len(views)
-        support = own_support(labels, drawn, v)
-        warn_of_one_view(support, titles)
-        warn_of_patterns(present, labels, c, self.recipe.n_neighbors, titles)
-        agreement = view_agreement(first.u[:, 1:c], graph, drawn, v)
-        return agreement, support, (~present).sum(0)
 
     def of_part(
         self, fit: Fit, model: SpectralModel, graph: AveragedGraph, end: Spectrum

@@ -2,10 +2,9 @@
 
 :mod:`~dmac.compute.device` finds devices by name, :mod:`~dmac.compute.distances`,
 :mod:`~dmac.compute.lloyd` and :mod:`~dmac.compute.kmeans` compare samples with anchors,
-:mod:`~dmac.compute.factors` multiplies sparse graphs, :mod:`~dmac.compute.layers` holds dense and
-sparse views, :mod:`~dmac.compute.streaming` those on disk, :mod:`~dmac.compute.threads` spreads
-work over threads, :mod:`~dmac.compute.files` writes tensors, and :mod:`~dmac.compute.checkpoint`
-lets a fit go on where it was interrupted.
+:mod:`~dmac.compute.layers` holds dense and sparse views, :mod:`~dmac.compute.streaming` those on
+disk, :mod:`~dmac.compute.threads` spreads work over threads, :mod:`~dmac.compute.files` writes
+tensors, and :mod:`~dmac.compute.checkpoint` lets a fit go on where it was interrupted.
 """
 
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
         checkpoint as checkpoint,
         device as device,
         distances as distances,
-        factors as factors,
         files as files,
         interruption as interruption,
         kmeans as kmeans,

@@ -8,7 +8,7 @@ import torch
 from dmac.anchor_graph import anchor_graph
 from dmac.closed_form import averaged_graph
 from dmac.closed_form.anchor_sets import draw_sets
-from dmac.closed_form.averaged_graph import AveragedGraph, average
+from dmac.closed_form.averaged_graph import AveragedGraph, average, csr_tensor, times
 from dmac.compute.distances import squared_distances
 
 M, K = 12, 3
@@ -154,3 +154,26 @@ def test_as_many_parts_as_eigenpairs_are_those_of_the_parts(generator, solver):
     for k in range(4):
         np.testing.assert_allclose(u[clouds == k], u[clouds == k][:1].repeat(15, 0), atol=atol)
     assert graph.eigenpairs(5)[0][4] < 1 - 1e-6
+
+
+def random_factor(n, m, k, seed=0):
+    rng = np.random.default_rng(seed)
+    indices = np.sort(np.stack([rng.choice(m, k, replace=False) for _ in range(n)]), 1)
+    return scipy.sparse.csr_matrix(
+        (rng.random(n * k), indices.ravel(), np.arange(0, n * k + 1, k)), (n, m)
+    )
+
+
+def test_tensors_share_the_memory():
+    b = random_factor(10, 7, 3)
+    tensor = csr_tensor(b)
+    b.data *= 2
+    np.testing.assert_array_equal(tensor.to_dense().numpy(), b.toarray())
+
+
+@pytest.mark.parametrize("columns", [1, 5, 70])
+def test_products_of_sparse_tensors(columns):
+    b, rng = random_factor(50, 8, 3), np.random.default_rng(2)
+    x, y = rng.standard_normal((50, columns)), rng.standard_normal((8, columns))
+    np.testing.assert_allclose(times(csr_tensor(b), y), b.toarray() @ y, atol=1e-13)
+    np.testing.assert_allclose(times(csr_tensor(b.T.tocsr()), x), b.toarray().T @ x, atol=1e-13)
