@@ -1,4 +1,4 @@
-"""The few numbers of stored runs that chapters 11 and 12 show: they read no others.
+"""The few numbers of stored runs that chapters 11, 12 and 14 show beside their own.
 
 ``python -m experiments.repair`` writes ``results/repair.json`` again from the stored runs.
 """
@@ -8,6 +8,8 @@ import json
 from experiments import evidence, records, studies
 
 FILE = records.RESULTS / "repair.json"
+#: What chapter 14 shows beside CLOSED_FORM by kind of data.
+KMEANS, LEIDEN = "k-means, concatenated", "PCA + Leiden"
 #: The data sets in groups, by what happened to them before REVISED was final.
 GROUPS = {
     "chosen on": studies.DEVELOPMENT,
@@ -17,7 +19,7 @@ GROUPS = {
 
 
 def tables(runs):
-    """Every table of the two chapters, as nested dicts of numbers.
+    """Every table of these chapters, as nested dicts of numbers.
 
     Parameters
     ----------
@@ -35,6 +37,10 @@ def tables(runs):
     held = evidence.scores_of(runs, ("CLOSED_FORM", "REVISED"), studies.HELD_OUT)
     sets = {"never scored": studies.NEVER_SCORED, "held out": studies.HELD_OUT}
     pairs = (("CLOSED_FORM", "best single"), ("REVISED", "best single"), ("CLOSED_FORM", "REVISED"))
+    every = evidence.scores_of(runs, ("CLOSED_FORM",), studies.EVERY)
+    kinds = evidence.by_kind(studies.EVERY)
+    beside = {KMEANS: evidence.gains(every, KMEANS, groups=kinds)}
+    beside[LEIDEN] = evidence.beside_field(runs).loc[LEIDEN].loc[list(kinds)]
     switched = evidence.over_datasets(runs["switches"], revised)
     robust = evidence.by_variant(runs["robustness"], revised)["mean ACC"]
     by_set = evidence.by_variant(runs["closed form, parts"], dated).iloc[:, :-4]
@@ -52,6 +58,7 @@ def tables(runs):
             }
             for group in sets
         },
+        "kinds": {name: _plain(table.T) for name, table in beside.items()},
         "switches": _plain(switched.drop("graph of Z alone beside")),  # no choice of the code now
         "robustness": robust.round(4).to_dict(),
         "parts": _plain(evidence.by_part(runs["closed form, parts"], dated)),
