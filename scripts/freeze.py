@@ -69,7 +69,7 @@ def freeze(data, recipe, seed):
     new = [x[:50] for x in data.views]
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
-        again = dmac.DMAC.load(folder)
+        again = dmac.load_model(folder)
     return {
         "labels": model.labels_,
         "z": model.embedding_,

@@ -812,7 +812,7 @@ def fit_lacking(recipe, rate, n=MANY):
     model = dmac.DMAC(CLUSTERS, incomplete.OURS[recipe], random_state=0, device="cpu").fit(views)
     seconds = round(time.process_time() - start, 1)
     peak = provenance.peak_memory() / 1e3
-    filled = model.network_.completion is not None
+    filled = model.model_.completion is not None
     return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
 
 

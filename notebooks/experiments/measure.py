@@ -145,7 +145,7 @@ def compare_threads(data, recipe, seed, threads):
         "other_labels": round(data.n_samples * (1 - agreed["acc"])),
         "ari": round(agreed["ari"], 4),
         "embeddings_apart": float(f"{apart:.1e}"),
-        "tied": ties(model, data.views) if isinstance(model.network_, SpectralModel) else None,
+        "tied": ties(model, data.views) if isinstance(model.model_, SpectralModel) else None,
     }
 
 
@@ -154,7 +154,7 @@ def ties(model, views):
 
     Rounding decides which of the two such a sample takes.
     """
-    fitted, k = model.network_, model.recipe_.n_neighbors
+    fitted, k = model.model_, model.recipe_.n_neighbors
     prepared = [
         torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
         for pipeline, x in zip(model.pipelines_, views)
