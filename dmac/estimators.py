@@ -89,9 +89,13 @@ class MultiViewEstimator(
         y: object,
         present: npt.ArrayLike | None = None,
         release: bool = True,
+        into: Array | None = None,
         **training: Any,
     ) -> Self:
-        """`fit`, with what only some solvers take; ``release`` lets go of prepared views."""
+        """`fit`, with what only some solvers take; ``release`` lets go of prepared views.
+
+        See `dmac.solvers.placing.in_order` for ``into``.
+        """
         check_no_views(y)
         solver, c = self._solver(), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -117,7 +121,7 @@ class MultiViewEstimator(
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)
-            outcome = in_order(outcome, prepared, solver.recipe)
+            outcome = in_order(outcome, prepared, solver.recipe, into)
         names = column_names(given, widths), [x.name for x in given]
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self._keep(Fitted(solver.recipe, m, widths, *names, pipelines, outcome))
@@ -516,7 +520,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         self.view_agreement_ = self.model_.agreement
         self.view_support_ = self.model_.support_of_others
         self.n_missing_ = self.model_.missing
-        if fitted.outcome.membership is not None:  # as in files of 0.1.0 with labels alone
+        if fitted.outcome.membership is not None:  # else only labels were kept
             self.membership_ = fitted.outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
 

@@ -110,9 +110,9 @@ def page(
         else:
             model.fit(views)
         compared = _compared(model, checked, named, seeds)
-    messages = list(dict.fromkeys(str(warning.message) for warning in said))
-    for text in messages:
-        warn(text)
+    messages = {str(warning.message): warning.category for warning in said}
+    for text, category in messages.items():
+        warn(text, category)
     n, names = len(samples), [x.name or f"view {a}" for a, x in enumerate(named, 1)]
     lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     return _template().render(

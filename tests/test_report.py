@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.diagnostics import gaussian_like
+from dmac.estimators import CollapseWarning
 from dmac.report import page
 from dmac.separation import standardized_differences
 
@@ -103,7 +104,7 @@ def test_numbers_are_those_of_the_estimator():
     methods = found.text.partition("methods section")[2]
     recipe = model.recipe_
     for words in (
-        "120 samples were clustered into 4 groups with the recipe CLOSED_FORM",
+        "120 samples were clustered into 4 groups with AnchorGraphClustering (recipe CLOSED_FORM)",
         f"package dmac {dmac.__version__} [1]",
         "rna (12 features), protein (9 features)",
         f"its {recipe.n_neighbors} nearest of {model.n_anchors_} anchors",
@@ -288,7 +289,9 @@ def test_warnings_are_on_the_page_and_given():
 
 def test_networks_frames_sparse_and_single_views(plain, tmp_path):
     short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
-    told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
+    with pytest.warns(CollapseWarning) as said:  # of each fit, and it is told once
+        told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
+    assert len(said) == 1 and told.count("the embedding has collapsed") == 1
     assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
     assert "does not say it" in told and "mean support" not in told
     frame = pd.DataFrame(abs(VIEWS[0]), columns=[f"gene {j}" for j in range(12)])

@@ -72,7 +72,6 @@ dmac.data.whitning  # wrong: attr-defined
 dmac.scores(data.labels)  # wrong: call-arg
 dmac.recipes.Recipe(name="mine", epoch=3)  # wrong: call-arg
 dmac.AnchorGraphClustering(10).labels_ + "a"  # wrong: operator
-dmac.DMAC(10).membership_  # wrong: attr-defined
 """
 
 

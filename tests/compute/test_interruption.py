@@ -14,6 +14,8 @@ import dmac
 from dmac.compute.interruption import deferred
 from dmac.recipes import RELEASED, REVISED
 
+# The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 VIEWS = [np.random.default_rng(a).normal(size=(60, 5)) for a in range(2)]
 SHORT = {
     "revised": dataclasses.replace(REVISED, epochs=6),

@@ -15,6 +15,8 @@ from dmac.sampling import embedding_draw
 from experiments.ideas import network_ideas, spectral_ideas
 from experiments.ideas.refinement import FORMS
 
+# The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 SMALL = dataclasses.replace(CLOSED_FORM_2026_11, anchor_sets=4)
 LEARNED = [form for forms in FORMS.values() for form in forms]
 NETWORK = {
