@@ -165,14 +165,14 @@ class MultiViewEstimator(
     def fit_predict(self, views: Views, y: object = None, **options: Any) -> Integers:
         """Fit, and return the labels of the samples: (n,), int64.
 
-        Parameters, ``options`` among them, and errors are those of `fit`.
+        Parameters, ``options`` among them, and errors are those of ``fit``.
         """
         return self.fit(views, y, **options).labels_
 
     def fit_transform(self, views: Views, y: object = None, **options: Any) -> Floats:
         """Fit, and return the fused embedding of the samples: (n, d).
 
-        Parameters, ``options`` among them, and errors are those of `fit`.
+        Parameters, ``options`` among them, and errors are those of ``fit``.
         """
         return self._named(self.fit(views, y, **options).embedding_, views)
 
@@ -591,7 +591,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     def score(
         self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
     ) -> float:
-        """As :meth:`MultiViewEstimator.score`, of samples that may lack views.
+        """As :meth:`dmac.estimators.MultiViewEstimator.score`, of samples that may lack views.
 
         Parameters
         ----------
@@ -618,7 +618,8 @@ class DMAC(MultiViewEstimator):
     n samples in the same order: NumPy arrays, SciPy sparse matrices, tensors or data frames. One
     two-dimensional array is one view. Several data frames are lined up by their index
     (:mod:`dmac.data.names`). A memory map, an HDF5 data set or a Zarr array stays on disk
-    (:mod:`dmac.compute.streaming`). Every sample must have all views.
+    (:mod:`dmac.compute.streaming`). Every sample must have all views. ``predict``, ``transform``,
+    ``score`` and ``save`` are those of :class:`dmac.estimators.MultiViewEstimator`.
 
     Parameters
     ----------
@@ -648,7 +649,7 @@ class DMAC(MultiViewEstimator):
     anchors_ : numpy.ndarray of shape (m, d)
         U, drawn for that Z; where the anchors live in the views, the means of their samples in Z.
     cluster_centers_ : numpy.ndarray of shape (c, d), float64
-        Centres of the final k-means, by which `predict` decides.
+        Centres of the final k-means, by which ``predict`` decides.
     history_ : list of dmac.training.EpochRecord
         One an epoch of the training.
     pretrain_history_ : list of dmac.embedding.PretrainRecord
@@ -687,7 +688,7 @@ class DMAC(MultiViewEstimator):
 
     *Collapse.* The joint loss is least where all samples coincide, and a fit may end near there
     (chapter 9 of the book). `fit` measures the spread s of Z, 1 minus the mean cosine between two
-    rows (:func:`dmac.diagnostics.mean_cosine`), and says so in a `CollapseWarning` where s is
+    rows (:func:`dmac.diagnostics.mean_cosine`), and says so in a ``CollapseWarning`` where s is
     below 0.01 and below a tenth of what it was in the first epoch. The mean squared distance
     between two unit rows is 2 s, so at 0.01 they are a tenth as far apart as rows that have nothing
     in common, and the part of Z that k-means sees, what is left without the mean row, has
@@ -835,7 +836,7 @@ def load_model(path: PathLike, device: str | None = None) -> AnchorGraphClusteri
     Parameters
     ----------
     path : str or path
-        The folder that :meth:`dmac.AnchorGraphClustering.save` or :meth:`dmac.DMAC.save` wrote.
+        The folder that ``save`` wrote.
     device : str, optional
         Overrides the device that was saved.
 

@@ -36,6 +36,7 @@ OUR_WARNINGS = (
     r"view \d+ has \d+ samples, fewer than the \d+ clusters",
     r"the clusters go with what is missing",
     r"view \d+ decides alone",
+    r"the embedding has collapsed",
 )
 #: Trained recipes are cut short: how they go on does not depend on how odd the views are.
 RECIPES = {
