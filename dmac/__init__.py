@@ -2,7 +2,7 @@
 
 Modules of chapters, in the order of the book: ``views`` with ``metrics`` and ``baselines``,
 ``embedding``, ``anchors``, ``anchor_graph``, ``convolution``, ``consistency``, ``structure``,
-``training``, ``diagnostics``, ``recipes``, ``estimator`` and ``separation``, ``scaling``.
+``training``, ``diagnostics``, ``recipes``, ``estimators`` and ``separation``, ``scaling``.
 ``network`` and ``sampling`` join the parts of the network, ``model_selection`` judges labels on the
 averaged graph, ``report`` writes a page about a fit, and ``reference`` is the dense reading of the
 equations that the tests compare with.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         data as data,
         diagnostics as diagnostics,
         embedding as embedding,
-        estimator as estimator,
+        estimators as estimators,
         metrics as metrics,
         model_selection as model_selection,
         network as network,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
         training as training,
         views as views,
     )
-    from dmac.estimator import DMAC
+    from dmac.estimators import DMAC, AnchorGraphClustering, load_model
     from dmac.metrics import scores
     from dmac.model_selection import suggest_n_clusters
     from dmac.separation import features_that_separate
@@ -58,10 +58,12 @@ if TYPE_CHECKING:  # what on_demand finds, for those who read a program without 
 __version__ = VERSION
 __all__ = [
     "DMAC",
+    "AnchorGraphClustering",
     "MultiViewData",
     "available",
     "features_that_separate",
     "load",
+    "load_model",
     "peers",
     "recipes",
     "scores",
@@ -71,10 +73,10 @@ if not TYPE_CHECKING:  # or every name that is spelt wrongly would be one
     __getattr__ = on_demand(
         __name__,
         {
-            "DMAC": "dmac.estimator",
             "features_that_separate": "dmac.separation",
             "scores": "dmac.metrics",
             "suggest_n_clusters": "dmac.model_selection",
+            **dict.fromkeys(("AnchorGraphClustering", "DMAC", "load_model"), "dmac.estimators"),
             **dict.fromkeys(("MultiViewData", "available", "load"), "dmac.views"),
         },
     )

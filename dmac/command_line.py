@@ -102,10 +102,11 @@ _clusters = click.option("--clusters", type=_WholeNumber(2), help="How many grou
 
 _recipe = click.option(
     "--recipe",
-    type=click.Choice(["closed_form", "revised", "released", "published"]),
+    type=click.Choice(["closed_form", "released", "published", "revised"]),
     default="closed_form",
     show_default=True,
-    help="closed_form takes seconds; revised, released and published train a network.",
+    help="closed_form is anchor-graph clustering, which takes seconds; the others train DMAC's "
+    "network.",
 )
 _seed = click.option(
     "--seed",
@@ -188,10 +189,16 @@ def fit(
     """
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
+    kind = dmac.estimators.estimator_of(recipe)
+    if checkpoint and kind is not dmac.DMAC:
+        raise click.UsageError(f"--checkpoint keeps a training, and {recipe} trains nothing")
     _check_places(out, model, data)
     read = _read(data, reading)
-    estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
-    estimator.fit(read.views, checkpoint=checkpoint)
+    estimator = kind(clusters, recipe, seed, device, verbose=not quiet)
+    if isinstance(estimator, dmac.DMAC):
+        estimator.fit(read.views, checkpoint=checkpoint)
+    else:
+        estimator.fit(read.views)
     columns = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
         columns["confidence"] = estimator.confidence_
@@ -200,9 +207,7 @@ def fit(
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
-    from dmac.solvers.contract import solver_of
-
-    if len(estimator.history_) < solver_of(estimator.recipe_).epochs["EpochRecord"]:
+    if isinstance(estimator, dmac.DMAC) and len(estimator.history_) < estimator.recipe_.epochs:
         return INTERRUPTED  # what there is was kept
     return None
 
@@ -225,7 +230,7 @@ def predict(
     python -m dmac predict folder new.mat --out more.csv
     """
     _check_places(out, None, data)
-    estimator = dmac.DMAC.load(model, device=device)
+    estimator = dmac.load_model(model, device)
     read = _read(data, reading, estimator)
     predicted = estimator.predict(read.views, as_frame=True)
     _keep({name: predicted[name].to_numpy() for name in predicted}, read, out, data)
@@ -334,10 +339,11 @@ def report(
         raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
     _check_places(out, None, data)
     if model is not None:
-        estimator = dmac.DMAC.load(model, device=device)
+        estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        estimator = dmac.DMAC(clusters, recipe, seed, device, verbose=not quiet)
+        kind = dmac.estimators.estimator_of(recipe)
+        estimator = kind(clusters, recipe, seed, device, verbose=not quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
@@ -376,20 +382,24 @@ def _is_model(path: str) -> bool:
 
 
 def _describe_model(path: str) -> None:
-    model = dmac.DMAC.load(path, device="cpu")
+    model = dmac.load_model(path, device="cpu")
     sizes = sorted(((model.labels_ == k).sum() for k in range(model.n_clusters)), reverse=True)
-    names = model._view_names
-    click.echo(f"a model of {len(model.labels_)} samples, recipe {model.recipe_.name}")
+    names, kind = model.view_names_, type(model).__name__
+    click.echo(f"a model of {len(model.labels_)} samples, {kind}, recipe {model.recipe_.name}")
     click.echo(f"  {model.n_clusters} groups of {', '.join(map(str, sizes))} samples")
-    agreement, support = model.view_agreement_, model.view_support_
     for a, width in enumerate(model.n_features_):
-        text = "" if agreement is None else f", supports the groups by {agreement[a]:.2f}"
-        if support is not None and support[a] == support[a]:  # nan where there are no others
-            text += f", the other views by {max(support[a], 0):.2f}"
-        if model.n_missing_ is not None and model.n_missing_[a]:
-            text += f", {model.n_missing_[a]} samples lack it"
+        about = _about_view(model, a) if isinstance(model, dmac.AnchorGraphClustering) else ""
         called = f" ({names[a]})" if any(names) else ""
-        click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{text}")
+        click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{about}")
+
+
+def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
+    """What a graph says about one of its views."""
+    text, support = f", supports the groups by {model.view_agreement_[a]:.2f}", model.view_support_
+    if support[a] == support[a]:  # nan where there are no others
+        text += f", the other views by {max(support[a], 0):.2f}"
+    missing = model.n_missing_[a]
+    return f"{text}, {missing} samples lack it" if missing else text
 
 
 def _in_order(views: list[NamedView], names: list[str]) -> list[NamedView]:
@@ -407,7 +417,9 @@ def _in_order(views: list[NamedView], names: list[str]) -> list[NamedView]:
 
 
 def _read(
-    paths: tuple[str, ...], reading: dict[str, Any], model: dmac.DMAC | None = None
+    paths: tuple[str, ...],
+    reading: dict[str, Any],
+    model: dmac.AnchorGraphClustering | dmac.DMAC | None = None,
 ) -> Reading:
     """Read and check the data, in the order of a model's names, and say what there is."""
     if reading["no_labels"] and reading["labels_key"]:
@@ -419,7 +431,7 @@ def _read(
         transposed=reading["transposed"],
     )
     if model is not None:
-        read.views[:] = _in_order(read.views, model._view_names)
+        read.views[:] = _in_order(read.views, model.view_names_)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
 

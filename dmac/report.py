@@ -33,10 +33,10 @@ from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import in_order, index_of, lined_up
 from dmac.diagnostics import gaussian_like
-from dmac.estimator import DMAC
+from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
-from dmac.recipes import SpectralRecipe, get_recipe
+from dmac.recipes import get_recipe
 from dmac.separation import check_count, columns_of, standardized_differences
 from dmac.solvers.contract import solver_of
 
@@ -54,7 +54,7 @@ _ENOUGH = 4
 
 
 def page(
-    model: DMAC,
+    model: MultiViewEstimator,
     views: Views,
     *,
     view_names: Sequence[Any] | None = None,
@@ -67,7 +67,7 @@ def page(
 
     Parameters
     ----------
-    model : dmac.DMAC
+    model : dmac.AnchorGraphClustering or dmac.DMAC
         If it is not fitted, it is fitted here. Of a fitted one ``views`` must be those of the fit.
     views : list of v array_likes of shape (n, d_a)
     view_names : sequence of length v, optional
@@ -110,17 +110,18 @@ def page(
         else:
             model.fit(views)
         compared = _compared(model, checked, named, seeds)
-    messages = list(dict.fromkeys(str(warning.message) for warning in said))
-    for text in messages:
-        warn(text)
+    messages = {str(warning.message): warning.category for warning in said}
+    for text, category in messages.items():
+        warn(text, category)
     n, names = len(samples), [x.name or f"view {a}" for a, x in enumerate(named, 1)]
-    lacking = [0] * len(names) if model.n_missing_ is None else model.n_missing_.tolist()
+    lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     return _template().render(
         n=n,
         c=model.n_clusters,
         seeds=seeds,
         model=model,
-        spectral=isinstance(model.recipe_, SpectralRecipe),
+        method=type(model).__name__,
+        spectral=isinstance(model, AnchorGraphClustering),
         warnings=messages,
         views=list(zip(names, model.n_features_, lacking)),
         samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
@@ -138,8 +139,10 @@ def page(
 def _check_settings(model: Any, seeds: Any) -> None:
     if not isinstance(seeds, numbers.Integral) or seeds < 2:
         raise ValueError(f"seeds is {seeds!r}: it must be an integer of at least 2")
-    if not hasattr(type(model), "view_support_"):
-        raise ValueError(f"model is a {type(model).__name__}: pass a dmac.DMAC")
+    if not isinstance(model, MultiViewEstimator):
+        raise ValueError(
+            f"model is a {type(model).__name__}: pass a dmac.AnchorGraphClustering or a dmac.DMAC"
+        )
 
 
 def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> list[str]:
@@ -157,7 +160,7 @@ def _as_text(given: Iterable[Any] | None) -> list[str] | None:
 
 
 def _compared(
-    model: DMAC, checked: list[Matrix], named: list[NamedView], seeds: int
+    model: MultiViewEstimator, checked: list[Matrix], named: list[NamedView], seeds: int
 ) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
     n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
@@ -217,7 +220,7 @@ def _csv(samples: list[str], labels: Integers) -> str:
     return table.to_csv(index=False, lineterminator="\r\n")
 
 
-def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
+def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Matrix]) -> None:
     """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
     labels, expected = model.predict(views), len(model.labels_)
     if len(labels) != expected:
@@ -227,7 +230,7 @@ def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
             "these are not the samples of the fit, or not in its order: the model puts many of "
             "them into other clusters"
         )
-    lacking = model.n_missing_
+    lacking = getattr(model, "n_missing_", None)
     if lacking is not None and lacking.tolist() != [(~filled(x)).sum() for x in checked]:
         raise ValueError(
             f"in the fit {', '.join(map(str, lacking))} samples lacked the views, and in these "
@@ -236,8 +239,8 @@ def _check_fit(model: DMAC, views: Views, checked: list[Matrix]) -> None:
 
 
 def _fits(
-    model: DMAC, views: list[Any], first: int, seeds: int, is_first: bool = False
-) -> list[DMAC]:
+    model: MultiViewEstimator, views: list[Any], first: int, seeds: int, is_first: bool = False
+) -> list[MultiViewEstimator]:
     """The model on some seeds; it may be the first of them itself."""
     fresh = [
         clone(model).set_params(random_state=seed, verbose=False)
@@ -246,7 +249,9 @@ def _fits(
     return [model] * is_first + [copy.fit(views) for copy in fresh]
 
 
-def _on_halves(model: DMAC, views: list[Any], first: int, seeds: int) -> list[Integers]:
+def _on_halves(
+    model: MultiViewEstimator, views: list[Any], first: int, seeds: int
+) -> list[Integers]:
     """Labels of all samples by fits on random halves; none where halves are too small."""
     n, labels = views[0].shape[0], []
     for seed in range(first, first + seeds) if n >= 2 * _ENOUGH * model.n_clusters else ():
@@ -262,7 +267,9 @@ def _stays(labels: list[Integers]) -> list[float]:
     return np.mean(kept, axis=0).tolist()
 
 
-def _unsure(model: DMAC, samples: list[str], stays: dict[int, float]) -> list[dict[str, Any]]:
+def _unsure(
+    model: MultiViewEstimator, samples: list[str], stays: dict[int, float]
+) -> list[dict[str, Any]]:
     """The samples whose labels are the least sure, with the cluster that is next."""
     if not hasattr(model, "membership_"):
         return []
@@ -312,10 +319,10 @@ def _features(
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
 
-def _supports(*both: list[DMAC]) -> list[float]:
+def _supports(*both: list[MultiViewEstimator]) -> list[float]:
     """Mean support by the other views, of the data and of the control, where there is such."""
     fit = both[0][0]
-    if fit.view_support_ is None or len(fit.n_features_) < 2:
+    if not hasattr(fit, "view_support_") or len(fit.n_features_) < 2:
         return []
     return [float(np.mean([fit.view_support_ for fit in fits])) for fits in both]
 
@@ -333,7 +340,7 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
     }
 
 
-def _map(model: DMAC) -> dict[int, dict[str, Any]]:
+def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
     n = len(model.labels_)
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_DOTS])

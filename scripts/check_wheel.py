@@ -28,13 +28,13 @@ ROOT = Path(__file__).resolve().parent.parent
 USE = """
 import dmac
 data = dmac.load("mfeat")
-model = dmac.DMAC(n_clusters=data.n_clusters, random_state=0).fit(data.views)
+model = dmac.AnchorGraphClustering(n_clusters=data.n_clusters, random_state=0).fit(data.views)
 scores = dmac.scores(data.labels, model.labels_)
 assert scores["acc"] > 0.95, scores
 model.save("model")
 import numpy
 numpy.savez("data.npz", **{f"X{a}": x for a, x in enumerate(data.views)}, labels=data.labels)
-again = dmac.DMAC.load("model").predict([x[::10] for x in data.views])
+again = dmac.load_model("model").predict([x[::10] for x in data.views])
 assert (again == model.labels_[::10]).mean() > 0.95
 assert "site-packages" in dmac.__file__
 print(f"mfeat: ACC {scores['acc']:.3f}")

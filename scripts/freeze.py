@@ -21,6 +21,7 @@ import dataclasses
 import hashlib
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import dmac
+from dmac.estimators import CollapseWarning, estimator_of
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
 from experiments.ideas import network_ideas, refinement, spectral_ideas
 
@@ -65,11 +67,13 @@ def ideas():
 
 def freeze(data, recipe, seed):
     """The arrays of one fit."""
-    model = dmac.DMAC(data.n_clusters, recipe, random_state=seed, device="cpu").fit(data.views)
+    model = estimator_of(recipe)(data.n_clusters, recipe, random_state=seed, device="cpu")
+    with warnings.catch_warnings(action="ignore", category=CollapseWarning):
+        model.fit(data.views)
     new = [x[:50] for x in data.views]
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
-        again = dmac.DMAC.load(folder)
+        again = dmac.load_model(folder)
     return {
         "labels": model.labels_,
         "z": model.embedding_,

@@ -38,7 +38,7 @@ def ari(small, distance, seed):
     """How well the two clusters are the two groups."""
     views, inside = two_groups(small, distance, seed)
     with warnings.catch_warnings(action="ignore"):
-        labels = dmac.DMAC(2, random_state=seed, device="cpu").fit_predict(views)
+        labels = dmac.AnchorGraphClustering(2, random_state=seed, device="cpu").fit_predict(views)
     return dmac.scores(inside, labels)["ari"]
 
 

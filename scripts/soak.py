@@ -54,7 +54,7 @@ def soak(n_fits=200):
         views, c = data(number)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            model = dmac.DMAC(c, random_state=number, device="cpu").fit(views)
+            model = dmac.AnchorGraphClustering(c, random_state=number, device="cpu").fit(views)
             assert set(model.predict(views)) <= set(range(c))
         sizes.append(resident())
         if number % 10 == 9:

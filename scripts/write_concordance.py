@@ -118,7 +118,9 @@ def citations():
             continue
         for name, role, node in _public(ast.parse(path.read_text(encoding="utf-8")), module):
             # `dmac` hands these on, and they are documented under that name.
-            name = re.sub(r"^dmac\.(estimator\.(?=DMAC)|metrics\.(?=scores$))", "dmac.", name)
+            name = re.sub(
+                r"^dmac\.(estimators\.(?=DMAC|Anchor)|metrics\.(?=scores$))", "dmac.", name
+            )
             for label in re.findall(r":eq:`([\w:-]+)`", ast.get_docstring(node) or ""):
                 link = f"{{py:{role}}}`{'~' * (name != 'dmac.DMAC')}{name}`"
                 if link not in found.setdefault(label, []):

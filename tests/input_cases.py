@@ -29,7 +29,7 @@ X = COUNTS.astype(np.float64)
 class Case:
     """One way to pass views.
 
-    ``make`` gives what a user passes to `DMAC.fit`. Of an accepted one ``equals`` is the view that
+    ``make`` gives what a user passes to `fit`. Of an accepted one ``equals`` is the view that
     it stands for, where that is not `X`; of a refused one ``says`` is part of the message.
     """
 
@@ -299,13 +299,13 @@ BAD = {
         (
             "None for a row, to a network",
             lambda: [[None, *X[1:].tolist()], SECOND],
-            "the whole row is NaN, and only the recipe closed_form",
+            "the whole row is NaN, and only dmac.AnchorGraphClustering",
             {"recipe": "revised"},
         ),
         (
             "a row of NaN on disk, to a network",
             lambda: [memory_map(with_entry(np.nan, column=slice(None))), SECOND],
-            "the whole row is NaN, and only the recipe closed_form",
+            "the whole row is NaN, and only dmac.AnchorGraphClustering",
             {"recipe": "revised"},
         ),
         ("a sparse matrix that is damaged", damaged, "view 1 is a sparse matrix that is damaged"),

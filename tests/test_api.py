@@ -65,7 +65,7 @@ def complaints(name, item):
 
 def test_docstrings_list_the_parameters_of_the_signature():
     wrong = {name: found for name, item in EVERYTHING.items() if (found := complaints(name, item))}
-    assert wrong == {"dmac.solvers.persistence.load": ["Unknown parameters {'cls'}"]}  # no method
+    assert wrong == {}
 
 
 FIRST = re.findall(r"^\.\. automodule:: (dmac\.\w+)$", PAGES["api"], re.MULTILINE)

@@ -39,7 +39,7 @@ def test_fit_writes_what_the_estimator_finds(call):
     places = ["--out", "labels.csv", "--model", "kept"]
     code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
     assert code == 0 and "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
-    model = dmac.DMAC(3, random_state=0).fit(VIEWS)
+    model = dmac.AnchorGraphClustering(3, random_state=0).fit(VIEWS)
     expected = model.labels_
     names, labels = table("labels.csv")
     sure = np.loadtxt("labels.csv", delimiter=",", skiprows=1, usecols=2)
@@ -51,7 +51,8 @@ def test_fit_writes_what_the_estimator_finds(call):
     code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv")
     assert code == 0 and table("more.csv") == (names, labels)
     code, out, _ = call("info", "kept")
-    assert code == 0 and "60 samples, recipe closed_form" in out and "3 groups of 20, 20, 20" in out
+    assert code == 0 and "60 samples, AnchorGraphClustering, recipe closed_form" in out
+    assert "3 groups of 20, 20, 20" in out
     assert out.count("supports the groups by") == out.count(", the other views by 0.") == 2
     code, out, _ = call("info", "data.npz")
     assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
@@ -103,7 +104,7 @@ def test_options_reach_the_estimator(call):
     arguments = ["--recipe", "revised", "--seed", 3, "--device", "cpu", "--checkpoint", "state"]
     code, _, _ = call("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)
     assert code == 0
-    model = dmac.DMAC.load("kept")
+    model = dmac.load_model("kept")
     given = model.n_clusters, model.recipe_.name, model.random_state, model.device
     assert given == (4, "revised", 3, "cpu")
     assert [path.name for path in Path("state").iterdir()] == ["checkpoint.safetensors"]
@@ -226,7 +227,7 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     assert sorted(found) == sorted(names)
     views = [np.where(has[:, [a]], VIEWS[a], np.nan) for a in (1, 0)]
     rows = [int(name[1:]) for name in found]
-    expected = dmac.DMAC(3, random_state=0).fit_predict([x[rows] for x in views])
+    expected = dmac.AnchorGraphClustering(3, random_state=0).fit_predict([x[rows] for x in views])
     assert labels == expected.tolist()
     code, _, err = call("predict", "kept", "partial", "--out", "more.csv")
     assert code == 0 and err == "" and table("more.csv") == (found, labels)
@@ -234,7 +235,7 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     assert code == 0 and "10 samples lack it" in out and "12 samples lack it" in out
     code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
     assert code == 1 and not Path("x.csv").exists()
-    assert "samples lack views: only the recipe closed_form of dmac.DMAC takes samples that" in err
+    assert "samples lack views: only dmac.AnchorGraphClustering takes samples that" in err
 
 
 def test_a_model_knows_its_views_by_name(call):
@@ -254,7 +255,7 @@ def test_a_model_knows_its_views_by_name(call):
     np.save("a.npy", VIEWS[0]), np.save("b.npy", VIEWS[1])
     assert call("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")[0] == 0  # by places
     assert table("more.csv") == table("labels.csv")
-    dmac.DMAC(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
+    dmac.AnchorGraphClustering(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
     code, out, _ = call("info", "kept")
     assert code == 0 and "view 1: 6 columns, supports" in out
 

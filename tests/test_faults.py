@@ -95,7 +95,7 @@ def check(folder, limit):
     records = Store(folder / "runs").refresh().records()
     assert [record["seed"] for record in records] == [1]
     assert (folder / "runs" / "a.jsonl").read_bytes().count(b"\n") == 1
-    assert len(dmac.DMAC.load(folder / "model").labels_) == 80
+    assert len(dmac.load_model(folder / "model").labels_) == 80
     left = [path.name for path in folder.rglob(".*") if path.name not in (".locks", ".gitignore")]
     assert left == []
     return fit

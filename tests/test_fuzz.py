@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from peers.systems import QUICK
 
 import dmac
+from dmac.estimators import estimator_of
 from dmac.peers import ALL
 
 PACKAGE = str(Path(dmac.__file__).parent)
@@ -35,6 +36,7 @@ OUR_WARNINGS = (
     r"view \d+ has \d+ samples, fewer than the \d+ clusters",
     r"the clusters go with what is missing",
     r"view \d+ decides alone",
+    r"the embedding has collapsed",
 )
 #: Trained recipes are cut short: how they go on does not depend on how odd the views are.
 RECIPES = {
@@ -210,7 +212,7 @@ def judge_partial(problem):
 def make(method, n_clusters, seed=0):
     """A recipe or a system by its name."""
     if method in RECIPES:
-        return dmac.DMAC(n_clusters, RECIPES[method], random_state=seed, device="cpu")
+        return estimator_of(method)(n_clusters, RECIPES[method], seed, "cpu")
     given = QUICK[method] | ({"n_anchors": 5} if "n_anchors" in QUICK[method] else {})
     model = ALL[method](n_clusters, random_state=seed, **given)
     return model.set_params(device="cpu") if "device" in model.get_params() else model

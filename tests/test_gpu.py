@@ -156,7 +156,7 @@ def test_whole_fit_finds_the_clusters(device, recipe, tmp_path):
     np.testing.assert_array_equal(model.predict(data), model.labels_)
     model.save(tmp_path)
     for place in DEVICES:  # a model moves between devices
-        again = dmac.DMAC.load(tmp_path, device=place)
+        again = dmac.load_model(tmp_path, device=place)
         np.testing.assert_array_equal(again.predict(data), model.labels_)
 
 
@@ -208,7 +208,7 @@ def test_fit_goes_on_from_its_checkpoint(device, recipe, tmp_path):
     losses = [[r.loss for r in one.history_] for one in (model, whole)]
     np.testing.assert_allclose(*losses, rtol=1e-6)
     np.testing.assert_array_equal(model.labels_, whole.labels_)
-    assert model.network_.device.type == device
+    assert model.model_.device.type == device
 
 
 # --- devices that every machine has: one of shapes without numbers, one that is only pretended
@@ -311,14 +311,16 @@ def test_closed_form_on_a_pretended_card_is_that_of_the_processor(missing, tmp_p
         present = rng.random((n, len(DIMS))) > 0.5
         present[np.arange(n), rng.integers(len(DIMS), size=n)] = True
         data = [np.where(present[:, [a]], x, np.nan) for a, x in enumerate(data)]
-    exact = dmac.DMAC(N_CLUSTERS, small(CLOSED_FORM, anchor_sets=4), 0, "cpu").fit(data)
+    exact = dmac.AnchorGraphClustering(N_CLUSTERS, small(CLOSED_FORM, anchor_sets=4), 0, "cpu").fit(
+        data
+    )
     with PretendedCard():
-        model = dmac.DMAC(N_CLUSTERS, exact.recipe, 0, "cuda").fit(data)
-        assert model.network_.device.type == "cuda"
+        model = dmac.AnchorGraphClustering(N_CLUSTERS, exact.recipe, 0, "cuda").fit(data)
+        assert model.model_.device.type == "cuda"
         np.testing.assert_array_equal(model.predict(data), exact.predict(data))
         model.save(tmp_path)
-        again = dmac.DMAC.load(tmp_path)
-        assert again.network_.device.type == "cuda"
+        again = dmac.load_model(tmp_path)
+        assert again.model_.device.type == "cuda"
         np.testing.assert_array_equal(again.predict(data), exact.predict(data))
     np.testing.assert_array_equal(model.labels_, exact.labels_)
     np.testing.assert_allclose(abs(model.embedding_), abs(exact.embedding_), atol=1e-4)

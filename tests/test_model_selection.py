@@ -33,13 +33,13 @@ def test_a_suggestion_is_no_number_and_names_its_own(small_views):
     found = suggest_n_clusters(views, range(2, 8))
     assert repr(found) == "Suggestion(n_clusters=3)"
     says = r"n_clusters is Suggestion\(n_clusters=3\), it must be an integer"
-    for model in (dmac.DMAC(found), dmac.DMAC(found, "revised")):
+    for model in (dmac.AnchorGraphClustering(found), dmac.DMAC(found)):
         with pytest.raises(ValueError, match=f"{says}: pass its .n_clusters$"):
             model.fit(views)
     with pytest.raises(ValueError, match=f"{says} of at least 2"):
         dmac.peers.LMVSC(found).fit(views)
     with pytest.raises(ValueError, match="must be an integer$") as refused:
-        dmac.DMAC(np.arange(1000)).fit(views)
+        dmac.AnchorGraphClustering(np.arange(1000)).fit(views)
     assert len(str(refused.value)) < 120
 
 

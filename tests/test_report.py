@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 
 import dmac
 from dmac.diagnostics import gaussian_like
+from dmac.estimators import CollapseWarning
 from dmac.report import page
 from dmac.separation import standardized_differences
 
@@ -46,7 +47,7 @@ class Reader:
 
 
 def report(views=VIEWS, c=4, **more):
-    model = dmac.DMAC(c, random_state=0)
+    model = dmac.AnchorGraphClustering(c, random_state=0)
     return model, Reader(page(model, views, seeds=more.pop("seeds", 2), **more))
 
 
@@ -60,9 +61,9 @@ def repeated(views):
     """Of three fits the mean ARI, that of three halves, and the mean support, as they are told."""
     models, labels = [], [[], []]
     for seed in range(3):
-        models.append(dmac.DMAC(4, random_state=seed).fit(views))
+        models.append(dmac.AnchorGraphClustering(4, random_state=seed).fit(views))
         rows = np.sort(np.random.default_rng(seed).permutation(120)[:60])
-        half = dmac.DMAC(4, random_state=seed).fit([x[rows] for x in views])
+        half = dmac.AnchorGraphClustering(4, random_state=seed).fit([x[rows] for x in views])
         labels[0].append(models[-1].labels_)
         labels[1].append(half.predict(views))
     aris = [[dmac.scores(*two)["ari"] for two in combinations(one, 2)] for one in labels]
@@ -71,7 +72,10 @@ def repeated(views):
 
 def test_numbers_are_those_of_the_estimator():
     model, found = report(view_names=["rna", "protein"], classes=CLASSES, seeds=3)
-    assert model.labels_.tolist() == dmac.DMAC(4, random_state=0).fit_predict(VIEWS).tolist()
+    assert (
+        model.labels_.tolist()
+        == dmac.AnchorGraphClustering(4, random_state=0).fit_predict(VIEWS).tolist()
+    )
     both = zip(model.view_agreement_, model.view_support_)
     for name, width, numbers in zip(("rna", "protein"), (12, 9), both):
         sizes, supports = [row[1:] for row in found.rows if row[0] == name]
@@ -100,7 +104,7 @@ def test_numbers_are_those_of_the_estimator():
     methods = found.text.partition("methods section")[2]
     recipe = model.recipe_
     for words in (
-        "120 samples were clustered into 4 groups with the recipe CLOSED_FORM",
+        "120 samples were clustered into 4 groups with AnchorGraphClustering (recipe CLOSED_FORM)",
         f"package dmac {dmac.__version__} [1]",
         "rna (12 features), protein (9 features)",
         f"its {recipe.n_neighbors} nearest of {model.n_anchors_} anchors",
@@ -191,7 +195,7 @@ def test_planted_clusters_are_stable_and_the_control_is_not():
 
 def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
     model, found = plain
-    told = page(dmac.DMAC(4, random_state=0), VIEWS, seeds=2)
+    told = page(dmac.AnchorGraphClustering(4, random_state=0), VIEWS, seeds=2)
     assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
     (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
     assert not {"src", "xlink:href"} & {name for tag in found.tags for name in tag.attrs}
@@ -201,12 +205,18 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
     assert "prefers-color-scheme: dark" in told and "@media print" in told
     assert "gave no warning" in told
     assert "Beside the known classes" not in told and ", drawn" not in told
-    assert page(dmac.DMAC(4, random_state=1), VIEWS, seeds=2) != told
+    assert page(dmac.AnchorGraphClustering(4, random_state=1), VIEWS, seeds=2) != told
 
 
 def test_a_browser_finds_nothing_wrong(browser, tmp_path):
     names = [[f"a rather long name of gene number {j}" for j in range(12)], None]
-    told = page(dmac.DMAC(4, random_state=0), VIEWS, feature_names=names, classes=CLASSES, seeds=2)
+    told = page(
+        dmac.AnchorGraphClustering(4, random_state=0),
+        VIEWS,
+        feature_names=names,
+        classes=CLASSES,
+        seeds=2,
+    )
     (tmp_path / "report.html").write_text(told, encoding="utf-8")
     with chromium.served(tmp_path) as root:
         for width in (390, 1300):
@@ -221,7 +231,13 @@ def test_a_browser_finds_nothing_wrong(browser, tmp_path):
 def test_names_are_text():
     odd = ["<b>&", '"><script>alert(1)</script>$c']
     columns = [[f"<i>{j}&amp;$n" for j in range(12)], None]
-    told = page(dmac.DMAC(4, random_state=0), VIEWS, view_names=odd, feature_names=columns, seeds=2)
+    told = page(
+        dmac.AnchorGraphClustering(4, random_state=0),
+        VIEWS,
+        view_names=odd,
+        feature_names=columns,
+        seeds=2,
+    )
     assert "<script" not in told and "<i>" not in told
     found = Reader(told)
     assert [row[0] for row in found.rows].count(odd[0]) == 2
@@ -273,13 +289,15 @@ def test_warnings_are_on_the_page_and_given():
 
 def test_networks_frames_sparse_and_single_views(plain, tmp_path):
     short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
-    told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
+    with pytest.warns(CollapseWarning) as said:  # of each fit, and it is told once
+        told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
+    assert len(said) == 1 and told.count("the embedding has collapsed") == 1
     assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
     assert "does not say it" in told and "mean support" not in told
     frame = pd.DataFrame(abs(VIEWS[0]), columns=[f"gene {j}" for j in range(12)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = Reader(page(dmac.DMAC(4, random_state=0), frame, seeds=2))
+        one = Reader(page(dmac.AnchorGraphClustering(4, random_state=0), frame, seeds=2))
     assert "view 1 gene " in one.text and any(row[-1] == "–" for row in one.rows)
     memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
     memory[:] = VIEWS[1]
@@ -308,7 +326,7 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
 
 
 def test_what_is_refused():
-    model = dmac.DMAC(4, random_state=0).fit(VIEWS)
+    model = dmac.AnchorGraphClustering(4, random_state=0).fit(VIEWS)
     for views, more, message in (
         ([x[:60] for x in VIEWS], {}, "was fitted on 120 samples, and there are 60"),
         ([x[RNG.permutation(120)] for x in VIEWS], {}, "not the samples of the fit, or not in its"),
@@ -321,11 +339,13 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             page(model, views, **{"seeds": 2} | more)
-    with pytest.raises(ValueError, match="model is a GMC: pass a dmac.DMAC"):
+    with pytest.raises(
+        ValueError, match="is a GMC: pass a dmac.AnchorGraphClustering or a dmac.DMAC"
+    ):
         page(dmac.peers.GMC(4), VIEWS)
     hidden, has = [x.copy() for x in VIEWS], np.ones((120, 2), bool)
     hidden[0][:30], has[:30, 0] = 1e9, False
-    model = dmac.DMAC(4, random_state=0).fit(hidden, present=has)
+    model = dmac.AnchorGraphClustering(4, random_state=0).fit(hidden, present=has)
     with pytest.raises(ValueError, match="in the fit 30, 0 samples lacked the views, .* NaN"):
         page(model, hidden, seeds=2)
 
@@ -341,7 +361,7 @@ def test_the_command_writes_the_page(call, tmp_path):
     code, out, err = call("report", "data.npz", "--clusters", 4, *given)
     assert code == 0 and "report.html: 120 samples in 4 clusters" in out, err
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    model = dmac.DMAC(4, random_state=0)
+    model = dmac.AnchorGraphClustering(4, random_state=0)
     names = {"view_names": ["rna", "protein"], "classes": CLASSES}
     assert text == page(model, VIEWS, seeds=2, **names)
     np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
@@ -375,10 +395,10 @@ def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
     rng, classes = np.random.default_rng(0), np.arange(60) % 3
     views = [5 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (6, 3)]
     wide, narrow = (pd.DataFrame(x, [f"s{i}" for i in range(60)]) for x in views)
-    model = dmac.DMAC(3, random_state=0)
+    model = dmac.AnchorGraphClustering(3, random_state=0)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted
     narrow[:5] = 0.0
-    for given in (model, dmac.DMAC(3, random_state=0)):  # the labels of both are the same
+    for given in (model, dmac.AnchorGraphClustering(3, random_state=0)):  # with equal labels
         with pytest.warns(UserWarning, match="view 2 has 5 rows of zeros"):
             assert page(given, [wide, narrow], seeds=2).count("rows of zeros") == 1

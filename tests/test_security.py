@@ -73,7 +73,7 @@ READERS = {
     "x.h5": lambda path: read_views([path]),
     "y.h5": open_hdf5,
     "x.safetensors": files.read_tensors,
-    NAME: lambda path: dmac.DMAC.load(path.parent),
+    NAME: lambda path: dmac.load_model(path.parent),
     checkpoint.NAME: fit_from,
     "x.jsonl": lambda path: Store(path.parent).refresh(),
 }
@@ -199,11 +199,11 @@ def test_downloads_are_https(monkeypatch):
 
 
 def test_models_that_lack_later_fields_are_read(tmp_path):
-    whole = dmac.DMAC(3, random_state=0, device="cpu").fit(VIEWS)
+    whole = dmac.AnchorGraphClustering(3, random_state=0, device="cpu").fit(VIEWS)
     whole.save(tmp_path)
     tensors, about = files.read_tensors(tmp_path / NAME)
     del about["version"], about["params"]["verbose"], about["params"]["recipe"]["guard_time"]
     files.write_tensors(tmp_path / NAME, tensors, about)
-    model = dmac.DMAC.load(tmp_path)
+    model = dmac.load_model(tmp_path)
     assert model.get_params() == whole.get_params() | {"recipe": model.recipe}
     np.testing.assert_array_equal(model.predict(VIEWS), whole.labels_)

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, and its tools around a list of views: of DMAC and of the systems.
+"""scikit-learn's own checks, and its tools around a list of views: of every estimator here.
 
 Whoever writes an estimator for scikit-learn runs `check_estimator`. It passes one array, which is
 one view here. What it asks of everyone and an estimator of views does otherwise is listed below,
@@ -36,15 +36,16 @@ EVERYWHERE = {
     "check_estimators_empty_data_messages": "the message names the view: it has no features",
     "check_clustering": "it passes nested lists, and here a list is a list of views",
 }
-OF_DMAC = EVERYWHERE | {
+OF_BOTH = EVERYWHERE | {
     "check_transformer_data_not_an_array": "it passes nested lists as well",
-    "check_estimator_sparse_array": CLASSES,
-    "check_estimator_sparse_matrix": CLASSES,
     "check_n_features_in_after_fitting": "the message names the view that has another width",
 }
-OF_FLOAT32 = OF_DMAC | {
-    "check_methods_sample_order_invariance": ROUNDING,
+OF_GRAPH = OF_BOTH | {
+    "check_estimator_sparse_array": CLASSES,
+    "check_estimator_sparse_matrix": CLASSES,
 }
+OF_FLOAT32 = {"check_methods_sample_order_invariance": ROUNDING}
+SHORT = dataclasses.replace(dmac.recipes.REVISED, epochs=3, n_neighbors=2)
 
 
 def with_two_clusters(model):
@@ -59,8 +60,9 @@ def with_two_clusters(model):
 
 
 MODELS = {
-    "DMAC": (dmac.DMAC(3, random_state=0), OF_FLOAT32),
-    "DMAC, float64": (dmac.DMAC(3, random_state=0, dtype="float64"), OF_DMAC),
+    "graph": (dmac.AnchorGraphClustering(3, random_state=0), OF_GRAPH | OF_FLOAT32),
+    "graph, float64": (dmac.AnchorGraphClustering(3, random_state=0, dtype="float64"), OF_GRAPH),
+    "network": (dmac.DMAC(3, SHORT, random_state=0), OF_BOTH | OF_FLOAT32),
     **{name: (quick(name), EVERYWHERE) for name in ALL},
 }
 #: Checks that set n_clusters to 1.
@@ -107,8 +109,10 @@ def test_checks_of_scikit_learn(name, model, check):
         "check_global_output_transform_pandas",
     ],
 )
-def test_names_and_kinds_of_what_comes_out(check):
-    getattr(estimator_checks, check)("DMAC", MODELS["DMAC"][0])
+@pytest.mark.parametrize("name", ["graph", "network"])
+def test_names_and_kinds_of_what_comes_out(name, check):
+    model = MODELS[name][0]
+    getattr(estimator_checks, check)(type(model).__name__, model)
 
 
 def numbers(data):
@@ -125,7 +129,7 @@ def test_tags(name):
     model = MODELS[name][0]
     tags = get_tags(model)
     assert is_clusterer(model) and tags.input_tags.sparse and not tags.target_tags.required
-    assert (tags.transformer_tags is not None) == name.startswith("DMAC")
+    assert (tags.transformer_tags is not None) == (name not in ALL)
 
 
 def test_pipeline_over_a_list_of_views(mfeat):
@@ -134,9 +138,13 @@ def test_pipeline_over_a_list_of_views(mfeat):
     def scaled(given):
         return [StandardScaler().fit_transform(x) for x in given]
 
-    steps = make_pipeline(FunctionTransformer(scaled), dmac.DMAC(10, random_state=0))
+    steps = make_pipeline(
+        FunctionTransformer(scaled), dmac.AnchorGraphClustering(10, random_state=0)
+    )
     labels = steps.fit_predict(views)
-    np.testing.assert_array_equal(labels, dmac.DMAC(10, random_state=0).fit_predict(scaled(views)))
+    np.testing.assert_array_equal(
+        labels, dmac.AnchorGraphClustering(10, random_state=0).fit_predict(scaled(views))
+    )
     np.testing.assert_array_equal(steps.predict(views), labels)
 
 
@@ -148,12 +156,12 @@ def test_grid_search_without_labels(mfeat):
     cut = FunctionTransformer(np.hsplit, kw_args={"indices_or_sections": stops})
     one = dataclasses.replace(dmac.recipes.CLOSED_FORM, name="poor", levels="plain", anchor_sets=1)
     poor = dataclasses.replace(one, filter="cut", blocks="views", components=0.1, vote_rounds=0)
-    steps = make_pipeline(cut, dmac.DMAC(10, random_state=0))
-    grid = {"dmac__recipe": [poor, dmac.recipes.CLOSED_FORM]}
+    steps = make_pipeline(cut, dmac.AnchorGraphClustering(10, random_state=0))
+    grid = {"anchorgraphclustering__recipe": [poor, dmac.recipes.CLOSED_FORM]}
     search = GridSearchCV(steps, grid, cv=3).fit(np.hstack(views))
     found = search.cv_results_["mean_test_score"]
     assert np.isfinite(found).all() and found[1] > found[0]
-    assert search.best_params_["dmac__recipe"] is dmac.recipes.CLOSED_FORM
+    assert search.best_params_["anchorgraphclustering__recipe"] is dmac.recipes.CLOSED_FORM
     labels = search.predict(np.hstack(views))
     assert dmac.scores(classes, labels)["acc"] > 0.7
     assert len(cross_val_score(steps, np.hstack(views), cv=2)) == 2
@@ -161,7 +169,7 @@ def test_grid_search_without_labels(mfeat):
 
 def test_score_prefers_the_clusters(mfeat):
     views, classes = mfeat
-    model = dmac.DMAC(10, random_state=0).fit(views)
+    model = dmac.AnchorGraphClustering(10, random_state=0).fit(views)
     score = model.score(views)
     assert 0 < score < 1 and model.score(views, classes) == score  # classes are not looked at
     rng = np.random.default_rng(0)
@@ -171,7 +179,7 @@ def test_score_prefers_the_clusters(mfeat):
         model.score(views), abs=0.01
     )
     with pytest.raises(NotFittedError):
-        dmac.DMAC(10).score(views)
+        dmac.AnchorGraphClustering(10).score(views)
     with pytest.raises(ValueError, match="10, but there are only 5 samples"):
         model.score([x[:5] for x in views])
 
@@ -183,10 +191,10 @@ def test_columns_of_data_frames(mfeat, tmp_path):
         pandas.DataFrame(x, columns=[f"{kind}{j}" for j in range(12)])
         for kind, x in zip("ab", views)
     ]
-    model = dmac.DMAC(10, random_state=0).fit(frames)
+    model = dmac.AnchorGraphClustering(10, random_state=0).fit(frames)
     assert model.n_features_in_ == 24 and model.feature_names_in_[[0, 12]].tolist() == ["a0", "b0"]
     model.save(tmp_path)
-    for one in (model, dmac.DMAC.load(tmp_path)):
+    for one in (model, dmac.load_model(tmp_path)):
         with pytest.raises(ValueError, match="view 2: .*\n.*same order"):
             one.predict([frames[0], frames[1][frames[1].columns[::-1]]])
     assert not hasattr(model.fit(views), "feature_names_in_")

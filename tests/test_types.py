@@ -47,12 +47,12 @@ data = dmac.load("mfeat")
 assert data.labels is not None and data.n_clusters is not None
 model = dmac.DMAC(data.n_clusters, recipes.REVISED, random_state=0)
 assert_type(model.fit(data.views), dmac.DMAC)
-labels = dmac.DMAC(10).fit_predict([np.eye(4), np.ones((4, 2))])
+labels = dmac.AnchorGraphClustering(10).fit_predict([np.eye(4), np.ones((4, 2))])
 assert_type(labels, npt.NDArray[np.int64])
 assert_type(dmac.DMAC(10, "revised").fit_predict(np.eye(4)), npt.NDArray[np.int64])
 assert_type(dmac.scores(data.labels, labels), dict[str, float])
 assert_type(dmac.scores(["a", "b"], [0, 1])["acc"], float)
-assert_type(dmac.DMAC.load("folder").transform(data.views).ndim, int)
+assert_type(dmac.load_model("folder").transform(data.views).ndim, int)
 assert_type(dmac.suggest_n_clusters(data.views).n_clusters, int)
 assert_type(dmac.recipes.REVISED.epochs, int)
 assert_type(dmac.available(), list[str])
@@ -63,15 +63,15 @@ dmac.data.whitening.Whitening(3).fit(np.eye(4)).transform(np.eye(4))
 dmac.DMAC("ten")  # wrong: arg-type
 dmac.DMAC()  # wrong: call-arg
 dmac.DMAC(10, recipe=3)  # wrong: arg-type
-dmac.DMAC(10).fit_predict(4)  # wrong: arg-type
-dmac.DMAC(10).fit(data.views, callbak=None)  # wrong: call-arg
+dmac.AnchorGraphClustering(10).fit_predict(4)  # wrong: arg-type
+dmac.AnchorGraphClustering(10).fit(data.views, callbak=None)  # wrong: call-arg
 dmac.load(4)  # wrong: arg-type
 dmac.load("mfeat", labels_key=True)  # wrong: arg-type
 dmac.laod("mfeat")  # wrong: attr-defined
 dmac.data.whitning  # wrong: attr-defined
 dmac.scores(data.labels)  # wrong: call-arg
 dmac.recipes.Recipe(name="mine", epoch=3)  # wrong: call-arg
-dmac.DMAC(10).labels_ + "a"  # wrong: operator
+dmac.AnchorGraphClustering(10).labels_ + "a"  # wrong: operator
 """
 
 

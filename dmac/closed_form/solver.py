@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from dmac._types import Array, Flags, Matrix, PathLike
+from dmac._types import Array, Flags, Matrix
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import AnchorSets, Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, average, averaged
@@ -52,7 +53,6 @@ from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
-    Callback,
     Outcome,
     Prepared,
     Solver,
@@ -161,10 +161,10 @@ class SpectralSolver(Solver):
         most, more = self.recipe.fit_samples, self.recipe.fit_of_cluster * n_clusters
         return n_samples if most is None else min(n_samples, max(most, more))
 
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[SpectralRecipe, int]:
-        """The recipe that a fit of n samples uses, and m; sizes that do not fit are refused.
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Self, int]:
+        """The solver for a fit of n samples, and m; sizes that do not fit are refused.
 
-        Where m is free and too small for k, it is a recipe for so few samples: k + 1 anchors, or
+        Where m is free and too small for k, its recipe is one for so few samples: k + 1 anchors, or
         all n samples and n - 1 neighbours.
         """
         recipe, n, c = self.recipe, n_samples, n_clusters
@@ -182,7 +182,7 @@ class SpectralSolver(Solver):
                 m = min(n, recipe.n_neighbors + 1)
                 recipe = replace(recipe, n_anchors=m, n_neighbors=m - 1)
         check_anchors(n, m, recipe.n_neighbors)
-        return recipe, m
+        return type(self)(recipe), m
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         """Multiplications of two Lloyd steps and of the graph, all sets."""
@@ -208,8 +208,6 @@ class SpectralSolver(Solver):
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-        callback: Callback | None = None,
-        checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
         r"""Cluster prepared views by the eigenvectors of their averaged graph.
 

@@ -18,7 +18,7 @@ from dmac.data.linalg import on_entries, stored
 
 #: What is said where no sample may lack a view.
 ROWS_ARE_FOR = (
-    "only the recipe closed_form of dmac.DMAC takes samples that lack a view; all else would count "
+    "only dmac.AnchorGraphClustering takes samples that lack a view; all else would count "
     "what stands there"
 )
 #: What to do about features that a fit had, and new samples have not.
@@ -73,7 +73,7 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
         f"{where} has NaN or infinite (or missing) entries, the first ({x[row, column]}) at row "
         f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
         "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
-        "the view, the whole row is NaN, and only the recipe closed_form of dmac.DMAC takes it"
+        "the view, the whole row is NaN, and only dmac.AnchorGraphClustering takes it"
     )
 
 

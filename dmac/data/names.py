@@ -156,7 +156,7 @@ def _check_union(
     if other and not incomplete:
         raise ValueError(
             f"{_difference(views, places, other[0])}; keep those of both (frame.loc[names]): only "
-            "the recipe closed_form of dmac.DMAC takes samples that lack a view"
+            "dmac.AnchorGraphClustering takes samples that lack a view"
         )
     if pairs:
         warn(

@@ -1,4 +1,4 @@
-"""What a solver takes, does and leaves: the contract between :class:`dmac.DMAC` and its solvers.
+"""What a solver takes, does and leaves: the contract between the estimators and their solvers.
 
 A fit checks the views, prepares them (:mod:`dmac.solvers.preparing`), solves, and puts the samples
 back into their order. Only the solver that a recipe names knows what kind of recipe it is.
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmac._types import Array, Floats, Matrix, PathLike
+from dmac._types import Array, Floats, Matrix
 from dmac.data.vocabulary import spelled
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
@@ -87,6 +87,35 @@ class Outcome:
     membership: Array | None = None
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """All that a fit leaves to its estimator, and that a file holds of it.
+
+    Attributes
+    ----------
+    recipe : dmac.recipes.BaseRecipe
+        What the fit used.
+    n_anchors : int
+    n_features : tuple of int
+        Widths of the v views.
+    column_names : numpy.ndarray of shape (sum of the d_a,), object
+        None for columns without a name.
+    view_names : list of v str
+        What files call the views; empty without a name.
+    pipelines : list of v fitted pipelines
+    outcome : Outcome
+        In the order of the samples.
+    """
+
+    recipe: Any
+    n_anchors: int
+    n_features: tuple[int, ...]
+    column_names: Array
+    view_names: list[str]
+    pipelines: list[Any]
+    outcome: Outcome
+
+
 class Model(Protocol):
     """What a fit keeps of its solver: it embeds samples, and can be stored."""
 
@@ -136,8 +165,8 @@ class Solver(Protocol):
         """How many of the samples are fitted; the others are placed as new ones are."""
         return n_samples
 
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Any, int]:
-        """The recipe that a fit of those sizes uses, and m; sizes that do not fit are refused."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Solver, int]:
+        """The solver for a fit of those sizes, and m; sizes that do not fit are refused."""
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         """Multiplications of an epoch, about, for the choice of threads."""
@@ -151,14 +180,8 @@ class Solver(Protocol):
         n_clusters: int,
         n_anchors: int,
         generator: torch.Generator,
-        callback: Callback | None = None,
-        checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
-        """From prepared views to labels; ``generator``, on the CPU, draws all that is random.
-
-        ``callback`` is that of :meth:`dmac.DMAC.fit`, and ``checkpoint`` a folder for the state of
-        the fit, with the epochs between two writes.
-        """
+        """From prepared views to labels; ``generator``, on the CPU, draws all that is random."""
 
     def restore(
         self,

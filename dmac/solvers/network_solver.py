@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -56,8 +56,8 @@ class NetworkSolver(Solver):
         """Of both phases, by the names of their records."""
         return {"PretrainRecord": self.recipe.pretrain_epochs, "EpochRecord": self.recipe.epochs}
 
-    def effective(self, n_samples: int, n_clusters: int) -> tuple[Recipe, int]:
-        """The recipe and m; c, d, m and k that do not fit n samples are refused."""
+    def effective(self, n_samples: int, n_clusters: int) -> tuple[Self, int]:
+        """This solver and m; c, d, m and k that do not fit n samples are refused."""
         recipe, n, c = self.recipe, n_samples, n_clusters
         check_clusters(n, c)
         d = c if recipe.embedding_dim is None else recipe.embedding_dim
@@ -71,7 +71,7 @@ class NetworkSolver(Solver):
             m = n_anchors_for(n, c, recipe.anchor_factor, recipe.anchor_share)
         epochs = range(1, max(recipe.epochs, 1) + 1)
         check_anchors(n, m, max(neighbors_at(epoch, recipe, m, c) for epoch in epochs))
-        return recipe, m
+        return self, m
 
     def work(self, n_samples: int, widths: Sequence[int], n_anchors: int, n_clusters: int) -> int:
         r"""Multiplications of an epoch: :math:`n \sum_a (r_a h + h d) + n m \sum_a r_a`, about.
@@ -138,6 +138,8 @@ class NetworkSolver(Solver):
         checkpoint: tuple[PathLike, int] | None = None,
     ) -> Outcome:
         """Pre-train, train and cluster; see :meth:`dmac.DMAC.fit`.
+
+        ``checkpoint`` is a folder for the state of the fit, and the epochs between two writes.
 
         Raises
         ------

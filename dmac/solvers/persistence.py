@@ -1,12 +1,13 @@
 """Fitted estimators on disk: one file of tensors and JSON in a folder, no pickle.
 
-Chapter 14 of the book saves one with :meth:`dmac.DMAC.save` and reads it with
-:meth:`dmac.DMAC.load`.
+Chapter 14 of the book saves one with :meth:`dmac.AnchorGraphClustering.save` and reads it with
+:func:`dmac.load_model`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from dmac.compute.files import read_tensors, tensors_of, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
 from dmac.recipes import BaseRecipe
-from dmac.solvers.contract import solver_of
+from dmac.solvers.contract import Fitted, Outcome, solver_of
 from dmac.training import EpochRecord
 
 NAME = "model.safetensors"
@@ -34,7 +35,7 @@ def save(estimator: Any, path: PathLike) -> None:
 
     Parameters
     ----------
-    estimator : dmac.DMAC
+    estimator : dmac.AnchorGraphClustering or dmac.DMAC
         Fitted.
     path : str or path
         Made if it is missing. A save that is interrupted leaves an earlier one whole.
@@ -47,10 +48,10 @@ def save(estimator: Any, path: PathLike) -> None:
     path = Path(path).expanduser()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
-    tensors = {f"network.{k}": v for k, v in estimator.network_.state_dict().items()}
+    tensors = {f"network.{k}": v for k, v in estimator.model_.state_dict().items()}
     tensors |= {name: getattr(estimator, name) for name in _ARRAYS}
-    if estimator._membership is not None:
-        tensors["membership"] = estimator._membership
+    if hasattr(estimator, "membership_"):
+        tensors["membership"] = estimator.membership_
     states = [pipeline.state() for pipeline in estimator.pipelines_]
     for a, (_, arrays) in enumerate(states):
         tensors |= {f"view.{a}.{k}": v for k, v in arrays.items()}
@@ -59,7 +60,7 @@ def save(estimator: Any, path: PathLike) -> None:
     params["recipe"] = dataclasses.asdict(estimator.recipe_)
     params["kind"] = type(estimator.recipe_).__name__
     params["n_clusters"] = len(estimator.cluster_centers_)
-    params["dtype"] = str(estimator.network_.dtype).removeprefix("torch.")
+    params["dtype"] = str(estimator.model_.dtype).removeprefix("torch.")
     if not isinstance(params["random_state"], (int, np.integer)):
         params["random_state"] = None  # a RandomState has moved on; it could not be repeated
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
@@ -70,29 +71,34 @@ def save(estimator: Any, path: PathLike) -> None:
         "params": params,
         "n_anchors": estimator.n_anchors_,
         "n_features": estimator.n_features_,
-        "feature_names": estimator._column_names.tolist(),
-        "view_names": estimator._view_names,
+        "feature_names": estimator.column_names_.tolist(),
+        "view_names": estimator.view_names_,
         "views": [numbers for numbers, _ in states],
-        "pretrain_history": [dataclasses.asdict(r) for r in estimator.pretrain_history_],
-        "history": [dataclasses.asdict(r) for r in estimator.history_],
+        "pretrain_history": [
+            dataclasses.asdict(r) for r in getattr(estimator, "pretrain_history_", ())
+        ],
+        "history": [dataclasses.asdict(r) for r in getattr(estimator, "history_", ())],
     }
     write_tensors(path / NAME, tensors, model)
 
 
-def load(cls: Any, path: PathLike, device: str | None = None) -> Any:
-    """Read a folder that :func:`save` wrote; see :meth:`dmac.DMAC.load`.
+def load(
+    path: PathLike, device: str | None, estimator_of: Callable[[BaseRecipe], Any]
+) -> tuple[Any, Fitted]:
+    """Read a folder that :func:`save` wrote; see :func:`dmac.load_model`.
 
     Parameters
     ----------
-    cls : type
-        `dmac.DMAC`, or a class derived from it.
     path : str or path
-    device : str, optional
+    device : str or None
         Overrides the device that was saved.
+    estimator_of : callable
+        From a recipe to the class of the estimator.
 
     Returns
     -------
-    dmac.DMAC
+    estimator, Fitted
+        The estimator with its parameters, not fitted, and what its fit left.
 
     Raises
     ------
@@ -106,15 +112,18 @@ def load(cls: Any, path: PathLike, device: str | None = None) -> Any:
     path = Path(path).expanduser() / NAME
     check_readable(path)
     if not path.is_file():
-        hint = f" (pass the folder, without {NAME})" * path.parent.is_file()
-        raise FileNotFoundError(f"{path} is missing: not a saved DMAC model{hint}")
+        hint = f" (pass the folder, without {NAME})" if path.parent.is_file() else ""
+        raise FileNotFoundError(f"{path} is missing: not a saved model{hint}")
     tensors, model = read_tensors(path)
     _check_format(path, model)
     try:
-        return _restore(cls, model, tensors, device)
+        params = dict(model["params"])
+        params |= {"recipe": _recipe(params)} | ({} if device is None else {"device": device})
+        estimator = estimator_of(params["recipe"])(**params)
+        return estimator, _restore(estimator, model, tensors)
     except (AttributeError, KeyError, TypeError, RuntimeError) as error:
         other = model.get("version", VERSION)
-        hint = f" or of dmac {other}, and this is {VERSION}" * (other != VERSION)
+        hint = f" or of dmac {other}, and this is {VERSION}" if other != VERSION else ""
         raise ValueError(f"{path} is damaged{hint}: {error!r}") from error
 
 
@@ -148,38 +157,21 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
     return kinds[kind](**fields)
 
 
-def _restore(
-    cls: Any, model: dict[str, Any], tensors: dict[str, Tensor], device: str | None
-) -> Any:
-    params = dict(model["params"])
-    recipe = _recipe(params)
-    solver = solver_of(recipe)
-    if device is not None:
-        params["device"] = device
-    estimator = cls(recipe=recipe, **params)
-    estimator.recipe_, estimator.n_anchors_ = recipe, model["n_anchors"]
-    estimator.n_features_ = tuple(model["n_features"])
-    names = model.get("feature_names") or [None] * sum(estimator.n_features_)
-    estimator._column_names = np.array(names, dtype=object)
-    estimator._view_names = model.get("view_names", [])
-    empty = solver.pipelines(len(model["views"]), estimator.n_clusters)
-    estimator.pipelines_ = [
-        pipeline.restore(
-            numbers, {k: x.numpy() for k, x in tensors_of(tensors, f"view.{a}").items()}
-        )
-        for a, (pipeline, numbers) in enumerate(zip(empty, model["views"]))
-    ]
-    estimator.pretrain_history_ = [PretrainRecord(**r) for r in model["pretrain_history"]]
-    estimator.history_ = [EpochRecord(**r) for r in model["history"]]
-    for name in _ARRAYS:
-        setattr(estimator, name, tensors[name].numpy())
-    membership = tensors.get("membership")
-    estimator._membership = None if membership is None else membership.numpy()
-    estimator.network_ = solver.restore(
-        tensors_of(tensors, "network"),
-        estimator.pipelines_,
-        estimator.n_clusters,
-        resolve_device(estimator.device),
-        resolve_dtype(estimator.dtype),
+def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
+    recipe, c, n_features = estimator.recipe, estimator.n_clusters, tuple(model["n_features"])
+    solver, pipelines = solver_of(recipe), []
+    for a, pipeline in enumerate(solver.pipelines(len(model["views"]), c)):
+        arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
+        pipelines.append(pipeline.restore(model["views"][a], arrays))
+    place = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    labels, z, anchors, centers = (tensors[name].numpy() for name in _ARRAYS)
+    restored = solver.restore(tensors_of(tensors, "network"), pipelines, c, *place)
+    outcome = Outcome(
+        *(labels, z, anchors, centers, restored),
+        [PretrainRecord(**record) for record in model["pretrain_history"]],
+        [EpochRecord(**record) for record in model["history"]],
+        tensors["membership"].numpy() if "membership" in tensors else None,
     )
-    return estimator
+    names = model.get("feature_names") or [None] * sum(n_features)
+    names = np.array(names, dtype=object), model.get("view_names", [])
+    return Fitted(recipe, model["n_anchors"], n_features, *names, pipelines, outcome)

@@ -48,6 +48,7 @@ from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import pretrain
+from dmac.estimators import CollapseWarning, estimator_of
 from dmac.network import Network
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED, get_recipe
 from dmac.scaling import assign
@@ -685,11 +686,12 @@ def fit_growing(name, n_samples, fixed, folder=None, *, shape="growth", device="
     if folder is None:
         views, c = _problem(shape, n_samples)
         views_gb = sum(x.nbytes for x in views) / 1e9
-    model = dmac.DMAC(c, recipe_with(name, n_samples, fixed), random_state=0, device=device)
+    recipe = recipe_with(name, n_samples, fixed)
+    model = estimator_of(recipe)(c, recipe, random_state=0, device=device)
     if folder is not None:
         views = [np.load(path, mmap_mode="r") for path in sorted(Path(folder).glob("?.npy"))]
         into = np.lib.format.open_memmap(f"{folder}/labels.npy", "w+", np.int64, (n_samples,))
-        fit = functools.partial(model._fit, into=into)
+        fit = functools.partial(model._fit, y=None, into=into)
     else:
         fit = model.fit
     _, seconds = _timed(lambda: fit(views))
@@ -730,7 +732,7 @@ def fit_profile(n_samples=1_000_000):
     from dmac.compute import progress_bar
 
     stages, recipe = [], recipe_with("CLOSED_FORM", n_samples, True)
-    model = dmac.DMAC(CLUSTERS, recipe, 0, "cpu", verbose=True)
+    model = dmac.AnchorGraphClustering(CLUSTERS, recipe, 0, "cpu", verbose=True)
 
     class Clock(mock.Mock):
         def set_description(self, text):
@@ -780,7 +782,7 @@ def part_accuracy(name, fitted, seed):
         fitted = len(labels) // 4 if fitted else None
     recipe = dataclasses.replace(CLOSED_FORM, fit_samples=fitted, fit_of_cluster=0)
     with warnings.catch_warnings(action="ignore"):
-        model = dmac.DMAC(n_clusters, recipe, random_state=seed, device="cpu")
+        model = dmac.AnchorGraphClustering(n_clusters, recipe, random_state=seed, device="cpu")
         found, seconds = _timed(lambda: model.fit_predict(views))
     acc = round(dmac.scores(labels, found)["acc"], 4)
     return {"name": name, "fitted": fitted, "seed": seed, "n": len(labels), "acc": acc} | {
@@ -809,10 +811,10 @@ def fit_lacking(recipe, rate, n=MANY):
     views = synthetic_views(n, LACKING_DIMS, CLUSTERS)
     views = incomplete.without(views, incomplete.random_pattern(n, len(views), rate, 0))
     before, start = provenance.peak_memory() / 1e3, time.process_time()
-    model = dmac.DMAC(CLUSTERS, incomplete.OURS[recipe], random_state=0, device="cpu").fit(views)
+    model = dmac.AnchorGraphClustering(CLUSTERS, incomplete.OURS[recipe], 0, "cpu").fit(views)
     seconds = round(time.process_time() - start, 1)
     peak = provenance.peak_memory() / 1e3
-    filled = model.network_.completion is not None
+    filled = model.model_.completion is not None
     return {"seconds": seconds, "peak_gb": peak, "before_gb": before, "filled": filled}
 
 
@@ -903,11 +905,12 @@ def score_means(recipe, dataset, *, device, seeds=3, every=1):
     """
     data = load(dataset)
     views, labels = [x[::every] for x in data.views], data.labels[::every]
-    fits = []
+    chosen, fits = get_recipe(recipe), []
     for seed in range(seeds):
         start = time.perf_counter()
-        model = dmac.DMAC(data.n_clusters, get_recipe(recipe), random_state=seed, device=device)
-        predicted = model.fit_predict(views)
+        model = estimator_of(chosen)(data.n_clusters, chosen, random_state=seed, device=device)
+        with warnings.catch_warnings(action="ignore", category=CollapseWarning):
+            predicted = model.fit_predict(views)
         fits.append(dmac.scores(labels, predicted) | {"fit_s": time.perf_counter() - start})
     means = {name: float(np.mean([fit[name] for fit in fits])) for name in fits[0]}
     about = {"n": len(labels), "seeds": seeds, "every": every, "first_fit_s": fits[0]["fit_s"]}

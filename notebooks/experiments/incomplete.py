@@ -190,7 +190,8 @@ def mean_imputed_kmeans(views, n_clusters, seed):
 def svd_imputation(views, n_clusters, seed):
     """The closed form on views with rows of NaN, filled in by a low rank: labels (n,)."""
     filled = completed(*_split(views), n_clusters, seed)
-    return dmac.DMAC(n_clusters, random_state=seed, device="cpu").fit_predict(filled)
+    model = dmac.AnchorGraphClustering(n_clusters, random_state=seed, device="cpu")
+    return model.fit_predict(filled)
 
 
 #: Without completion by graphs: the mean row and k-means, and a low rank and the closed form.

@@ -21,7 +21,7 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
 from dmac.diagnostics import effective_rank, mean_cosine
-from dmac.estimator import DMAC
+from dmac.estimators import DMAC, AnchorGraphClustering, estimator_of
 from dmac.metrics import matched, scores
 from dmac.solvers.contract import solver_of
 from dmac.training import EpochRecord
@@ -76,12 +76,14 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
     scoring, of its ``pretraining`` as if it had been computed here, and of its ``training``; and
     with ``keep`` the ``arrays`` that figures need.
     """
-    model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
+    model = estimator_of(recipe)(data.n_clusters, recipe, random_state=seed, device=device)
     follower = _Follower(data, seed, solver_of(recipe).epochs["PretrainRecord"])
-    model.fit(data.views, callback=follower)
+    trains = isinstance(model, DMAC)
+    model.fit(data.views, **({"callback": follower} if trains else {}))
     seconds = follower.seconds()
-    pretraining = [record.seconds for record in model.pretrain_history_]
-    training = [record.seconds for record in model.history_]
+    pretrained, trained = (model.pretrain_history_, model.history_) if trains else ([], [])
+    pretraining = [record.seconds for record in pretrained]
+    training = [record.seconds for record in trained]
     final, epochs, z = scores(data.labels, model.labels_), follower.epochs, model.embedding_
     record = {
         "scores": round_floats(final),
@@ -90,7 +92,7 @@ def measure(data, recipe, seed, *, device="cpu", keep=False):
         "epochs": {n: round_floats([e[n] for e in epochs], 5) for n in (epochs or [{}])[0]},
         "embedding": round_floats(_shape(z) | _agreement(z, data.labels)),
         "n_anchors": model.n_anchors_,
-        "pretraining_loss": round_floats([r.loss for r in model.pretrain_history_][-1:]),
+        "pretraining_loss": round_floats([r.loss for r in pretrained][-1:]),
         "seconds": round_floats(
             {
                 "fit": seconds + sum(pretraining[: follower.loaded]),
@@ -113,7 +115,7 @@ def measure_held_out(data, recipe, seed, share, *, device="cpu"):
     """
     order = np.random.default_rng(seed).permutation(data.n_samples)
     seen, unseen = np.split(order, [round((1 - share) * data.n_samples)])
-    model = DMAC(data.n_clusters, recipe, random_state=seed, device=device)
+    model = estimator_of(recipe)(data.n_clusters, recipe, random_state=seed, device=device)
     start = time.perf_counter()
     model.fit([x[seen] for x in data.views])
     seconds = time.perf_counter() - start
@@ -134,7 +136,7 @@ def compare_threads(data, recipe, seed, threads):
     labels, embeddings = [], []
     for number in threads:
         with mock.patch.dict(os.environ, {VARIABLE: str(number)}):
-            model = DMAC(data.n_clusters, recipe, random_state=seed, device="cpu")
+            model = estimator_of(recipe)(data.n_clusters, recipe, random_state=seed, device="cpu")
             labels.append(model.fit_predict(data.views))
         embeddings.append(model.embedding_)
     agreed = scores(*labels)  # clusters are matched first
@@ -145,7 +147,7 @@ def compare_threads(data, recipe, seed, threads):
         "other_labels": round(data.n_samples * (1 - agreed["acc"])),
         "ari": round(agreed["ari"], 4),
         "embeddings_apart": float(f"{apart:.1e}"),
-        "tied": ties(model, data.views) if isinstance(model.network_, SpectralModel) else None,
+        "tied": ties(model, data.views) if isinstance(model.model_, SpectralModel) else None,
     }
 
 
@@ -154,7 +156,7 @@ def ties(model, views):
 
     Rounding decides which of the two such a sample takes.
     """
-    fitted, k = model.network_, model.recipe_.n_neighbors
+    fitted, k = model.model_, model.recipe_.n_neighbors
     prepared = [
         torch.as_tensor(pipeline.transform(x)).to(fitted.dtype)
         for pipeline, x in zip(model.pipelines_, views)
@@ -204,7 +206,7 @@ def measure_sureness(fit, data, seed, fits):
         model = fit(number)
         labels.append(model.labels_)
         about = data.labels, model.labels_
-        if isinstance(model, DMAC):
+        if isinstance(model, AnchorGraphClustering):
             shares = model.membership_
             far = np.sort(cdist(model.embedding_, model.cluster_centers_), axis=1)
             record["margin"].append(sureness(*about, far[:, 1] - far[:, 0], number))

@@ -54,7 +54,10 @@ def agreement(closed_form, data, seeds=range(SEEDS)):
     c = data.n_clusters
     views = [x.toarray() if scipy.sparse.issparse(x) else np.asarray(x) for x in data.views]
     cell = [closed_form(views, c, seed) for seed in seeds]
-    module = [dmac.DMAC(c, random_state=i, device="cpu").fit_predict(data.views) for i in seeds]
+    module = [
+        dmac.AnchorGraphClustering(c, random_state=i, device="cpu").fit_predict(data.views)
+        for i in seeds
+    ]
     pairs = {
         "cell and module": itertools.product(module, cell),
         "two seeds": itertools.combinations(module, 2),

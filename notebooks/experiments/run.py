@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import time
+import warnings
 from dataclasses import dataclass
 from unittest import mock
 
@@ -23,6 +24,7 @@ import dmac
 from dmac import baselines, peers
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import VARIABLE
+from dmac.estimators import CollapseWarning
 from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import Recipe, SpectralRecipe
@@ -242,6 +244,8 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     try:
         with contextlib.ExitStack() as within:
             within.enter_context(threadpool_limits(threads))
+            # What collapses is measured, and shown in the book.
+            within.enter_context(warnings.catch_warnings(action="ignore", category=CollapseWarning))
             if "threads" not in spec.settings:  # where they are the question, a fit chooses
                 within.enter_context(mock.patch.dict(os.environ, {VARIABLE: str(threads)}))
             if pretrained is not None:
@@ -364,7 +368,8 @@ def _suggested_by_fits(data, spec, candidates):
     stable = {"stability of fits": [], "permuted": []}
     for name, views in zip(stable, (data.views, [permuted(x, rng) for x in data.views])):
         for c in candidates:
-            model = dmac.DMAC(c, recipe_of(fields), random_state=spec.seed).fit(views).network_
+            fitted = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views)
+            model = fitted.model_
             stable[name].append(model.stabilities[len(model.stages) - 1])
     own, null = map(np.array, stable.values())
     best = {"stability of fits": own, "less permuted": own - null}
@@ -389,7 +394,7 @@ def _sure(data, spec, device):
     def fit(seed):
         if of == "DMAC":
             recipe = recipe_of(settings)
-            return dmac.DMAC(c, recipe, random_state=seed, device=device).fit(data.views)
+            return dmac.AnchorGraphClustering(c, recipe, seed, device).fit(data.views)
         return PEERS[of](data.views, c, seed, **settings)
 
     return measure_sureness(fit, data, spec.seed, fits)

@@ -44,7 +44,9 @@ def where(views, present, value):
 
 
 def fit(views, c=4, recipe="closed_form", seed=0, **given):
-    return dmac.DMAC(c, recipe, random_state=seed, device="cpu").fit(views, **given)
+    return dmac.AnchorGraphClustering(c, recipe, random_state=seed, device="cpu").fit(
+        views, **given
+    )
 
 
 @pytest.fixture
@@ -163,12 +165,12 @@ def test_with_enough_whole_samples_nothing_is_filled_in():
     views, _ = planted()
     few = mask(300, 3, 0.1)
     for given in (views, where(views, few, 0)):
-        assert fit(given).network_.completion is None
+        assert fit(given).model_.completion is None
     for blocks in ("joint", "views"):  # ablations
         recipe = dataclasses.replace(CLOSED_FORM, blocks=blocks)
         half = where(views, mask(300, 3, 0.5), 0)
-        assert fit(half, recipe=recipe).network_.completion is None
-    assert fit(half).network_.completion is not None
+        assert fit(half, recipe=recipe).model_.completion is None
+    assert fit(half).model_.completion is not None
 
 
 @pytest.fixture(scope="module")
@@ -257,10 +259,10 @@ def test_it_is_far_ahead_of_zeros(monkeypatch):
     present[present.all(1), 0] = False
     given = where(views, present, 0)
     filled = fit(given, 10)
-    assert filled.network_.completion is not None
+    assert filled.model_.completion is not None
     monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
     zeros = fit(given, 10)
-    assert zeros.network_.completion is None
+    assert zeros.model_.completion is None
     one, other = (acc(data.labels[::4], model.labels_) for model in (filled, zeros))
     assert one > other + 0.25, (one, other)
 
@@ -272,11 +274,11 @@ def test_new_samples_with_patterns_that_no_fitted_one_had(tmp_path):
     present[present.sum(1) == 2] = [True, True, False]  # of pairs only this one
     known = [x[:400] for x in views]
     model = fit(where(known, present, np.nan))
-    assert model.network_.completion is not None
+    assert model.model_.completion is not None
     np.testing.assert_array_equal(model.predict(known, present=present), model.labels_)
     new = [x[400:] for x in views]
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     np.testing.assert_array_equal(again.n_missing_, (~present).sum(0))
     fitted = acc(classes[:400], model.labels_)
     for pattern in ([1, 1, 1], [0, 1, 1], [1, 0, 1]):
@@ -300,7 +302,7 @@ def test_a_view_that_hardly_any_sample_has():
     with pytest.warns(UserWarning, match="view 3 has 3 samples, fewer than the 4 clusters"):
         warnings.filterwarnings("ignore", "(the clusters go|.*entries of view)")
         model = fit(where(views, present, np.nan))
-    assert model.network_.completion.own.tolist() == [True, True, False]
+    assert model.model_.completion.own.tolist() == [True, True, False]
     assert np.isnan(model.view_agreement_[2]) and (model.view_agreement_[:2] > 0).all()
     given = where(views, present, np.nan)
     np.testing.assert_array_equal(model.predict(given), model.labels_)
@@ -324,7 +326,9 @@ def test_a_mask_that_does_not_fit(said, message):
 @pytest.mark.parametrize("name", dmac.peers.ALL)
 def test_the_other_systems_say_so(name):
     views, _ = planted(60)
-    with pytest.raises(ValueError, match="the whole row is NaN, and only the recipe closed_form"):
+    with pytest.raises(
+        ValueError, match="the whole row is NaN, and only dmac.AnchorGraphClustering"
+    ):
         dmac.peers.ALL[name](4).fit(where(views, mask(60, 3, 0.3), np.nan))
 
 

@@ -29,7 +29,7 @@ def planted(n=120, c=4, seed=0, noise=0.5):
 
 
 def fit(views, recipe=SMALL, c=4, seed=0, **more):
-    return dmac.DMAC(c, recipe, random_state=seed, device="cpu", **more).fit(views)
+    return dmac.AnchorGraphClustering(c, recipe, random_state=seed, device="cpu", **more).fit(views)
 
 
 VARIANTS = {
@@ -66,11 +66,11 @@ def test_planted_clusters_are_found_and_predicted(name, tmp_path):
     lengths = np.linalg.norm(model.anchors_, axis=1)  # of means of near rows of unit length
     assert 0.5 < lengths.min() and lengths.max() < 1 + 1e-6
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
-    assert again.network_.stabilities == model.network_.stabilities
-    np.testing.assert_array_equal(again.network_.agreement, model.network_.agreement)
-    assert again.recipe_ == recipe and again.history_ == []
+    assert again.model_.stabilities == model.model_.stabilities
+    np.testing.assert_array_equal(again.model_.agreement, model.model_.agreement)
+    assert again.recipe_ == recipe
 
 
 def test_refused_votes_leave_the_first_stage():
@@ -79,14 +79,14 @@ def test_refused_votes_leave_the_first_stage():
     plain = fit(views, dataclasses.replace(SMALL, vote_rounds=0))
     recipe = dataclasses.replace(SMALL, vote_form=form)
     refused = fit(views, dataclasses.replace(recipe, guard=1.0))
-    before, after = refused.network_.stabilities
-    assert after < before and len(refused.network_.stages) == 1
-    assert len(plain.network_.stabilities) == 1
+    before, after = refused.model_.stabilities
+    assert after < before and len(refused.model_.stages) == 1
+    assert len(plain.model_.stabilities) == 1
     np.testing.assert_array_equal(refused.labels_, plain.labels_)
     np.testing.assert_array_equal(refused.embedding_, plain.embedding_)
     np.testing.assert_allclose(refused.transform(views), plain.transform(views))
     taken = fit(views, dataclasses.replace(recipe, guard=0.0))
-    assert len(taken.network_.stages) == 2
+    assert len(taken.model_.stages) == 2
     assert np.abs(taken.embedding_ - plain.embedding_).max() > 1e-3
 
 
@@ -136,8 +136,8 @@ def test_samples_that_lack_views_are_found_by_the_others(blocks, first, second):
     assert acc(labels, model.labels_) > 0.95
     assert acc(labels[lacking], model.labels_[lacking]) > 0.9
     np.testing.assert_array_equal(model.predict(views), model.labels_)
-    assert model.network_.missing.tolist() == [first, second, 0]
-    assert (model.network_.completion is not None) == (first == 100)  # fewer than half are whole
+    assert model.model_.missing.tolist() == [first, second, 0]
+    assert (model.model_.completion is not None) == (first == 100)  # fewer than half are whole
     # The others have edges of their own: rows of zeros tie nobody together.
     alone = fit([views[0], views[2]], dataclasses.replace(SMALL, blocks="views", vote_rounds=0))
     assert len(np.unique(alone.labels_[lacking[:first]])) > 1
@@ -158,9 +158,9 @@ def test_a_far_group_of_two_in_a_hundred_is_kept(seed, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no view decides alone
         model = fit(views, CLOSED_FORM, 2, seed)
-    assert dmac.scores(labels, model.labels_)["ari"] > 0.9 and model.network_.cut
+    assert dmac.scores(labels, model.labels_)["ari"] > 0.9 and model.model_.cut
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
     for one in (model, again):
         assert (one.predict(views) == model.labels_).mean() > 0.999
@@ -170,7 +170,7 @@ def test_a_far_group_of_two_in_a_hundred_is_kept(seed, tmp_path):
 def test_where_no_group_is_lost_the_filter_stays():
     views, labels = planted()
     model = fit(views)
-    assert not model.network_.cut and acc(labels, model.labels_) > 0.95
+    assert not model.model_.cut and acc(labels, model.labels_) > 0.95
     views, labels = rare(0)
     cut = fit(views, dataclasses.replace(SMALL, filter="cut", vote_rounds=0), 2)
-    assert not cut.network_.cut  # it is the cut by itself
+    assert not cut.model_.cut  # it is the cut by itself

@@ -102,7 +102,7 @@ def with_categories(n=150, c=3, k=3, seed=0):
 
 
 def fit(views, c=3, recipe=SMALL):
-    return dmac.DMAC(c, recipe, random_state=0, device="cpu").fit(views)
+    return dmac.AnchorGraphClustering(c, recipe, random_state=0, device="cpu").fit(views)
 
 
 @pytest.mark.parametrize("c, k, seed", [(3, 3, 0), (3, 3, 1), (3, 6, 2), (5, 5, 3)])
@@ -118,16 +118,16 @@ def test_random_categories_that_take_over_are_named(c, k, seed):
     assert (bad.view_support_[:2] > 0.4).all()
     outvoted = fit([*views, np.eye(k)[categories]], c)  # and without a warning
     assert dmac.scores(labels, outvoted.labels_)["acc"] > 0.85
-    assert (outvoted.network_.weights[:2] > 0.8).all() and outvoted.network_.weights[2] < 0.2
+    assert (outvoted.model_.weights[:2] > 0.8).all() and outvoted.model_.weights[2] < 0.2
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_view_that_says_nothing_is_not_asked(value):
     views, _, _ = with_categories()
     model = fit([*views, np.full((150, 4), value)])  # and without a warning
-    assert np.isnan(model.network_.support).tolist() == [False, False, True]
-    assert model.view_support_[0] == pytest.approx(model.network_.support[1])
-    assert model.view_support_[2] == pytest.approx(model.network_.support[:2].mean())
+    assert np.isnan(model.model_.support).tolist() == [False, False, True]
+    assert model.view_support_[0] == pytest.approx(model.model_.support[1])
+    assert model.view_support_[2] == pytest.approx(model.model_.support[:2].mean())
     assert np.isnan(fit([views[0], np.full((150, 4), value)]).view_support_).tolist() == [
         True,
         False,
@@ -137,14 +137,12 @@ def test_a_view_that_says_nothing_is_not_asked(value):
 def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
     views, _, _ = with_categories()
     two = fit(views)
-    np.testing.assert_allclose(two.view_support_, two.network_.support[::-1])
+    np.testing.assert_allclose(two.view_support_, two.model_.support[::-1])
     assert np.isnan(fit(views[:1]).view_support_).tolist() == [True]
     joint = fit(views, recipe=dataclasses.replace(SMALL, blocks="joint"))
     assert np.isnan(joint.view_support_).tolist() == [True, True]
-    network = dataclasses.replace(dmac.recipes.REVISED, pretrain_epochs=1, epochs=1)
-    assert fit(views, recipe=network).view_support_ is None
     two.save(tmp_path)
-    np.testing.assert_array_equal(dmac.DMAC.load(tmp_path).view_support_, two.view_support_)
+    np.testing.assert_array_equal(dmac.load_model(tmp_path).view_support_, two.view_support_)
 
 
 @pytest.mark.parametrize(
@@ -195,10 +193,10 @@ def test_without_a_majority_views_weigh_the_same():
     asked = weights(2, same, alike, same, across)
     assert asked[1] == asked[3] < 0.5 < asked[0] == asked[2] == 1
     views, _, _ = with_categories()
-    assert fit(views).network_.weights is None
-    assert fit([*views, views[0]], recipe=EQUAL).network_.weights is None
+    assert fit(views).model_.weights is None
+    assert fit([*views, views[0]], recipe=EQUAL).model_.weights is None
     joint = dataclasses.replace(SMALL, blocks="joint")
-    assert fit([*views, views[0]], recipe=joint).network_.weights is None
+    assert fit([*views, views[0]], recipe=joint).model_.weights is None
 
 
 def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):
@@ -206,14 +204,16 @@ def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):
     views = [*views, np.eye(3)[categories]]
     model = fit(views)
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
-    np.testing.assert_array_equal(again.network_.weights, model.network_.weights)
+    again = dmac.load_model(tmp_path)
+    np.testing.assert_array_equal(again.model_.weights, model.model_.weights)
     for one in (model, again):
         np.testing.assert_array_equal(one.predict(views), model.labels_)
     present = np.ones((150, 3), bool)
     present[np.arange(150), np.arange(150) % 3] = np.arange(150) < 30
-    filled = dmac.DMAC(3, SMALL, random_state=0, device="cpu").fit(views, present=present)
-    assert filled.network_.completion is not None and filled.network_.weights[2] < 0.5
+    filled = dmac.AnchorGraphClustering(3, SMALL, random_state=0, device="cpu").fit(
+        views, present=present
+    )
+    assert filled.model_.completion is not None and filled.model_.weights[2] < 0.5
     np.testing.assert_array_equal(filled.predict(views, present=present), filled.labels_)
 
 

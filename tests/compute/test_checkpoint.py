@@ -17,6 +17,9 @@ from dmac.embedding import PretrainRecord
 from dmac.recipes import RELEASED, REVISED
 from dmac.solvers.network_solver import NetworkSolver
 
+# The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
+
 
 def views():
     return positive_views(90, (7, 12))

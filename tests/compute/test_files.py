@@ -120,7 +120,7 @@ def test_files_have_the_mode_of_the_umask(umask, tmp_path):
 def test_what_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
     data = tmp_path / "data.npz"
     np.savez(data, a=np.eye(9), b=np.ones((9, 2)))
-    model = dmac.DMAC(2, random_state=0).fit(np.eye(9))
+    model = dmac.AnchorGraphClustering(2, random_state=0).fit(np.eye(9))
     model.save(tmp_path / "kept")
 
     def refuse(path, *args, **options):
@@ -131,7 +131,7 @@ def test_what_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
             patch.setattr(name, refuse)
             for read, path in (
                 (read_tensors, tmp_path / "kept" / "model.safetensors"),
-                (dmac.DMAC.load, tmp_path / "kept"),
+                (dmac.load_model, tmp_path / "kept"),
                 (lambda path: read_views([path]), data),
             ):
                 with pytest.raises(PermissionError, match=f"{path.name}.* may not be read: change"):

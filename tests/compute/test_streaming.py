@@ -14,6 +14,8 @@ from dmac.compute.streaming import StreamedView, encode
 from dmac.embedding import ViewEncoder
 from dmac.recipes import RELEASED, REVISED
 
+# The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 N = 150
 SHORT = dict(pretrain_epochs=3, epochs=3)
 

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_info
 import dmac
 from dmac import anchor_graph
 from dmac.compute import distances, threads
+from dmac.estimators import estimator_of
 from dmac.recipes import CLOSED_FORM, RELEASED
 from dmac.solvers import placing, preparing
 
@@ -62,7 +63,7 @@ def test_variable_sets_the_number(two_threads, monkeypatch):
         with pytest.raises(ValueError, match=said):
             threads.side_by_side([int, int])
         with pytest.raises(ValueError, match=said):
-            dmac.DMAC(2).fit(np.eye(8))
+            dmac.AnchorGraphClustering(2).fit(np.eye(8))
 
 
 def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
@@ -74,9 +75,9 @@ def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
         counts.clear()
         monkeypatch.setenv(threads.VARIABLE, variable)
         model.fit(views, callback=lambda *_: counts.append(torch.get_num_threads()))
-        original = model.network_.embed_new
+        original = model.model_.embed_new
         monkeypatch.setattr(
-            model.network_,
+            model.model_,
             "embed_new",
             lambda x: counts.append(torch.get_num_threads()) or original(x),
         )
@@ -182,7 +183,7 @@ def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, mon
     try:
         for number in (1, 2):
             torch.set_num_threads(number)
-            fits.append(dmac.DMAC(3, recipe, random_state=0, device="cpu").fit(views))
+            fits.append(estimator_of(recipe)(3, recipe, 0, "cpu").fit(views))
     finally:
         torch.set_num_threads(before)
     np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)

@@ -11,12 +11,14 @@ from input_cases import ACCEPTED, REFUSED, X
 import dmac
 from dmac.data.checks import check_views
 from dmac.data.disk import StreamedArray
+from dmac.estimators import estimator_of
 
 WHERE = "view|n_clusters|anchors|random_state|device"
 
 
 def model(case):
-    return dmac.DMAC(**({"n_clusters": 2, "random_state": 0} | case.settings))
+    kind = estimator_of(case.settings.get("recipe", "closed_form"))
+    return kind(**({"n_clusters": 2, "random_state": 0} | case.settings))
 
 
 def as_array(x):

@@ -177,7 +177,9 @@ def test_files_of_the_trade(paths, options, n, widths, classes):
         warnings.simplefilter("ignore")  # of the libraries
         if isinstance(n, str):
             with pytest.raises(ValueError, match=n):
-                dmac.DMAC(2, random_state=0).fit(read_views(paths, **options).views)
+                dmac.AnchorGraphClustering(2, random_state=0).fit(
+                    read_views(paths, **options).views
+                )
             return
         read = read_views(paths, **options)
     assert sorted(x.values.shape for x in read.views) == sorted((n, d) for d in widths)

@@ -31,10 +31,12 @@ def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
     (same,) = incomplete.without([scipy.sparse.csr_array(views[1])], present[:, 1:])
     np.testing.assert_array_equal(given[1], np.where(present[:, [1]], views[1], 0))
     np.testing.assert_array_equal(same.toarray(), given[1])
-    model = dmac.DMAC(10, ours, 0, "cpu").fit(given)
-    assert model.network_.completion is None
+    model = dmac.AnchorGraphClustering(10, ours, 0, "cpu").fit(given)
+    assert model.model_.completion is None
     monkeypatch.setattr("dmac.closed_form.solver.is_needed", lambda present: False)
-    np.testing.assert_array_equal(dmac.DMAC(10, theirs, 0, "cpu").fit_predict(given), model.labels_)
+    np.testing.assert_array_equal(
+        dmac.AnchorGraphClustering(10, theirs, 0, "cpu").fit_predict(given), model.labels_
+    )
 
 
 def test_patterns_by_class_and_by_batch():

@@ -90,20 +90,20 @@ def test_curves_keep_the_first_and_the_last_epoch_of_every_stage():
 
 def test_ties_are_seen():
     views = [np.repeat(np.eye(12), 10, 0)] * 2  # an anchor is equal, or all are as far
-    model = dmac.DMAC(3, random_state=0, device="cpu").fit(views)
+    model = dmac.AnchorGraphClustering(3, random_state=0, device="cpu").fit(views)
     assert measure.ties(model, views) > 0.9
 
 
 def test_labels_that_differ_between_threads_are_counted(monkeypatch, small_views):
     data = dmac.MultiViewData("small", *small_views, 3)
-    seeds, fit = iter((0, 1)), dmac.DMAC.fit_predict
+    seeds, fit = iter((0, 1)), dmac.AnchorGraphClustering.fit_predict
 
     def other_each_time(self, given):
         labels = fit(self, given)
         labels[: 9 * next(seeds)] = 0  # the first time as they are
         return labels
 
-    monkeypatch.setattr(dmac.DMAC, "fit_predict", other_each_time)
+    monkeypatch.setattr(dmac.AnchorGraphClustering, "fit_predict", other_each_time)
     record = measure.compare_threads(data, "closed_form", 0, (1, 2))
     assert record["other_labels"] > 0 and record["ari"] < 1
 

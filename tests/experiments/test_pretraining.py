@@ -13,6 +13,8 @@ from dmac.recipes import RELEASED
 from experiments import pretraining
 from experiments.ideas.network_ideas import change
 
+# The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3)
 
 

@@ -126,7 +126,8 @@ def test_a_view_can_be_made_a_bad_one(tmp_path):
     listed = [spec(runs.settings_of(recipe, **x)) for x in ({}, {"disturbed": "noise"})]
     plain, noisy = complete(listed, tmp_path)
     assert plain["data"] == noisy["data"] and plain["key"] != noisy["key"]
-    model = dmac.DMAC(3, recipe, random_state=1).fit(runs.disturb(load("toy").views, "noise", 1))
+    model = dmac.AnchorGraphClustering(3, recipe, random_state=1)
+    model.fit(runs.disturb(load("toy").views, "noise", 1))
     expected = dmac.scores(load("toy").labels, model.labels_)
     assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
 

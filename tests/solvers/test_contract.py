@@ -51,9 +51,9 @@ def test_anchors_that_do_not_fit_are_refused_with_advice(sizes, advice):
 )
 def test_of_few_samples_the_closed_form_chooses_anchors_and_neighbours(n, c, m, k):
     solver = solver_of(CLOSED_FORM)
-    recipe, found = solver.effective(n, c)
-    assert found == m and recipe.n_neighbors == k
-    assert (recipe is CLOSED_FORM) == (n >= 12) and solver.recipe is CLOSED_FORM
+    effective, found = solver.effective(n, c)
+    assert found == m and effective.recipe.n_neighbors == k
+    assert (effective.recipe is CLOSED_FORM) == (n >= 12) and solver.recipe is CLOSED_FORM
 
 
 def test_fewer_than_two_samples_a_cluster_are_too_few():

@@ -1,6 +1,8 @@
 """Saved models that are damaged, foreign, or were being written when something stopped it."""
 
 import dataclasses
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import dmac
 from dmac.compute.files import read_tensors, write_tensors
 from dmac.recipes import REVISED
 from dmac.solvers.persistence import FORMAT, NAME
+
+MODELS = Path(__file__).parent / "models_0_1_0"
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +25,13 @@ def model():
 
 
 def test_damaged_saves_are_refused_by_name(model, tmp_path):
-    with pytest.raises(FileNotFoundError, match=f"{NAME} is missing: not a saved DMAC model"):
-        dmac.DMAC.load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=f"{NAME} is missing: not a saved model"):
+        dmac.load_model(tmp_path)
     model.save(tmp_path)
     path = tmp_path / NAME
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=f"{NAME} is damaged"):
-        dmac.DMAC.load(tmp_path)
+        dmac.load_model(tmp_path)
     with pytest.raises(ValueError, match="is a file; save needs a folder"):
         model.save(path)
 
@@ -41,7 +45,7 @@ def test_other_content_is_refused_by_name(model, tmp_path):
         kept = {key: value for key, value in (about | changes).items() if value is not None}
         write_tensors(path, tensors, kept)
         with pytest.raises(ValueError, match=match):
-            dmac.DMAC.load(tmp_path)
+            dmac.load_model(tmp_path)
 
     refused(f"{NAME} was saved by dmac .* in format 99, this version reads", format=99)
     refused(f"in format 4, this version reads {FORMAT}: fit it again", format=4)
@@ -61,9 +65,9 @@ def test_other_content_is_refused_by_name(model, tmp_path):
 @pytest.mark.parametrize("kind, expected", [(np.random.RandomState, None), (np.int64, 3)])
 def test_a_state_that_has_moved_on_is_not_saved(kind, expected, tmp_path):
     views = list(np.random.default_rng(0).normal(size=(2, 40, 6)))
-    model = dmac.DMAC(2, random_state=kind(3), device="cpu").fit(views)
+    model = dmac.AnchorGraphClustering(2, random_state=kind(3), device="cpu").fit(views)
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     assert again.random_state == expected
     np.testing.assert_array_equal(again.predict(views), model.labels_)
 
@@ -74,4 +78,30 @@ def test_a_kind_of_recipe_that_is_not_imported_is_refused(model, tmp_path):
     about["params"]["kind"] = "os"
     write_tensors(tmp_path / NAME, tensors, about)
     with pytest.raises(ValueError, match="is a os: import the module that defines it first"):
-        dmac.DMAC.load(tmp_path)
+        dmac.load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, kind, attributes",
+    [
+        ("closed_form", dmac.AnchorGraphClustering, ["membership_", "view_agreement_"]),
+        ("network", dmac.DMAC, ["history_", "pretrain_history_"]),
+    ],
+)
+def test_models_of_0_1_0_come_back_as_the_class_of_their_recipe(name, kind, attributes, tmp_path):
+    """Both were a DMAC there; they were fitted on twelve samples around two centres."""
+    shutil.copy(MODELS / f"{name}.safetensors", tmp_path / NAME)
+    noise = np.random.default_rng(0).normal(size=(12, 2)).round(1)
+    views = [(np.arange(12)[:, None] % 2 * [[8.0, 6.0]] + noise).round(1)]
+    model = dmac.load_model(tmp_path)
+    assert type(model) is kind and model.recipe_.name in ("small", "short")
+    assert read_tensors(tmp_path / NAME)[1]["version"] == "0.1.0"
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    np.testing.assert_allclose(model.transform(views), model.embedding_, atol=1e-5)
+    others = {"membership_", "view_agreement_", "history_", "pretrain_history_"} - {*attributes}
+    assert all(hasattr(model, name) for name in attributes)
+    assert not any(hasattr(model, name) for name in others)
+    model.save(tmp_path / "again")
+    again = dmac.load_model(tmp_path / "again")
+    assert vars(again).keys() == vars(model).keys() and again.recipe_ == model.recipe_
+    np.testing.assert_array_equal(again.predict(views), model.labels_)

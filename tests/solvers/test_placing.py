@@ -27,7 +27,7 @@ def planted(n=600):
 
 
 def fit(views, recipe=PART, c=3, **more):
-    return dmac.DMAC(c, recipe, random_state=0, device="cpu", **more).fit(views)
+    return dmac.AnchorGraphClustering(c, recipe, random_state=0, device="cpu", **more).fit(views)
 
 
 def test_how_many_are_fitted():
@@ -52,10 +52,10 @@ def test_all_samples_are_placed_as_new_ones_are(tmp_path, monkeypatch):
     np.testing.assert_array_equal(model.transform(views).astype(np.float32), model.embedding_)
     np.testing.assert_array_equal(model.predict([x[40:55] for x in views]), model.labels_[40:55])
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     np.testing.assert_array_equal(again.predict(views), model.labels_)
     np.testing.assert_array_equal(again.labels_, model.labels_)
-    assert again.network_.linear is not None
+    assert again.model_.linear is not None
     assert np.isfinite(model.view_agreement_).all() and (model.view_support_ > 0.2).all()
 
 
@@ -63,7 +63,7 @@ def test_up_to_the_limit_nothing_is_placed():
     views, _ = planted(150)
     one, other = fit(views), fit(views, dataclasses.replace(PART, fit_samples=None))
     np.testing.assert_array_equal(one.embedding_, other.embedding_)
-    assert one.network_.linear is None
+    assert one.model_.linear is None
 
 
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
@@ -100,8 +100,10 @@ def test_narrow_views_and_sparse_ones_and_samples_that_lack_some():
     rng, present = np.random.default_rng(1), np.ones((600, 4), bool)
     present[rng.permutation(600)[:250], 0] = False  # and so few are whole that views are filled in
     present[rng.permutation(600)[:250], 1] = False
-    model = dmac.DMAC(3, PART, random_state=0, device="cpu").fit(views, present=present)
-    assert model.network_.completion is not None and model.network_.weights is not None
+    model = dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu").fit(
+        views, present=present
+    )
+    assert model.model_.completion is not None and model.model_.weights is not None
     assert acc(labels, model.labels_) > 0.95
     np.testing.assert_array_equal(model.predict(views, present=present), model.labels_)
     assert (model.n_missing_[:2] == 250).all() and 0 < model.score(views, present=present) < 1
@@ -205,9 +207,9 @@ def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(m
         noisy.append(rng.normal(size=(4, 12))[labels] + 1.8 * rng.normal(size=(n, 12)))
     recipe = dataclasses.replace(PART, fit_samples=600)
     model = fit(rings, recipe, 4)
-    assert acc(labels, model.labels_) > 0.99 and model.network_.linear is None
+    assert acc(labels, model.labels_) > 0.99 and model.model_.linear is None
     model = fit(noisy, recipe, 4)
-    assert model.network_.linear is not None
+    assert model.model_.linear is not None
     monkeypatch.setattr("dmac.closed_form.model._LINEAR", 0.0)
     assert acc(labels, model.labels_) > acc(labels, model.predict(noisy))
 
@@ -215,7 +217,7 @@ def test_the_linear_map_helps_where_samples_say_little_and_costs_rings_nothing(m
 @pytest.mark.parametrize(("stable", "mapped"), [([0.5, 0.4], False), ([0.005, 0.004], True)])
 def test_a_walk_that_forgets_nearly_all_does_not_judge_the_linear_map(stable, mapped, monkeypatch):
     monkeypatch.setattr(SpectralSolver, "guard", lambda *_: (0, stable))
-    assert (fit(planted()[0]).network_.linear is not None) == mapped
+    assert (fit(planted()[0]).model_.linear is not None) == mapped
 
 
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
@@ -235,7 +237,8 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
 def test_labels_alone_need_no_rows_of_z(monkeypatch):
     views, _ = planted()
     expected, into = fit(views), np.full(600, -1)
-    model = dmac.DMAC(3, PART, random_state=0, device="cpu")._fit(views, into=into)
+    model = dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu")
+    model._fit(views, None, into=into)
     np.testing.assert_array_equal(into, expected.labels_)
     np.testing.assert_array_equal(model.labels_, into)
     assert len(model.embedding_) == 150 and not hasattr(model, "membership_")

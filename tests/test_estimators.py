@@ -18,6 +18,7 @@ import dmac
 import dmac.compute.kmeans
 import dmac.solvers.network_solver
 from dmac.embedding import PretrainRecord
+from dmac.estimators import CollapseWarning, estimator_of
 from dmac.training import EpochRecord
 
 QUICK = dataclasses.replace(
@@ -27,7 +28,8 @@ REVISED = dataclasses.replace(dmac.recipes.REVISED, epochs=10, anchor_sets=3, hi
 
 
 def quick_model(**changes):
-    return dmac.DMAC(**{"n_clusters": 3, "recipe": QUICK, "random_state": 0, **changes})
+    given = {"n_clusters": 3, "recipe": QUICK, "random_state": 0, **changes}
+    return estimator_of(given["recipe"])(**given)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,9 @@ def test_data_frames_are_lined_up_by_the_names_of_their_rows(recipe, small_views
     plain = quick_model(recipe=recipe).fit(views)
     model = quick_model(recipe=recipe).set_output(transform="pandas")
     for out in (model.fit_transform(frames), model.transform(frames)):
-        assert out.index.tolist() == names and out.columns[0] == "dmac0"
+        assert out.index.tolist() == names and out.columns.tolist() == list(
+            model.get_feature_names_out()
+        )
         np.testing.assert_allclose(out, plain.embedding_, atol=1e-5)
     again = model.transform([frames[0].iloc[::-1], *frames[1:]])
     assert again.index.tolist() == names[::-1]
@@ -131,7 +135,7 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of mudata itself
         both = mudata.MuData(tables)
-    model = dmac.DMAC(3, random_state=0)
+    model = dmac.AnchorGraphClustering(3, random_state=0)
     with pytest.raises(ValueError, match="view 2 is a AnnData: pass .* adata.X or "):
         model.fit([views[0], tables["b"]])
     with pytest.raises(ValueError, match="views must be .* not a AnnData: pass "):
@@ -181,10 +185,11 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     for _ in range(2):  # saving over an old model is fine
         model.save(path)
     assert [p.name for p in path.iterdir()] == ["model.safetensors"]
-    loaded = dmac.DMAC.load(path)
+    loaded = dmac.load_model(path)
     assert loaded.get_params() == model.get_params() and loaded.recipe_ == recipe
-    assert loaded.history_ == model.history_
-    assert loaded.pretrain_history_ == model.pretrain_history_
+    assert vars(loaded).keys() == vars(model).keys()
+    for name in ("history_", "pretrain_history_", "view_names_"):
+        assert getattr(loaded, name, None) == getattr(model, name, None)
     for name in ("labels_", "embedding_", "anchors_", "cluster_centers_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
@@ -193,10 +198,11 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
 
 def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):
     settings = {"device": torch.device("cpu"), "verbose": np.bool_(False)}
-    dmac.DMAC(np.int64(3), random_state=np.int64(0), **settings).fit(small_views[0]).save(tmp_path)
-    assert dmac.DMAC.load(tmp_path).device == "cpu"
+    model = dmac.AnchorGraphClustering(np.int64(3), random_state=np.int64(0), **settings)
+    model.fit(small_views[0]).save(tmp_path)
+    assert dmac.load_model(tmp_path).device == "cpu"
     with pytest.raises(FileNotFoundError, match="pass the folder, without model.safetensors"):
-        dmac.DMAC.load(tmp_path / "model.safetensors")
+        dmac.load_model(tmp_path / "model.safetensors")
 
 
 def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
@@ -204,7 +210,7 @@ def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
     model = quick_model().fit(views)
     model.set_params(n_clusters=7, recipe="published", dtype="float64")
     model.save(tmp_path)
-    loaded = dmac.DMAC.load(tmp_path)
+    loaded = dmac.load_model(tmp_path)
     assert (loaded.n_clusters, loaded.recipe, loaded.dtype) == (3, QUICK, "float32")
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
 
@@ -261,7 +267,7 @@ def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, tmp_path):
     def everything():
         model = quick_model(recipe=recipe, device="cpu").fit(views)
         model.save(tmp_path)
-        again = dmac.DMAC.load(tmp_path)
+        again = dmac.load_model(tmp_path)
         arrays = model.embedding_, model.labels_, model.predict(views), again.transform(views)
         return *arrays, again.predict(views), model.score(views)
 
@@ -271,7 +277,7 @@ def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, tmp_path):
             found = everything()
         for one, other in zip(found, expected):
             np.testing.assert_array_equal(one, other)
-    again = dmac.DMAC.load(tmp_path)  # saved in the last setting
+    again = dmac.load_model(tmp_path)  # saved in the last setting
     np.testing.assert_array_equal(again.predict(views), expected[-2])
 
 
@@ -299,7 +305,7 @@ def test_a_view_in_the_place_of_labels_is_refused(fitted):
                 call(rna, y)
     with pytest.raises(ValueError, match=r"candidates has the shape .* fit\(\[rna, protein\]\)"):
         dmac.suggest_n_clusters(rna, protein)
-    model = dmac.DMAC(3, random_state=0)
+    model = dmac.AnchorGraphClustering(3, random_state=0)
     expected = model.fit_predict([rna, protein])
     for y in (classes, classes[:, None], classes.tolist(), classes.astype(str), list("ab")):
         np.testing.assert_array_equal(model.fit_predict([rna, protein], y), expected)
@@ -328,15 +334,73 @@ def test_bad_input_is_a_clear_error(changes, n, message):
         quick_model(**changes).fit([X[:n]])
 
 
+@pytest.mark.parametrize(
+    "kind, recipe, other",
+    [
+        (dmac.DMAC, "closed_form", "AnchorGraphClustering"),
+        (dmac.DMAC, dmac.recipes.CLOSED_FORM_2026_11, "AnchorGraphClustering"),
+        (dmac.AnchorGraphClustering, "released", "DMAC"),
+        (dmac.AnchorGraphClustering, REVISED, "DMAC"),
+    ],
+)
+def test_a_recipe_of_the_other_class_is_refused_by_its_name(kind, recipe, other):
+    model = kind(3, recipe)
+    name = dmac.recipes.get_recipe(recipe).name
+    with pytest.raises(
+        ValueError,
+        match=f"dmac.{kind.__name__} does not take the recipe '{name}': pass it to dmac.{other}$",
+    ):
+        model.fit([X])
+    assert not hasattr(model, "recipe_")
+
+
+def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
+    network, views, _ = fitted
+    graph = quick_model(recipe="closed_form").fit(views)
+    of_graph = {"membership_", "confidence_", "view_agreement_", "view_support_", "n_missing_"}
+    assert vars(graph).keys() - vars(network).keys() == of_graph
+    assert vars(network).keys() - vars(graph).keys() == {"history_", "pretrain_history_"}
+    assert dmac.DMAC(3).recipe == "released" and graph.get_params() == network.get_params() | {
+        "recipe": "closed_form"
+    }
+    for model, of_other in ((network, "present"), (graph, "callback")):
+        with pytest.raises(TypeError, match=of_other):
+            model.fit(views, **{of_other: None})
+
+
+def test_a_collapsed_embedding_is_told_with_the_name_of_the_other_class(small_views):
+    views, _ = small_views
+    model = quick_model(recipe=dataclasses.replace(QUICK, lr=5e-3, epochs=15))
+    with pytest.warns(
+        CollapseWarning, match="'revised' excludes that, and dmac.AnchorGraph"
+    ) as said:
+        model.fit(views)
+    assert len(said) == 1 and said[0].filename == __file__
+    z = model.embedding_.astype(float)
+    apart = np.square(z[:, None] - z).sum(-1).sum() / (90 * 89)  # 2 s, of unit rows
+    assert apart < 0.02 and 1 - model.history_[0].mean_cosine > 10 * apart / 2
+
+
+@pytest.mark.parametrize("noise, first, told", [(0.02, 0.5, 1), (0.02, 1e-3, 0), (1.0, 0.5, 0)])
+def test_an_offset_from_the_start_is_no_collapse(noise, first, told):
+    """Rows around a unit vector, whose spread was ``first`` in the first epoch."""
+    rng, model = np.random.default_rng(0), dmac.DMAC(3)
+    model.embedding_ = np.array([1.0, 0, 0]) + noise * rng.normal(size=(60, 3))
+    model.history_ = [EpochRecord(1, 0, 0, 0, 0, 1 - first, 1, 0, 5, 0)]
+    with warnings.catch_warnings(record=True, action="always") as said:
+        model._warn_of_collapse()
+    assert len(said) == told
+
+
 @pytest.mark.parametrize("recipe", ["closed_form", QUICK], ids=["closed form", "network"])
 def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(3, d))[np.arange(120) % 3] for d in (4, 8)]
     with pytest.warns(ConvergenceWarning, match="3 of 6 clusters came out: there are only 3 "):
-        model = dmac.DMAC(6, recipe, random_state=0).fit(views)
+        model = estimator_of(recipe)(6, recipe, random_state=0).fit(views)
     assert dmac.scores(np.arange(120) % 3, model.labels_)["ari"] == 1
     np.testing.assert_array_equal(model.predict(views), model.labels_)
-    model = dmac.DMAC(3, recipe, random_state=0).fit(views)  # there is nothing to say
+    model = estimator_of(recipe)(3, recipe, random_state=0).fit(views)  # there is nothing to say
     # Of two centres at one place the one with samples is the one that is predicted.
     model.cluster_centers_[0], model.labels_[model.labels_ == 0] = model.cluster_centers_[1], 2
     assert (model.predict(views)[model.labels_ == 1] == 1).all()
@@ -355,12 +419,14 @@ def test_samples_that_are_zero_in_every_view_are_counted(kind, small_views, on_d
     if kind == "npy":
         views = on_disk(kind, views)
     with pytest.warns(UserWarning, match="3 of 90 samples are zero in every view .* is row 7"):
-        model = dmac.DMAC(3, random_state=0).fit(views)
+        model = dmac.AnchorGraphClustering(3, random_state=0).fit(views)
     others = np.delete(np.arange(90), [7, 40, 41])
     assert dmac.scores(small_views[1][others], model.labels_[others])["acc"] > 0.9
     with pytest.warns(UserWarning, match="3 of 90 samples are zero in every view .* is row 7"):
         np.testing.assert_array_equal(model.predict(views), model.labels_)
-    dmac.DMAC(3, random_state=0).fit([*views[:2], small_views[0][2]])  # the last one has them all
+    dmac.AnchorGraphClustering(3, random_state=0).fit(
+        [*views[:2], small_views[0][2]]
+    )  # the last one has them all
 
 
 def on_a_ray():
@@ -376,7 +442,7 @@ def test_a_narrow_view_is_clustered_by_length_too(recipe):
     if recipe.name == "revised":
         recipe = dataclasses.replace(recipe, epochs=20, anchor_sets=4)
     x, classes = on_a_ray()
-    model = dmac.DMAC(2, recipe, random_state=0).fit([x[:100]])
+    model = estimator_of(recipe)(2, recipe, random_state=0).fit([x[:100]])
     assert dmac.scores(classes[:100], model.labels_)["acc"] == 1
     np.testing.assert_array_equal(model.predict([x[:100]]), model.labels_)
     assert dmac.scores(classes[100:], model.predict([x[100:]]))["acc"] == 1
@@ -385,11 +451,14 @@ def test_a_narrow_view_is_clustered_by_length_too(recipe):
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_blobs_of_few_columns_are_found(d):
     x, classes = make_blobs(500, d, centers=4, random_state=d)
-    acc = dmac.scores(classes, dmac.DMAC(4, random_state=0).fit_predict([x]))["acc"]
+    acc = dmac.scores(classes, dmac.AnchorGraphClustering(4, random_state=0).fit_predict([x]))[
+        "acc"
+    ]
     by_kmeans = KMeans(4, n_init=5, random_state=0).fit_predict(x)
     assert acc > dmac.scores(classes, by_kmeans)["acc"] - 0.02
 
 
+@pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")  # with two columns
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 30])
 @pytest.mark.parametrize("name", ["released", "revised"])
 def test_advice_on_sizes_leads_to_a_fit(n, name):
@@ -420,7 +489,7 @@ def few_samples(n, c):
 @pytest.mark.parametrize("n", range(4, 12))
 def test_few_samples_are_clustered_down_to_two_a_cluster(n, c):
     views, classes = few_samples(n, c)
-    model = dmac.DMAC(c, random_state=0)
+    model = dmac.AnchorGraphClustering(c, random_state=0)
     if n < 2 * c:
         with pytest.raises(ValueError, match=f"n_clusters (=|is) {c}"):
             model.fit(views)
