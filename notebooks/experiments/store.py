@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import threading
 import time
 from pathlib import Path
@@ -27,11 +28,28 @@ except ModuleNotFoundError:  # as on Windows
 IDENTITY = ("dataset", "data", "method", "settings", "seed")
 
 
+def canonical(value):
+    """A nested value as JSON that is equal for equal values: 1000 and 1000.0 are one number."""
+    return json.dumps(_whole_numbers(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _whole_numbers(value):
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def key_of(identity):
-    """SHA-256 of the fields `IDENTITY` in canonical JSON, as 64 hexadecimal digits."""
+    """SHA-256 of the fields `IDENTITY` as `canonical` JSON, as 64 hexadecimal digits."""
     fields = {name: identity[name] for name in IDENTITY}
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+def slug(name):
+    """The name of the file of a group of runs: "closed form, 2026-11" is "closed-form-2026-11"."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def round_floats(value, digits=6):
@@ -67,7 +85,8 @@ class Store:
         Made when the first record or claim needs it.
     complete : callable, optional
         Maps the ``settings`` of a stored record to those of today, where parameters were added
-        since: ``complete(method, settings)``. The record is found under both.
+        since: ``complete(method, settings)``. The record is found by these and has them; its
+        ``key`` stays the one that it was written with.
     """
 
     key = staticmethod(key_of)
@@ -76,22 +95,18 @@ class Store:
         self.folder = Path(folder)
         self._complete = complete or (lambda method, settings: settings)
         self._lock = threading.RLock()
-        self._files = {}  # path: what tells whether it changed, and its records by two keys
-        self._records, self._keys = {}, {}
+        self._files = {}  # path: what tells whether it changed, and its records by their keys
+        self._records = {}
 
     def __contains__(self, key):
-        return key in self._keys
+        return key in self._records
 
     def __len__(self):
         return len(self._records)
 
     def get(self, key):
         """The record of a key, or None."""
-        return self._records.get(self._keys.get(key))
-
-    def written(self, key):
-        """The key under which a run was written, before parameters were added; its own if none."""
-        return self._keys.get(key, key)
+        return self._records.get(key)
 
     def records(self):
         """All records, in the order of files and lines."""
@@ -115,16 +130,14 @@ class Store:
                 same = before is not None and before[0] == state
                 files[path] = before if same else (state, self._read(path, now.st_size))
             if files != self._files:
-                self._files, self._records, self._keys = files, {}, {}
+                self._files, self._records = files, {}
                 for _, lines in files.values():
-                    for key, today, record in lines:
+                    for key, record in lines:
                         self._records.setdefault(key, record)
-                        self._keys.setdefault(key, key)
-                        self._keys.setdefault(today, key)
         return self
 
     def _read(self, path, size):
-        """The records of a file's first bytes, each with its key and that of today's settings."""
+        """The records of a file's first bytes with today's settings, each after its key."""
         with open(path, "rb") as file:
             *lines, rest = file.read(size).split(b"\n")
         # Without its end a line is being written, or was cut off, or an editor took the end away.
@@ -145,8 +158,8 @@ class Store:
                 f"{where} was changed: its key is {str(written)[:12]}…, its contents have "
                 f"{key[:12]}…; remove the line, and its run is made again"
             )
-        settings = self._complete(record["method"], record["settings"])
-        return key, key_of(record | {"settings": settings}), record
+        record["settings"] = self._complete(record["method"], record["settings"])
+        return key_of(record), record
 
     def append(self, record, file):
         """Write a record, unless the store has it, and return its key, which is added to it.
