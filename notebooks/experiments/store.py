@@ -5,8 +5,6 @@ are only ever appended, under a lock, so that a process can be killed at any mom
 cut off is not read, and is removed before the next one is written. Who makes a run holds a lock
 named after it, which the kernel releases when the process ends, however it ends. To have a run made
 again, delete its line.
-
-A system without such locks (``fcntl``) reads the store, and refuses to add to it.
 """
 
 import contextlib
@@ -19,10 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # as on Windows
-    fcntl = None
+from filelock import FileLock, Timeout
 
 #: The fields of a record that name the run.
 IDENTITY = ("dataset", "data", "method", "settings", "seed")
@@ -61,16 +56,6 @@ def round_floats(value, digits=6):
     if isinstance(value, float):
         return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value
-
-
-def lock(file, *, wait=True):
-    """Lock an open file until it is closed; without ``wait`` a BlockingIOError if it is locked."""
-    if fcntl is None:
-        raise RuntimeError(
-            "this system has no fcntl, which locks the store of runs: stored runs can be read, and "
-            "new ones be made on Linux, on macOS or in WSL"
-        )
-    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Store:
@@ -170,8 +155,7 @@ class Store:
         key = key_of(record)
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
         path = self.folder / f"{file}.jsonl"
-        with self._lock, open(self._locks() / "writing", "w") as writing:
-            lock(writing)
+        with self._lock, FileLock(self._locks() / "writing"):
             if key in self.refresh():
                 return key
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,19 +183,21 @@ class Store:
         Look whether the store has the run only after that, and after a `refresh`: who held the
         claim before may just have written it.
         """
-        path = self._locks() / key
-        while True:
-            with contextlib.ExitStack() as claim:
-                file = claim.enter_context(open(path, "w"))
-                try:
-                    lock(file, wait=False)
-                except BlockingIOError:
-                    return None
-                # Who held it before may have removed this file before it was locked here.
-                with contextlib.suppress(FileNotFoundError):
-                    if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                        claim.callback(path.unlink, missing_ok=True)  # comes before the closing
-                        return claim.pop_all()
+        lock = FileLock(self._locks() / key, thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return None
+        claim = contextlib.ExitStack()
+        claim.callback(lock.release)
+        claim.callback(_unlink, Path(lock.lock_file))  # comes before the release
+        return claim
+
+
+def _unlink(path):
+    """Remove a file, where a system removes one that is open; filelock does it on Windows."""
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _whole(line):
