@@ -36,6 +36,8 @@ GLUE = "def glue(name, value, display=False):\n    pass  # a number for the book
 _CELL = "§§cell§§"  # where the text has a cell
 #: Files that code names by their place beside the pages, and imports from the project.
 _READS = re.compile(r'"(\.\./notebooks|_static)/([^"]+\.\w+)"')
+#: What a chapter asks of the runs of a file that it names, where it takes those of one data set.
+_OF = re.compile(r'\bdataset(?:"\])? == "([^"]+)"')
 _IMPORTS = re.compile(r'"\.\./(notebooks|tests)"|^(from|import) experiments\b', re.MULTILINE)
 #: Where chapters read stored runs, by the names of their groups.
 _RUNS = "../notebooks/results/runs"
@@ -43,7 +45,7 @@ _RUNS = "../notebooks/results/runs"
 #: on a GPU: groups, and entries of each run.
 CARRIES = {
     "17_scaling": (
-        *(_RUNS, "comparison", "closed form", "revised", "revised, new sets"),
+        *(_RUNS, "comparison", "closed-form", "revised", "revised-new-sets"),
         *("key", "dataset", "data", "method", "settings", "seed", "scores", "acc"),
     )
 }
@@ -119,7 +121,7 @@ def packed(source, folder="stored", carried=()):
     """
     runs, notebooks = "".join(f'"{name}"' for name in carried) or source, ROOT / "notebooks"
     files = {name: ROOT / "book" / place / name for place, name in _READS.findall(source)}
-    found = notebooks.glob("results/runs/*/*.jsonl") if f'"{_RUNS}"' in runs else ()
+    found = notebooks.glob("results/runs/*.jsonl") if f'"{_RUNS}"' in runs else ()
     found = [file for file in found if f'"{file.stem}"' in runs]
     if _IMPORTS.search(source):
         found += notebooks.glob("experiments/**/*.py")
@@ -144,13 +146,17 @@ def _kept(file, source):
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".jsonl":
         return text
+    wanted = _OF.findall(source) if f'/{file.name}"' in source else ()
 
     def named(entries):
         return {n: x for n, x in entries.items() if f'"{n}"' in source or f".{n}" in source}
 
     kept = ""
     for line in text.splitlines():
-        run = named(json.loads(line, parse_float=lambda x: float(f"{float(x):.7g}")))
+        run = json.loads(line, parse_float=lambda x: float(f"{float(x):.7g}"))
+        if wanted and run["dataset"] not in wanted:
+            continue
+        run = named(run)
         run |= {part: named(run[part]) for part in ("scores", "embedding", "epochs") if part in run}
         kept += json.dumps(run) + "\n"
     return kept

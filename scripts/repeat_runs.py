@@ -28,15 +28,15 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 from experiments import compare as comparisons
 from experiments import plan, studies
 from experiments import records as experiments
-from experiments.run import Spec, complete_settings, make_run
+from experiments.run import Spec, make_run
 
 OTHER_DATA = "{} is not what the stored run was made on: its hash is {}"
 
 
 def repeat(record, **options):
     """The largest difference of ACC and NMI in points, between a stored run and its repetition."""
-    settings = complete_settings(record["method"], record["settings"])
-    spec = Spec(record["dataset"], record["method"], settings, record["seed"], file="repeated")
+    run = (record[name] for name in ("dataset", "method", "settings", "seed"))
+    spec = Spec(*run, file="repeated")
     data_hash = spec.identity(**options)["data"]
     if data_hash != record["data"]:
         raise ValueError(OTHER_DATA.format(record["dataset"], data_hash))
@@ -55,7 +55,7 @@ def draw(store, given):
         and record["dataset"] in (given.datasets or [record["dataset"]])
         and "retired" not in record["settings"]  # the code cannot make those any more
         and "sealed" not in record["settings"]  # of files that few have
-        and (record["method"], complete_settings(record["method"], record["settings"])) not in gone
+        and (record["method"], record["settings"]) not in gone
     ]
     candidates.sort(key=lambda record: record["key"])
     worst = 0.0

@@ -7,12 +7,11 @@ size of the process may rise by 5 %.
 """
 
 import gc
-import os
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
+import psutil
 import scipy.sparse
 
 import dmac
@@ -35,10 +34,9 @@ def data(number):
 
 
 def resident():
-    """Bytes of this process that are in memory, after everything unused is freed; on Linux."""
+    """Bytes of this process that are in memory, after everything unused is freed."""
     gc.collect()
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return psutil.Process().memory_info().rss
 
 
 def soak(n_fits=200):

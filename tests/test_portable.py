@@ -95,11 +95,11 @@ def test_a_page_that_lacks_a_cell_is_refused(page):
 
 
 def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
-    stored = '{"tied": 0.123456789, "seconds": 1, "scores": {"acc": 0.5, "nmi": 0.5}}\n'
-    for name in ("PIE/threads", "PIE/threads, revised", "BBC/threads", "PIE/grid", "PIE/peers"):
+    stored = '{"dataset": "PIE", "tied": 0.123456789, "scores": {"acc": 0.5, "nmi": 0.5}}\n'
+    for name in ("threads", "threads-revised", "grid", "peers"):
         file = tmp_path / "notebooks" / "results" / "runs" / f"{name}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(stored)
+        file.write_text(stored + stored.replace("PIE", "BBC"))
     (tmp_path / "notebooks" / "experiments").mkdir()
     (tmp_path / "notebooks" / "experiments" / "run.py").write_text("x = 1")
     moving = tmp_path / "book" / "_static" / "moving" / "film.html"
@@ -107,9 +107,9 @@ def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
     moving.write_text("<p>film</p>")
     monkeypatch.setattr(portable, "ROOT", tmp_path)
     monkeypatch.chdir(tmp_path)
-    by_name = 'Path("../notebooks/results/runs").glob(f"*/{group}.jsonl") for group in ("threads",)'
-    whole = '"../notebooks/results/runs/PIE/grid.jsonl", "_static/moving/film.html"'
-    read = 'frame.tied, run["scores"]["acc"]'
+    by_name = 'Path("../notebooks/results/runs", f"{group}.jsonl") for group in ("threads",)'
+    whole = '"../notebooks/results/runs/grid.jsonl", "_static/moving/film.html"'
+    read = 'frame.tied, run["scores"]["acc"], frame[frame.dataset == "PIE"]'
 
     def unpacked(source, *more):
         exec(portable.packed(source, *more), {})
@@ -119,17 +119,18 @@ def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
         return found
 
     found = unpacked("\n".join([by_name, whole, read]))
-    runs = {"BBC/threads.jsonl", "PIE/threads.jsonl", "PIE/grid.jsonl"}
-    assert set(found) == {f"results/runs/{name}" for name in runs} | {"moving/film.html"}
-    assert found["moving/film.html"] == "<p>film</p>"
-    run = '{"tied": 0.1234568, "scores": {"acc": 0.5}}\n'
-    assert {found[name] for name in found if "runs" in name} == {run}
+    run = '{"dataset": "PIE", "tied": 0.1234568, "scores": {"acc": 0.5}}\n'
+    assert found == {
+        "moving/film.html": "<p>film</p>",
+        "results/runs/grid.jsonl": run,  # named by its path, for one data set
+        "results/runs/threads.jsonl": run + run.replace("PIE", "BBC"),
+    }
     # The runs of a chapter that reads them by the package are named elsewhere.
-    named = ("../notebooks/results/runs", "peers", "seconds")
+    named = ("../notebooks/results/runs", "peers", "tied")
     found = unpacked("from experiments import run", "stored", named)
     assert found == {
         "experiments/run.py": "x = 1",
-        "results/runs/PIE/peers.jsonl": '{"seconds": 1}\n',
+        "results/runs/peers.jsonl": 2 * '{"tied": 0.1234568}\n',
     }
     assert portable.packed('x = "peers"') is None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest import mock
 
 import torch
+from filelock import FileLock
 
 from dmac.compute.checkpoint import optimiser_state, optimiser_tensors
 from dmac.compute.files import read_tensors, write_tensors
@@ -22,7 +23,6 @@ from dmac.compute.layers import SparseView
 from dmac.embedding import PretrainRecord
 from dmac.solvers.network_solver import NetworkSolver
 from experiments.provenance import PACKAGE, code_hash, processor
-from experiments.store import lock
 
 
 @contextlib.contextmanager
@@ -77,8 +77,7 @@ def _shelf(folder, *decides):
             digest.update(json.dumps([name, leaf]).encode())
     shelf = folder / digest.hexdigest()[:32]
     shelf.mkdir(parents=True, exist_ok=True)
-    with open(shelf / "lock", "w") as file:
-        lock(file)  # another process may be computing just this
+    with FileLock(shelf / "lock"):  # another process may be computing just this
         yield shelf
 
 

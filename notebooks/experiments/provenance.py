@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -107,10 +108,13 @@ def peak_memory():
                 return round(int(line.split()[1]) / 1e3)
     except OSError:
         pass
-    import resource  # Unix alone has it
+    if sys.platform == "win32":
+        import psutil
 
-    scale = 1e6 if os.uname().sysname == "Darwin" else 1e3
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale)
+        return round(psutil.Process().memory_info().peak_wset / 1e6)
+    import resource
+
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)  # bytes, on macOS
 
 
 def reset_peak_gb(device):

@@ -17,7 +17,7 @@ from dmac.compute.files import replacing
 from dmac.data.datasets import title_of
 from experiments import studies
 from experiments.run import complete_settings, fill, make_run, run_name
-from experiments.store import Store
+from experiments.store import Store, slug
 
 #: Where the stored runs of this project are.
 RESULTS = Path(__file__).parents[1] / "results"
@@ -42,7 +42,8 @@ def open_repeated(results, name):
 
 def arrays_path(store, key):
     """Where the arrays of a run are that has some."""
-    return store.folder / "arrays" / f"{store.written(key)[:32]}.npz"
+    written = (store.get(key) or {"key": key})["key"]  # before a parameter was added
+    return store.folder / "arrays" / f"{written[:32]}.npz"
 
 
 def _is_done(store, spec, key):
@@ -84,7 +85,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
         if key not in by_key or spec.keep:
             by_key[key] = spec
         runs.append((identity, key, spec))
-    runs = [(i, f"{i['dataset']}/{spec.file}", by_key[key]) for i, key, spec in runs]
+    runs = [(identity, slug(spec.file), by_key[key]) for identity, key, spec in runs]
 
     def keep_arrays(key, record):
         arrays = record.pop("arrays", None)
@@ -117,8 +118,7 @@ def index(store):
     """
     by_name = {}
     for record in store.records():
-        settings = complete_settings(record["method"], record["settings"])
-        name = run_name(record["dataset"], record["method"], settings, record["seed"])
+        name = run_name(*(record[part] for part in ("dataset", "method", "settings", "seed")))
         other = by_name.setdefault(name, record)
         if other["data"] != record["data"]:
             raise ValueError(

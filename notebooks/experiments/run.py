@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import datetime
 import functools
-import json
 import os
 import time
 import warnings
@@ -38,8 +37,8 @@ from experiments.measure import (
     measure_held_out,
     measure_sureness,
 )
+from experiments.store import canonical, round_floats
 from experiments.store import fill as fill
-from experiments.store import round_floats
 
 #: The shallow pipelines of chapter 1: name in a table, function of views, number of clusters and
 #: seed, which returns labels, and settings.
@@ -80,14 +79,9 @@ SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
 KINDS = {kind.__name__: kind for kind in KINDS}
-_FLOATS = {f.name for kind in KINDS.values() for f in dataclasses.fields(kind) if f.type is float}
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = ("weighting", "held_out", "disturbed", "lacking", "sealed", "threads", "compared")
 _BESIDE += ("retired",)
-#: Fields of recipes that the code no longer has, where they changed nothing.
-_GONE = {"trained_epochs": 0, "trained_embedding": False}
-#: The same for a former default: it is read above 20,000 samples, which no data set here has.
-_FORMER = _GONE | {"fit_of_cluster": 400}
 
 
 @dataclass(frozen=True)
@@ -110,7 +104,7 @@ class Spec:
 
 def run_name(dataset, method, settings, seed):
     """What tells a run from all others by its data set's name."""
-    return json.dumps([dataset, method, settings, seed], sort_keys=True)
+    return canonical([dataset, method, settings, seed])
 
 
 @functools.lru_cache(maxsize=4)
@@ -140,8 +134,7 @@ def settings_of(recipe, **beside):
     """
     fields = dataclasses.asdict(recipe) | {"kind": type(recipe).__name__}
     del fields["name"]
-    # 1000 and 1000.0 are the same weight, and must not be two runs.
-    return {k: float(v) if k in _FLOATS else v for k, v in fields.items()} | beside
+    return fields | beside
 
 
 @functools.cache
@@ -162,10 +155,7 @@ def peer_settings(name, **changes):
 
 def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
-    if method == "DMAC" and "kind" not in settings:
-        settings = _of_kind(settings)
     if "kind" in settings:
-        settings = {k: v for k, v in settings.items() if k not in _FORMER or v != _FORMER[k]}
         return _defaults(settings["kind"]) | settings
     return _peer_defaults(method) | settings if method in PEERS else settings
 
@@ -173,27 +163,6 @@ def complete_settings(method, settings):
 @functools.cache
 def _defaults(kind):
     return settings_of(KINDS[kind](name=""))
-
-
-#: What the one recipe of old records had by default, where it decides of which kind they are.
-_BEFORE = dict(solver="network", refinement="none", vote_form="both", trained_embedding=False)
-_BEFORE |= dict(al_form="entropy", sigma="relu", perturbation=True)
-
-
-def _of_kind(settings):
-    """The settings of an old record, which has the fields of all kinds in one."""
-    old = _BEFORE | settings
-    if old["solver"] == "spectral":
-        idea = old["refinement"] != "none" or old["vote_form"] == "trained"
-        kind = "SpectralIdea" if idea or old["trained_embedding"] else "SpectralRecipe"
-    else:
-        if not old["perturbation"]:
-            old["sigma"] = "relu"  # of noise that is not there
-        idea = old["sigma"] == "spread" or old["al_form"] != "entropy"
-        kind = "NetworkIdea" if idea else "Recipe"
-    fields = (field.name for field in dataclasses.fields(KINDS[kind]))
-    names = {"kind", *_BESIDE, *_GONE, *fields}
-    return {k: v for k, v in (old | {"kind": kind}).items() if k in names}
 
 
 def recipe_of(settings, name="variant"):

@@ -5,8 +5,6 @@ are only ever appended, under a lock, so that a process can be killed at any mom
 cut off is not read, and is removed before the next one is written. Who makes a run holds a lock
 named after it, which the kernel releases when the process ends, however it ends. To have a run made
 again, delete its line.
-
-A system without such locks (``fcntl``) reads the store, and refuses to add to it.
 """
 
 import contextlib
@@ -14,24 +12,39 @@ import hashlib
 import json
 import math
 import os
+import re
 import threading
 import time
 from pathlib import Path
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # as on Windows
-    fcntl = None
+from filelock import FileLock, Timeout
 
 #: The fields of a record that name the run.
 IDENTITY = ("dataset", "data", "method", "settings", "seed")
 
 
+def canonical(value):
+    """A nested value as JSON that is equal for equal values: 1000 and 1000.0 are one number."""
+    return json.dumps(_whole_numbers(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _whole_numbers(value):
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def key_of(identity):
-    """SHA-256 of the fields `IDENTITY` in canonical JSON, as 64 hexadecimal digits."""
+    """SHA-256 of the fields `IDENTITY` as `canonical` JSON, as 64 hexadecimal digits."""
     fields = {name: identity[name] for name in IDENTITY}
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+def slug(name):
+    """The name of the file of a group of runs: "closed form, 2026-11" is "closed-form-2026-11"."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def round_floats(value, digits=6):
@@ -43,16 +56,6 @@ def round_floats(value, digits=6):
     if isinstance(value, float):
         return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value
-
-
-def lock(file, *, wait=True):
-    """Lock an open file until it is closed; without ``wait`` a BlockingIOError if it is locked."""
-    if fcntl is None:
-        raise RuntimeError(
-            "this system has no fcntl, which locks the store of runs: stored runs can be read, and "
-            "new ones be made on Linux, on macOS or in WSL"
-        )
-    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Store:
@@ -67,7 +70,8 @@ class Store:
         Made when the first record or claim needs it.
     complete : callable, optional
         Maps the ``settings`` of a stored record to those of today, where parameters were added
-        since: ``complete(method, settings)``. The record is found under both.
+        since: ``complete(method, settings)``. The record is found by these and has them; its
+        ``key`` stays the one that it was written with.
     """
 
     key = staticmethod(key_of)
@@ -76,22 +80,18 @@ class Store:
         self.folder = Path(folder)
         self._complete = complete or (lambda method, settings: settings)
         self._lock = threading.RLock()
-        self._files = {}  # path: what tells whether it changed, and its records by two keys
-        self._records, self._keys = {}, {}
+        self._files = {}  # path: what tells whether it changed, and its records by their keys
+        self._records = {}
 
     def __contains__(self, key):
-        return key in self._keys
+        return key in self._records
 
     def __len__(self):
         return len(self._records)
 
     def get(self, key):
         """The record of a key, or None."""
-        return self._records.get(self._keys.get(key))
-
-    def written(self, key):
-        """The key under which a run was written, before parameters were added; its own if none."""
-        return self._keys.get(key, key)
+        return self._records.get(key)
 
     def records(self):
         """All records, in the order of files and lines."""
@@ -115,16 +115,14 @@ class Store:
                 same = before is not None and before[0] == state
                 files[path] = before if same else (state, self._read(path, now.st_size))
             if files != self._files:
-                self._files, self._records, self._keys = files, {}, {}
+                self._files, self._records = files, {}
                 for _, lines in files.values():
-                    for key, today, record in lines:
+                    for key, record in lines:
                         self._records.setdefault(key, record)
-                        self._keys.setdefault(key, key)
-                        self._keys.setdefault(today, key)
         return self
 
     def _read(self, path, size):
-        """The records of a file's first bytes, each with its key and that of today's settings."""
+        """The records of a file's first bytes with today's settings, each after its key."""
         with open(path, "rb") as file:
             *lines, rest = file.read(size).split(b"\n")
         # Without its end a line is being written, or was cut off, or an editor took the end away.
@@ -145,8 +143,8 @@ class Store:
                 f"{where} was changed: its key is {str(written)[:12]}…, its contents have "
                 f"{key[:12]}…; remove the line, and its run is made again"
             )
-        settings = self._complete(record["method"], record["settings"])
-        return key, key_of(record | {"settings": settings}), record
+        record["settings"] = self._complete(record["method"], record["settings"])
+        return key_of(record), record
 
     def append(self, record, file):
         """Write a record, unless the store has it, and return its key, which is added to it.
@@ -157,8 +155,7 @@ class Store:
         key = key_of(record)
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
         path = self.folder / f"{file}.jsonl"
-        with self._lock, open(self._locks() / "writing", "w") as writing:
-            lock(writing)
+        with self._lock, FileLock(self._locks() / "writing"):
             if key in self.refresh():
                 return key
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -186,19 +183,21 @@ class Store:
         Look whether the store has the run only after that, and after a `refresh`: who held the
         claim before may just have written it.
         """
-        path = self._locks() / key
-        while True:
-            with contextlib.ExitStack() as claim:
-                file = claim.enter_context(open(path, "w"))
-                try:
-                    lock(file, wait=False)
-                except BlockingIOError:
-                    return None
-                # Who held it before may have removed this file before it was locked here.
-                with contextlib.suppress(FileNotFoundError):
-                    if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                        claim.callback(path.unlink, missing_ok=True)  # comes before the closing
-                        return claim.pop_all()
+        lock = FileLock(self._locks() / key, thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return None
+        claim = contextlib.ExitStack()
+        claim.callback(lock.release)
+        claim.callback(_unlink, Path(lock.lock_file))  # comes before the release
+        return claim
+
+
+def _unlink(path):
+    """Remove a file, where a system removes one that is open; filelock does it on Windows."""
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _whole(line):

@@ -1,6 +1,7 @@
 """Sweeps on a cluster, and stored runs as tables."""
 
 import itertools
+import json
 
 import joblib
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from toy_runs import METHOD, VARIANTS, filled
 
 from experiments import records as experiments
+from experiments import studies
 
 
 # Dask keeps threads and sockets of its own, and closes some of them late.
@@ -61,3 +63,28 @@ def test_both_copies_of_a_data_set_keep_their_names_where_both_are_shown(made, t
     assert list(both.dataset) == ["mfeat", "HandWritten"]
     one = experiments.read_runs(variants, ["mfeat"], seeds, tmp_path)
     assert list(one.dataset) == ["HandWritten"] and one.acc[0] == both.acc[0]
+
+
+#: What a record says of how it was made.
+MADE = {"code", "versions", "date", "processor", "device", "threads", "peak_mb"}
+
+
+def test_what_made_a_run_is_known_but_for_those_that_are_retired():
+    files = sorted((experiments.RESULTS / "runs").glob("*.jsonl"))
+    gone, lines = "retired.jsonl", {f.name: f.read_text("utf-8").splitlines() for f in files}
+    retired = list(map(json.loads, lines.pop(gone)))
+    for name, of_a_file in lines.items():
+        for record in map(json.loads, of_a_file):
+            assert all(record.get(part) is not None for part in MADE), name
+            assert record["code"]["sha256"] and "retired" not in record["settings"], name
+    of_today = {experiments.slug(s.file or n) for n, s in studies.STUDIES.items() if not s.retired}
+    assert set(lines) <= {f"{name}.jsonl" for name in of_today}
+    no_code = [
+        run
+        for study in studies.STUDIES.values()
+        if study.retired
+        for run in study.variants.values()
+    ]
+    for record in retired:
+        known = "code" in record and "sha256" in record["code"]
+        assert not known or (record["method"], record["settings"]) in no_code

@@ -15,7 +15,6 @@ from toy_runs import load as load_toy
 import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
-from dmac.data.datasets import DATASETS
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
@@ -244,32 +243,6 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
-    # At former defaults, of which one is read above 20,000 samples.
-    assert max(entry.n_samples for entry in DATASETS.values()) <= CLOSED_FORM.fit_samples
-    for method in ("DMAC", runs.SURE, runs.SUGGESTED):
-        now = runs.settings_of(CLOSED_FORM, fits=10)
-        old = {k: v for k, v in now.items() if k != "fit_samples"} | {"fit_of_cluster": 400}
-        assert runs.complete_settings(method, old) == now
-
-
-def test_old_settings_have_the_fields_of_all_kinds_and_are_read_as_their_own():
-    both = runs.settings_of(RELEASED) | runs.settings_of(CLOSED_FORM)
-    both |= {"al_form": "entropy", "refinement": "none", "trained_epochs": 0}
-    del both["kind"]
-
-    def read(**changes):
-        return runs.complete_settings("DMAC", both | changes)
-
-    for recipe, solver in ((RELEASED, "network"), (CLOSED_FORM, "spectral")):
-        settings = runs.settings_of(recipe)
-        old = {key: value for key, value in settings.items() if key != "kind"}
-        assert read(**old, solver=solver) == settings
-    assert read(solver="spectral", refinement="prediction")["kind"] == "SpectralIdea"
-    assert read(solver="network", al_form="balanced")["kind"] == "NetworkIdea"
-    spread = read(solver="network", sigma="spread", perturbation=True)
-    assert (spread["kind"], spread["sigma"]) == ("NetworkIdea", "spread")
-    without = read(solver="network", sigma="spread", perturbation=False)
-    assert (without["kind"], without["sigma"]) == ("Recipe", "relu")
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
@@ -277,7 +250,7 @@ def test_a_retired_choice_is_found_and_not_made(tmp_path):
     with pytest.raises(ValueError, match="cannot be made any more.*'graph of Z alone'"):
         complete([one], tmp_path)
     store = experiments.open_store(tmp_path)
-    store.append(one.identity(load) | {"scores": {"acc": 1.0, "nmi": 1.0}}, "toy/some")
+    store.append(one.identity(load) | {"scores": {"acc": 1.0, "nmi": 1.0}}, "some")
     assert complete([one], tmp_path) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import joblib
 import pytest
 
-from experiments.store import Store, fill, key_of, round_floats
+from experiments.store import Store, fill, key_of, round_floats, slug
 
 RUN = {"dataset": "toy", "data": "0f", "method": "DMAC", "settings": {"lr": 0.1}, "seed": 1}
 
@@ -30,7 +30,9 @@ def test_every_parameter_names_the_run():
     assert len({key_of(RUN | change) for change in changed}) == len(changed)
     reordered = dict(reversed(RUN.items())) | {"scores": 1, "settings": {"k": 5, "lr": 0.1}}
     assert key_of(reordered) == key_of(RUN | {"settings": {"lr": 0.1, "k": 5}})
-    # That of a stored run stays.
+    # One number is one setting, however it is typed; that of a stored run stays.
+    assert key_of(RUN | {"settings": {"w": [1000]}}) == key_of(RUN | {"settings": {"w": [1e3]}})
+    assert key_of(RUN | {"settings": {"w": 1}}) != key_of(RUN | {"settings": {"w": "1"}})
     assert key_of(RUN) == "dbe92b22934abc2890034d0c423d23ab92d4f6cce429b10d719a1d75846535b9"
 
 
@@ -89,10 +91,14 @@ def test_records_are_found_after_a_parameter_was_added(tmp_path):
     key = Store(tmp_path).append(RUN, "a")
     new = Store(tmp_path, lambda method, settings: {"momentum": 0.0} | settings).refresh()
     today = key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.0}})
-    assert today in new and key in new and len(new) == 1
+    assert today in new and len(new) == 1
     assert key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.9}}) not in new
-    assert new.written(today) == new.written(key) == key  # where a figure's arrays lie
-    assert new.written("other") == "other"
+    assert new.get(today)["key"] == key  # where a figure's arrays lie
+    assert new.get(today)["settings"] == {"lr": 0.1, "momentum": 0.0}
+
+
+def test_the_file_of_a_group_has_a_plain_name():
+    assert slug("MSGL, n / c") == "msgl-n-c" and slug("ideas, 2026-11") == "ideas-2026-11"
 
 
 def test_numbers_are_rounded():
