@@ -16,10 +16,10 @@ import scipy.sparse
 import torch
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 from dmac._types import Array, Matrix
+from dmac.compute.lanczos import leading_eigenpairs
 from dmac.compute.threads import blas_alone
 
 if TYPE_CHECKING:
@@ -169,21 +169,18 @@ class AveragedGraph:
             dense *= inverse
             dense *= inverse.T
             dense -= known @ known.T
-            others, u = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
+            largest = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
+            others, u = (x[..., ::-1] for x in largest)
         elif more:
 
             def product(x: Array) -> Array:
-                x = x.reshape(n, -1)
                 return inverse * (self @ (inverse * x)) - known @ (known.T @ x)
 
-            operator = LinearOperator((n, n), product, matmat=product, dtype=float)
-            start = np.random.default_rng(0).standard_normal(n)
             with blas_alone():
-                others, u = eigsh(operator, more, v0=start, tol=1e-7, rng=0)
+                rng = np.random.default_rng(0)
+                others, u = leading_eigenpairs(product, n, more, 1e-7, rng)
         if more:
-            order = np.argsort(others)[::-1]
-            values = np.concatenate([values, others[order]])
-            known = np.column_stack([known, u[:, order]])
+            values, known = np.concatenate([values, others]), np.column_stack([known, u])
         u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
