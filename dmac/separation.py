@@ -48,7 +48,8 @@ def features_that_separate(
     Parameters
     ----------
     views : list of v array_likes of shape (n, d_a)
-        As for :class:`dmac.DMAC`. Those of a fit, or others of the same samples that it never saw.
+        As for :class:`dmac.AnchorGraphClustering`. Those of a fit, or others of the same samples
+        that it never saw.
     labels : array_like of shape (n,)
         Clusters, such as ``labels_``.
     view_names : sequence of length v, optional

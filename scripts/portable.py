@@ -8,6 +8,7 @@ them.
 """
 
 import base64
+import hashlib
 import json
 import lzma
 import mimetypes
@@ -22,6 +23,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "_build"
+#: What the book is rendered from, and where the hashes of a rendered book's sources are.
+SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "notebooks/*.ipynb", "_*.yml")
+RENDERED = BUILT / "html" / "sources.json"
 #: What every download says first, and what those of the pages of evidence say instead.
 INSTALL = (
     "> To run this, download the wheel from the page Install of the book, and type in its folder\n"
@@ -243,6 +247,12 @@ def portable(html, notebook, macros):
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
+def digests():
+    """SHA-256 of every source of the book, by its path in the project."""
+    paths = sorted(path for kind in SOURCES for path in ROOT.glob(kind))
+    return {str(p.relative_to(ROOT)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
+
+
 def main():
     """Give each page with code a portable notebook for its download button."""
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -252,6 +262,7 @@ def main():
         html = (BUILT / "html" / name).with_suffix(".html")
         done = portable(html, nbformat.read(executed, 4), macros)
         nbformat.write(done, BUILT / "html" / "_sources" / name)
+    RENDERED.write_text(json.dumps(digests(), indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

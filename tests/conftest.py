@@ -1,5 +1,6 @@
 """Settings of the whole test run."""
 
+import json
 import os
 
 # As `make test` has it, before anything that computes is loaded: threads that wait for each other
@@ -16,11 +17,11 @@ import pytest
 import torch
 import zarr
 
+from portable import RENDERED, digests
+
 from dmac.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
-#: What the book is rendered from.
-SOURCES = ("book/*.ipynb", "book/*.md", "book/*.bib", "book/experiments/*.ipynb", "_*.yml")
 #: Files of tests that take minutes, the longest first.
 LONG = ("test_print_book.py", "test_book.py")
 
@@ -59,15 +60,13 @@ def browser():
 
 @pytest.fixture(scope="session")
 def rendered():
-    """When the book was rendered; without one, or with an old one, tests are skipped."""
-    last = ROOT / "_build" / "html" / "genindex.html"  # the page that is written last
-    if not last.exists():
+    """When the book was rendered; without one, or with one of other sources, tests are skipped."""
+    if not RENDERED.exists():
         pytest.skip("the book is not rendered: run make book first")
-    built = last.stat().st_mtime
-    newer = [path for kind in SOURCES for path in ROOT.glob(kind) if path.stat().st_mtime > built]
-    if newer:
-        pytest.skip(f"the book is older than {newer[0].relative_to(ROOT)}: run make book first")
-    return built
+    before, now = json.loads(RENDERED.read_text("utf-8")), digests()
+    if changed := [name for name in {**before, **now} if before.get(name) != now.get(name)]:
+        pytest.skip(f"the book has another {min(changed)}: run make book first")
+    return RENDERED.stat().st_mtime
 
 
 @pytest.fixture

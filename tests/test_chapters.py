@@ -68,14 +68,14 @@ def test_the_dask_cluster_of_the_chapter_on_costs_places_all_samples(tmp_path):
     texts = sources(BOOK / "17_scaling.ipynb", "markdown").values()
     (text,) = [text for text in texts if "dask.distributed" in text]
     code = text.split("```python\n")[1].split("```")[0]
-    for shown, small in (("20_000", "90"), ("DMAC(10", "DMAC(3"), ("100_000", "50")):
+    for shown, small in (("20_000", "90"), ("Clustering(10", "Clustering(3"), ("100_000", "50")):
         code = code.replace(shown, small)
     views = positive_views(130, (7, 12))
     for name, x in zip("ab", views):
         np.save(tmp_path / f"{name}.npy", x)
     (tmp_path / "place.py").write_text(code)
     python("place.py", cwd=tmp_path)
-    labels = dmac.DMAC.load(tmp_path / "model").predict(views)
+    labels = dmac.load_model(tmp_path / "model").predict(views)
     np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), labels)
 
 

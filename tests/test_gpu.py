@@ -20,6 +20,7 @@ from dmac.compute import distances
 from dmac.compute.layers import SparseView, dense_layer, linear
 from dmac.consistency import consistency_loss
 from dmac.embedding import ViewDecoder, fusion_factor, reconstruction_loss
+from dmac.estimators import estimator_of
 from dmac.network import Network
 from dmac.recipes import CLOSED_FORM, PUBLISHED, RELEASED, REVISED
 from dmac.structure import closed_form_projection, structure_preservation_loss
@@ -148,8 +149,9 @@ def test_whole_fit_finds_the_clusters(device, recipe, tmp_path):
     data, classes = views()
     few = {} if recipe is CLOSED_FORM else {"epochs": 5}
     recipe = small(recipe, anchor_sets=min(recipe.anchor_sets, 4), **few)
-    model = dmac.DMAC(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
-    exact = dmac.DMAC(N_CLUSTERS, recipe, 0, "cpu", "float64").fit(data)
+    kind = estimator_of(recipe)
+    model = kind(N_CLUSTERS, recipe, 0, device, "float64").fit(data)
+    exact = kind(N_CLUSTERS, recipe, 0, "cpu", "float64").fit(data)
     np.testing.assert_array_equal(model.labels_, exact.labels_)
     if recipe.name != "released":
         assert dmac.scores(classes, model.labels_)["acc"] == 1

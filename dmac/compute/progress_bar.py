@@ -1,6 +1,6 @@
 """What a fit shows while it runs: a bar of epochs with loss and time left, or of stages.
 
-:class:`dmac.DMAC` shows it with ``verbose=True``.
+The estimators show it with ``verbose=True``.
 """
 
 from __future__ import annotations
