@@ -17,8 +17,6 @@ import pytest
 import torch
 import zarr
 
-from portable import RENDERED, digests
-
 from dmac.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,6 +59,8 @@ def browser():
 @pytest.fixture(scope="session")
 def rendered():
     """When the book was rendered; without one, or with one of other sources, tests are skipped."""
+    from portable import RENDERED, digests
+
     if not RENDERED.exists():
         pytest.skip("the book is not rendered: run make book first")
     before, now = json.loads(RENDERED.read_text("utf-8")), digests()
