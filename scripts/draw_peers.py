@@ -150,7 +150,9 @@ def place(x, kind, words, learned=True):
     shape = SHAPES[kind]
     if not learned:
         shape = re.sub("|".join(f'fill="{fill}"' for fill in FILL.values()), 'fill="#fff"', shape)
-    return f'<g transform="translate({x:g} {MIDDLE})">{shape}</g>' + text(f"{x:g}", 107, words, True)
+    return f'<g transform="translate({x:g} {MIDDLE})">{shape}</g>' + text(
+        f"{x:g}", 107, words, True
+    )
 
 
 def draw(system):
