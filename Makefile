@@ -119,7 +119,7 @@ lint: $(READY)
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
 ELSEWHERE := api book browser drawings faults fold_modules fuzz moving \
-    notebooks portable print_book project rare_groups repeat_runs soak write_concordance
+    notebooks portable print_book project rare_groups repeat_runs show_checks soak write_concordance
 CORE_TESTS := tests/closed_form tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 

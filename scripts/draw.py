@@ -22,6 +22,7 @@ def pictures():
         "which-recipe.svg": draw_choice.draw(),
         "model.svg": draw_model.draw(),
         **{f"model-{chapter}.svg": draw_model.draw(chapter) for chapter in draw_model.PARTS},
+        "peer-legend.svg": draw_peers.draw_legend(),
         **{f"peer-{name.lower()}.svg": draw_peers.draw(name) for name in draw_peers.SYSTEMS},
     }
 

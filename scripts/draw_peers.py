@@ -1,8 +1,6 @@
 """What each system of the field builds and learns, in small pictures.
 
-The shapes are those of the model's picture: sheets are views and embeddings, slanted boxes
-networks. A graph of the samples is a square, one to anchors a narrow sheet. What is learned is
-filled.
+The shapes are those of the model's picture, and a legend names them; what is learned is filled.
 """
 
 import re
@@ -22,9 +20,8 @@ from draw_model import (
     text,
 )
 
-WIDTH, HEIGHT = 304, 80
-# The height of the row of shapes, and their size beside the model's picture.
-MIDDLE, SCALE = 32, 0.54
+WIDTH, HEIGHT = 640, 116
+MIDDLE = 46  # of the row of shapes
 
 #: Each system's steps, from its views to its labels: shape, words below, whether it is learned.
 SYSTEMS = {
@@ -136,6 +133,28 @@ SHAPES = {
 }
 
 
+#: What the legend shows: a shape, words below, whether it is learned.
+LEGEND = (
+    ("views", "views", False),
+    ("graph", "graph of samples", False),
+    ("mixture", "graph to anchors", False),
+    ("network", "network", False),
+    ("labels", "labels", True),
+    ("graph", "given", False),
+    ("graph", "learned", True),
+)
+
+
+def place(x, kind, words, learned=True):
+    """A shape with its words below, white if it is not learned."""
+    shape = SHAPES[kind]
+    if not learned:
+        shape = re.sub("|".join(f'fill="{fill}"' for fill in FILL.values()), 'fill="#fff"', shape)
+    return f'<g transform="translate({x:g} {MIDDLE})">{shape}</g>' + text(
+        f"{x:g}", 107, words, True
+    )
+
+
 def draw(system):
     """The picture of a system.
 
@@ -150,17 +169,22 @@ def draw(system):
         An SVG file.
     """
     steps = (("views", "views", False), *SYSTEMS[system])
-    gap = (WIDTH - 52) / (len(steps) - 1)
-    drawn = []
-    for i, (kind, words, *learned) in enumerate(steps):
-        x, shape = 26 + gap * i, SHAPES[kind]
-        if learned == [False]:
-            shape = re.sub(
-                "|".join(f'fill="{fill}"' for fill in FILL.values()), 'fill="#fff"', shape
-            )
-        drawn.append(f'<g transform="translate({x:g} {MIDDLE}) scale({SCALE})">{shape}</g>')
-        drawn.append(text(f"{x:g}", 73, words, True))
-        if i:
-            drawn.append(arrow((x - gap + 24, MIDDLE), (x - 20, MIDDLE)))
-    style = FIXED + ".s { font-size: 10.5px; }\n"
-    return picture(system, WIDTH, HEIGHT, style, drawn)
+    gap = (WIDTH - 110) / (len(steps) - 1)
+    drawn = [place(48 + gap * i, *step) for i, step in enumerate(steps)]
+    ends = [48 + gap * i for i in range(len(steps))]
+    drawn += [arrow((a + 46, MIDDLE), (b - 38, MIDDLE)) for a, b in zip(ends, ends[1:])]
+    return picture(system, WIDTH, HEIGHT, FIXED, drawn)
+
+
+def draw_legend():
+    """The shapes of the pictures, named; learned and given ones apart.
+
+    Returns
+    -------
+    str
+        An SVG file.
+    """
+    places = (48, 158, 286, 382, 450, 536, 602)
+    drawn = [place(x, *one) for x, one in zip(places, LEGEND)]
+    drawn.append('<path d="M492 6V110" stroke="#3d3d3d" stroke-width="0.8"/>')
+    return picture("The shapes and what they stand for", WIDTH, HEIGHT, FIXED, drawn)

@@ -173,7 +173,7 @@ def cells_of(html, notebook, macros):
     """
     page = BeautifulSoup(html.read_text(encoding="utf-8"), "html.parser")
     article = page.select_one("article.bd-article")
-    for extra in article.select("a.headerlink, .toggle-button"):
+    for extra in article.select("a.headerlink, .toggle-button, .check, .checks"):
         extra.decompose()
     for link in article.select("a:not([href^=http])"):
         link.unwrap()

@@ -67,6 +67,17 @@ def test_link_into_a_fold_opens_it(browser, book):
     assert page.evaluate("document.querySelectorAll('article details[open]').length") == 1
 
 
+def test_a_tick_opens_the_assertion_that_holds_its_number(browser, book):
+    page = browser.new_page()
+    chromium.visit(page, f"{book}book/13_evidence.html")
+    ticks, opened = page.locator("button.check"), page.locator(".checks:popover-open code")
+    assert ticks.count() > 20 and opened.count() == 0
+    ticks.first.press("Enter")
+    assert "assert" in opened.inner_text()
+    page.keyboard.press("Escape")
+    assert opened.count() == 0
+
+
 def test_first_column_stays_in_sight_on_a_telephone(browser, book):
     page = browser.new_page()
     chromium.resize(page, 390)

@@ -1,14 +1,10 @@
 """The browser prints the book in its order, and says so where there is none."""
 
-from pathlib import Path
-
 import chromium
 import pytest
 from browser import faint
 from print_book import page_numbers, print_book
 from pypdf import PdfReader
-
-STATIC = Path(__file__).resolve().parent.parent / "book" / "_static"
 
 
 def test_book_is_printed_in_the_order_of_its_contents(tmp_path, browser):
@@ -47,34 +43,6 @@ def test_faint_text_is_found_and_colours_on_their_way_are_not(tmp_path, browser)
         site.write_text(html.format(style, before, "document.querySelector('b')", script))
         found.append(faint(browser.new_page(), site.as_uri()))
     assert found == [["1.2: words"], []]
-
-
-def test_checks_are_hidden_behind_one_switch(browser):
-    def cell(prompt, output):
-        fold = f"<summary><p class=collapsed>{prompt}</p><p class=expanded>Hide</p></summary>"
-        return f"<div class=cell><details class=hide>{fold}code</details><p>{output}</p></div>"
-
-    cells = cell("Check", "first") + cell("Show the code", "figure") + cell("Check", "second")
-    page = browser.new_page()
-    script = (STATIC / "checks.js").read_text(encoding="utf-8")
-    script = script.replace('addEventListener("DOMContentLoaded",', "dispatchReady(")
-    ready = "document.dispatchReady = (run) => run();"
-    article = f"<article class=bd-article><h1>Title</h1>{cells}</article>"
-    page.set_content(f"{article}<script>{ready}{script}</script>")
-    texts = ("first", "figure", "second")
-
-    def seen():
-        return [page.get_by_text(text, exact=True).is_visible() for text in texts]
-
-    switch = page.get_by_role("button")
-    assert switch.inner_text() == "Show the 2 checks of this page" and seen() == [
-        False,
-        True,
-        False,
-    ]
-    switch.click()
-    assert switch.inner_text() == "Hide the 2 checks of this page" and all(seen())
-    page.close()
 
 
 def test_browser_that_cannot_start_says_so(tmp_path, monkeypatch):
