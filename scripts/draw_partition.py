@@ -15,7 +15,7 @@ STATES = {"chosen on": ORANGE, "looked at": BLUE, "touched once": GREEN}
 
 def state(recipe, name):
     """What the choice of a recipe has to do with the labels of a data set."""
-    if recipe == "CLOSED_FORM":
+    if recipe == "AGC":
         return next(group for group, names in GROUPS.items() if name in names)
     if name in DEVELOPMENT:
         return "chosen on"
@@ -42,7 +42,7 @@ def draw():
     for i, name in enumerate(SIXTEEN):
         left, y = 324 * (i // half), 44 + ROW * (i % half)
         drawn.append(f'<text x="{left + 104}" y="{y + 15}" class="s end">{name}</text>')
-        for j, recipe in enumerate(("REVISED", "CLOSED_FORM")):
+        for j, recipe in enumerate(("REVISED", "AGC")):
             x = left + 114 + 100 * j
             if not i % half:
                 drawn.append(text(x + 46, 30, recipe, True))

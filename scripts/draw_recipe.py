@@ -1,4 +1,4 @@
-"""CLOSED_FORM, step by step: the picture of chapter 12."""
+"""Anchor-graph clustering, step by step: the picture of chapter 12."""
 
 from draw_model import BLUE, FIXED, GREEN, ORANGE, PURPLE, RED, arrow, labelled, picture, text
 
@@ -39,4 +39,4 @@ def draw():
     """
     drawn = [arrow(*points) for points in ARROWS] + [labelled(*step) for step in STEPS.values()]
     drawn.append(text(484, 302, "once more", True))
-    return picture("The recipe CLOSED_FORM, step by step", WIDTH, HEIGHT, FIXED, drawn)
+    return picture("Anchor-graph clustering, step by step", WIDTH, HEIGHT, FIXED, drawn)

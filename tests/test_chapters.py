@@ -39,7 +39,7 @@ def test_chapters_16_and_17_read_what_the_stored_runs_say():
 
 #: What the chapter on costs reads of the stored runs.
 READ = """
-ours = {name: studies.COMPARISON[name] for name in ("CLOSED_FORM", "REVISED")}
+ours = {name: studies.COMPARISON[name] for name in ("AGC", "REVISED")}
 runs = records.read_runs(ours, studies.SIXTEEN)
 runs = runs[["variant", "dataset", "seed", "acc"]]
 runs = runs.astype({"variant": str, "dataset": str})

@@ -113,7 +113,7 @@ def plot_fit_growth(stored):
     return figure, pd.DataFrame.from_dict(rows, orient="index").astype({"n": int})
 
 
-def constants(stored, recipe="CLOSED_FORM", above=20_000):
+def constants(stored, recipe="AGC", above=20_000):
     """What one more sample costs on a fixed number of anchors, and what there is without any.
 
     Seconds of a fit or an epoch, and GB: two pairs, by least squares above some samples.

@@ -35,7 +35,7 @@ def test_studies_with_missing_runs_are_refused():
     walk, revised = frame("walk", ("BBC", 1), ("BBC", 2)), whole["revised"]
     closed = whole | {"closed form": frame("closed form", ("Cora", 1))}
     snf = whole | {"further sets, SNF": frame("further sets, SNF", ("ACM", 1))}
-    both = ("CLOSED_FORM", "SNF")
+    both = (evidence.CLOSED, "SNF")
     for missing, call in (
         ("2 of [0-9]+", lambda: evidence.steps(walk, WALK, revised)),
         ("2 of [0-9]+", lambda: evidence.by_variant(walk, revised)),
@@ -75,10 +75,10 @@ def test_a_tool_of_a_study_of_several_is_read_by_its_name_and_compared_by_group_
 
 def test_gains_count_sets_with_the_same_samples_once():
     names = ["MSRC-v1-5view", "MSRC-v1-6view", "PIE", "BBC"]
-    methods = ["CLOSED_FORM", "best single"]
+    methods = [evidence.CLOSED, "best single"]
     columns = pd.MultiIndex.from_product([methods, ["acc", "nmi"]])
     scores = pd.DataFrame(50.0, names, columns)
-    scores.loc[["MSRC-v1-5view", "MSRC-v1-6view"], ("CLOSED_FORM", "acc")] = [52, 56]
+    scores.loc[["MSRC-v1-5view", "MSRC-v1-6view"], (evidence.CLOSED, "acc")] = [52, 56]
     scores.loc[["PIE", "BBC"], ("best single", "acc")] = 60, 90
     groups = {"all": names, "PIE": ["PIE"], "faces and objects": names[:3]}
     table = evidence.gains(scores, "best single", groups=groups)
