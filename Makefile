@@ -46,7 +46,7 @@ help:
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits and the store at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (idle machine)"
-	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT/gpu.json (nine minutes at most)"
+	@echo "make gpu    tests, run times and scores on this machine's GPU into OUT (nine minutes at most)"
 	@echo "make fuzz   odd views through every recipe and every system, CASES=2000 of them for each (15 minutes)"
 	@echo "make fuzz-mat  damaged files through the reader, guided by its coverage, for SECONDS=600"
 	@echo "make soak   200 random data sets through the estimator in one process: memory must not grow"
@@ -119,7 +119,7 @@ lint: $(READY)
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
 ELSEWHERE := api book browser drawings faults fold_modules fuzz moving \
-    notebooks portable print_book project rare_groups repeat_runs show_checks soak write_concordance
+    notebooks portable print_book project repeat_runs show_checks soak write_concordance
 CORE_TESTS := tests/closed_form tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
@@ -155,21 +155,20 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
-TIMED := parts fits growth samples
+TIMED := parts fits growth samples epochs
 BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
-	rm -f $(TIMED:%=notebooks/results/%.json) notebooks/results/runtime.json
-	@set -e; for part in $(TIMED); do $(BENCH) $$part --save notebooks/results/$$part.json; done
-	$(BENCH) epochs --save notebooks/results/runtime.json
+	rm -f $(TIMED:%=notebooks/results/runs/bench-%.jsonl)
+	@set -e; for part in $(TIMED); do $(BENCH) $$part; done
 
 # No environment is made: any PYTHON with torch, scikit-learn, h5py, safetensors and pytest will do. It
 # takes as many threads as it likes, unless the user has set their number.
 OUT ?= _build/gpu
 gpu:
 	$(if $(filter file,$(origin OMP_NUM_THREADS)),env -u OMP_NUM_THREADS) env PYTHONPATH=notebooks \
-	    $(PYTHON) -m experiments.bench device --save "$(OUT)/gpu.json"
+	    $(PYTHON) -m experiments.bench device --results "$(OUT)"
 
 serve:
 	@test -f _build/html/index.html || { echo "There is no book yet: run make book first."; exit 1; }

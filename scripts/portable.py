@@ -45,11 +45,12 @@ _OF = re.compile(r'\bdataset(?:"\])? == "([^"]+)"')
 _IMPORTS = re.compile(r'"\.\./(notebooks|tests)"|^(from|import) experiments\b', re.MULTILINE)
 #: Where chapters read stored runs, by the names of their groups.
 _RUNS = "../notebooks/results/runs"
-#: Chapters whose downloads carry `experiments`, and what it reads of runs for them, beside fits
-#: on a GPU: groups, and entries of each run.
+#: Chapters whose downloads carry `experiments`, and what it reads of runs for them: groups, and
+#: entries of each run; of measurements all.
 CARRIES = {
     "17_scaling": (
         *(_RUNS, "comparison", "closed-form", "revised", "revised-new-sets"),
+        *(f"bench-{part}" for part in ("fits", "growth", "epochs", "samples", "parts", "device")),
         *("key", "dataset", "data", "method", "settings", "seed", "scores", "acc"),
     )
 }
@@ -148,7 +149,7 @@ def packed(source, folder="stored", carried=()):
 def _kept(file, source):
     """The text of a file; of stored runs the entries that the code names, to seven digits."""
     text = file.read_text(encoding="utf-8")
-    if file.suffix != ".jsonl":
+    if file.suffix != ".jsonl" or file.stem.startswith("bench"):
         return text
     wanted = _OF.findall(source) if f'/{file.name}"' in source else ()
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from dmac.compute.threads import row_slices, walk
 
-# Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
-_BLOCK = {"cpu": 2**17, "cuda": 2**24}
+#: Distances in one block: on a processor, what stays in its cache; a GPU has to be filled.
+BLOCK = {"cpu": 2**17, "cuda": 2**24}
 # How much larger it may be on a processor where it is only searched: fewer operations, for which
 # threads wait.
 _SEARCHED = 8
@@ -46,7 +46,7 @@ def row_blocks(n: int, m: int, device: torch.device, searched: bool = False) -> 
 
     A block is larger where it is only ``searched``, with no gradient beside it.
     """
-    numbers = _BLOCK.get(device.type, _BLOCK["cuda"]) * (
+    numbers = BLOCK.get(device.type, BLOCK["cuda"]) * (
         _SEARCHED if searched and device.type == "cpu" else 1
     )
     return row_slices(n, max(1, numbers // m))

@@ -67,15 +67,6 @@ def processor():
     return names[0].strip() if names else platform.machine()
 
 
-def machine():
-    """Where and when a timing was made: ``processor``, ``cores`` and ``date`` (UTC)."""
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
-
-
 #: Variables of the environment that choose the instructions of torch and its libraries.
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "DNNL_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
 
@@ -146,7 +137,7 @@ def _driver():
 
 
 def about(device):
-    """The machine: its card or its processor, and the versions of what runs on it."""
+    """What makes a measurement: the card or the processor, versions, code, and when (UTC)."""
     gpu = device.startswith("cuda")
     memory = torch.cuda.get_device_properties(device).total_memory if gpu else None
     return {
@@ -159,5 +150,6 @@ def about(device):
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "versions": versions() | {"torch": torch.__version__},
-        "commit": commit(),
+        "code": {"sha256": code_hash(PACKAGE, HERE), "commit": commit()},
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

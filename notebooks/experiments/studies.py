@@ -131,6 +131,8 @@ RECIPES = {
     "revised": REVISED,
     "agc": CLOSED_FORM,
 }
+#: What tables call a recipe, by its name in code.
+SHOWN = {recipe.name: name.upper() for name, recipe in RECIPES.items()}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """What it costs: the paper's Figure 2 beside our seconds, epochs, whole fits, their growth.
 
-All of it reads stored numbers: the runs of the store, and the .json files of
-:mod:`experiments.bench`, which says what the names in them are.
+All of it reads stored numbers: runs, and what :func:`experiments.bench.measuring.measured` gives.
 """
 
 import matplotlib.pyplot as plt
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dmac.data.datasets import title_of
-from experiments.bench import SYSTEMS
+from experiments.bench.epochs import SYSTEMS
 from experiments.compare import growth_exponent
 from experiments.figures import MARKERS
 

@@ -27,7 +27,7 @@ def test_distances_match_the_reference(problem):
 @pytest.mark.parametrize("m", [1, 31, 32, 33, 100])
 @pytest.mark.parametrize("block", [1, 500, 2**17])
 def test_nearest_is_the_least_of_all(m, block, monkeypatch):
-    monkeypatch.setitem(distances._BLOCK, "cpu", block)
+    monkeypatch.setitem(distances.BLOCK, "cpu", block)
     z, u = (x.detach() for x in random_points(70, m, 3, m))
     d2, indices = nearest(z, u)
     exact = reference.squared_distances(z, u).min(1)

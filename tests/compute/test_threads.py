@@ -176,7 +176,7 @@ def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, mon
     monkeypatch.setattr(anchor_graph, "_ROWS", 16)
     monkeypatch.setitem(placing._ROWS, "cpu", 32)
     monkeypatch.setattr(preparing, "_ROWS", 32)
-    monkeypatch.setitem(distances._BLOCK, "cpu", 500)
+    monkeypatch.setitem(distances.BLOCK, "cpu", 500)
     if recipe is RELEASED:
         recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=2)
     fits, before = [], torch.get_num_threads()

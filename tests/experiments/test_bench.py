@@ -12,46 +12,45 @@ import toy_jobs
 from helpers import python
 from torch.utils.flop_counter import FlopCounterMode
 
+import dmac
 from dmac.anchor_graph import anchor_graph
 from dmac.anchors import anchor_learning_loss
 from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
-from experiments import bench, provenance
-from experiments.bench import ROOT, Job, Results
-
-RESULTS = ROOT / "notebooks" / "results"
-
-
-def made(part, path, **options):
-    """What a file has when a part was measured."""
-    results = Results(path)
-    with bench.Child() as child:
-        assert bench.measure(results, part(results, child, **options)) == 0
-    return json.loads(path.read_text())
+from experiments import provenance, records
+from experiments.bench import device, epochs, fits, growth, lacking, parts, rare_groups, samples
+from experiments.bench.__main__ import PARTS
+from experiments.bench.measuring import Job, measure, measured
+from experiments.harness import Child
+from experiments.store import canonical, slug
 
 
-# --- the file, the time, and what fails
+def made(part, folder, jobs):
+    """What a folder has when the measurements of a part were made."""
+    assert measure(folder, part, jobs) == 0
+    return measured(part, folder)
+
+
+# --- the store, the time, and what fails
 
 
 def test_a_measurement_is_made_once_and_kept_beside_others(tmp_path):
-    calls, path = [], tmp_path / "deep" / "file.json"
+    calls = []
     jobs = [
         Job("runs", {"name": "a"}, lambda limit: calls.append(limit) or {"seconds": 1.23456789}),
         Job("runs", {"name": "b"}, lambda limit: toy_jobs.seconds()),
         Job("rate", {}, lambda limit: 5.0),
     ]
     for number, kept in ((1, 1), (3, 2), (3, 2)):
-        assert bench.measure(Results(path, threads=2), jobs[:number]) == 0
-        stored = json.loads(path.read_text())
+        stored = made("a part", tmp_path, jobs[:number])
         assert [one["name"] for one in stored["runs"]] == ["a", "b"][:kept]
     assert calls == [None] and stored["runs"][0]["seconds"] == 1.23457
-    assert (stored["rate"], stored["threads"]) == (5.0, 2) and stored["machine"]["cores"] > 0
-    with pytest.raises(TypeError):  # the file is whole at every moment
-        Results(path, threads=2).keep(Job("lost", {}, None), {"lost": object()})
-    assert json.loads(path.read_text()) == stored and list(path.parent.iterdir()) == [path]
-    # Of another device, or made there by other code.
-    assert Results(path, threads=2).has(jobs[0]) and not Results(path, threads=1).has(jobs[0])
+    assert stored["rate"] == 5.0 and stored["machine"]["cores"] > 0
+    assert stored["machine"]["code"]["sha256"] and stored["runs"][0]["load"] >= 0
+    (file,) = tmp_path.glob("runs/*.jsonl")
+    assert file.name == "bench-a-part.jsonl" and measured("other", tmp_path) == {}
+    assert measured("a part", tmp_path) == stored
 
 
 def test_what_fails_or_has_no_time_is_left_to_the_next_time(tmp_path, capsys):
@@ -63,17 +62,25 @@ def test_what_fails_or_has_no_time_is_left_to_the_next_time(tmp_path, capsys):
 
     errors = RuntimeError("it broke"), MemoryError("no"), TimeoutError("more than 9 s")
     jobs = [Job("runs", {"name": type(error).__name__}, fail(error)) for error in errors]
-    results = Results(tmp_path / "file.json")
-    assert bench.measure(results, jobs) == 1
-    (kept,) = results.content["runs"]
+    assert measure(tmp_path, "a", jobs) == 1
+    (kept,) = measured("a", tmp_path)["runs"]
     assert (kept["name"], kept["error"]) == ("MemoryError", "MemoryError: no")
     assert {"it broke", "more than 9 s"} <= {
         x.split(": ")[-1] for x in capsys.readouterr().out.split("\n")
     }
     late = Job("late", {}, fail(AssertionError()))
-    assert bench.measure(results, [late], end=0) == 0
-    assert bench.measure(results, [late], ends={"late": 0}) == 0
+    assert measure(tmp_path, "a", [late], seconds=0) == 0
     assert "the time was up" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "device"])
+def test_what_is_stored_is_what_is_measured(part, tmp_path, monkeypatch):
+    monkeypatch.setattr(fits, "is_installed", lambda system: True)
+    named = {canonical([job.of, job.about]) for job in PARTS[part].jobs(Child(), tmp_path, "cpu")}
+    path = records.RESULTS / "runs" / f"{slug(f'bench {part}')}.jsonl"
+    for record in map(json.loads, path.read_text("utf-8").splitlines()):
+        about = {k: v for k, v in record["settings"].items() if k not in ("part", "of")}
+        assert canonical([record["settings"]["of"], about]) in named
 
 
 # --- epochs
@@ -91,52 +98,52 @@ def test_operations_are_those_that_a_counter_sees():
         loss.backward()
         zs[0].detach() @ u.detach().T  # a pass of k-means
     # the gradient of the distances by the samples and by the anchors, from autograd's n x m tensors
-    assert counter.get_total_flops() == bench.operations(n, dims, m)
+    assert counter.get_total_flops() == epochs.operations(n, dims, m)
 
 
 def test_an_epoch_is_timed_within_its_memory():
     options = dict(epochs=3, n_samples=500, n_anchors=20)
-    timed = bench.measure_epochs("released", "growth", threads=1, **options)
+    timed = epochs.measure_epochs("released", "growth", threads=1, **options)
     assert (timed["n"], timed["m"], timed["v"], timed["threads"]) == (500, 20, 3, 1)
     assert timed["median"] == pytest.approx(np.median(timed["seconds"][1:]), abs=1e-4)
     assert 0.1 < timed["peak_gb"] < 5
-    timed = bench.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
+    timed = epochs.measure_epochs("dense", "half ALOI", epochs=1, memory_gb=4)
     assert timed["error"] == "more than 4 GB" and "median" not in timed
 
 
-@pytest.mark.parametrize("system", bench.SYSTEMS)
+@pytest.mark.parametrize("system", epochs.SYSTEMS)
 def test_every_system_runs_in_this_process(system):
-    timed = bench.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
+    timed = epochs.epoch_seconds(system, "growth", epochs=2, n_samples=80, n_anchors=15)
     assert len(timed["seconds"]) == 2 and min(timed["seconds"]) > 0
     assert ("operations" in timed) == (system == "released")
 
 
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
-        bench.measure_epochs("released", "mfeet", epochs=1)
+        epochs.measure_epochs("released", "mfeet", epochs=1)
 
     def refuse(spec, **_):
         raise ValueError("too large")
 
-    monkeypatch.setattr(bench, "make_run", refuse)  # a system's own error is its record
-    assert bench.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
+    monkeypatch.setattr(fits, "make_run", refuse)  # a system's own error is its record
+    assert fits.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
 
 
 # --- the parts of an epoch
 
 
 def test_the_parts_make_up_the_epoch():
-    timed = bench.epoch_parts("mfeat", 6)
-    assert set(timed["parts"]) == {*bench.OF_AN_EPOCH, "the rest"}
+    timed = parts.epoch_parts("mfeat", 6)
+    assert set(timed["parts"]) == {*parts.OF_AN_EPOCH, "the rest"}
     assert min(timed["parts"].values()) > 0 and timed["seconds"] > 0
-    work = bench.operations(2000, bench.load("mfeat").dims, timed["m"])
+    work = epochs.operations(2000, dmac.load("mfeat").dims, timed["m"])
     assert timed["floor"] == pytest.approx(work / timed["matrix_rate"])
-    for where, name in bench.OF_AN_EPOCH.values():
+    for where, name in parts.OF_AN_EPOCH.values():
         assert getattr(where, name).__name__ == name  # nothing stays wrapped
 
 
 def test_every_size_of_blocks_is_timed():
-    seconds = bench.block_seconds(2000, powers=(15, 16), repeats=2)
+    seconds = parts.block_seconds(2000, powers=(15, 16), repeats=2)
     assert set(seconds) == {15, 16} and min(seconds.values()) > 0
 
 
@@ -148,43 +155,42 @@ FEW = ["k-means, whitened", "CLOSED_FORM"]
 def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on():
     """The first waits for ever, the second returns at once: no clock decides."""
 
-    class Child(bench.Child):
+    class Waiting(Child):
         def call(self, function, *given, limit=None):
-            if function is bench.warm_up:
+            if function is fits.warm_up:
                 return None
-            if function is bench.fit_seconds and given[0] == FEW[0]:
+            if function is fits.fit_seconds and given[0] == FEW[0]:
                 return super().call(toy_jobs.wait, *given, limit=0.1)
             return super().call(toy_jobs.double, 4)
 
-    with Child() as child:
-        first, second = (bench.measure_fit(child, name, "mfeat", 1) for name in FEW)
+    with Waiting() as child:
+        first, second = (fits.measure_fit(child, name, "mfeat", 1) for name in FEW)
     assert first == {"error": "more than 0.1 s"} and second["doubled"] == 8
 
 
 def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
     stopped = {"system": "GMC", "dataset": "HW2sources", "threads": 1, "error": "more than 9 s"}
-    of = bench.stopped_on
+    of = fits.stopped_on
     assert of("GMC", "HandWritten", [stopped]) == "HW2sources"  # as many samples, more views
     assert of("GMC", "MNIST-4", [stopped]) == "HW2sources"
     assert of("GMC", "BBC", [stopped]) is None and of("MSGL", "MNIST-4", [stopped]) is None
     assert of("GMC", "MNIST-4", [stopped | {"dataset": "HandWritten"}]) is None  # six views
     assert of("GMC", "MNIST-4", [stopped | {"error": "ValueError: no"}]) is None
 
-    monkeypatch.setattr(bench, "measure_fit", pytest.fail)  # nor with two threads
-    path = tmp_path / "fits.json"
-    path.write_text(json.dumps({"fits": [stopped]}))
-    fits = made(bench._fits, path, datasets=["MNIST-4"], systems=["GMC"])
-    assert [fit["threads"] for fit in fits["fits"]] == [1, 1]
-    assert fits["fits"][1]["error"] == "more than 40 s on HW2sources, not begun here"
+    about = {key: stopped[key] for key in ("system", "dataset", "threads")}
+    made("fits", tmp_path, [Job("fits", about, lambda limit: {"error": stopped["error"]})])
+    jobs = fits.jobs(None, tmp_path, "cpu", datasets=["MNIST-4"], systems=["GMC"])
+    first, second = made("fits", tmp_path, jobs)["fits"]  # nor with two threads
+    assert (first["threads"], second["threads"]) == (1, 1)
+    assert second["error"] == "more than 40 s on HW2sources, not begun here"
 
 
 # --- growth
 
 
 def test_fits_in_memory_and_from_disk_are_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "SIZES", {("CLOSED_FORM", True): (500,)})
-    options = dict(on_disk=[500], profiled=600)
-    stored = made(bench._growth, tmp_path / "growth.json", **options)
+    monkeypatch.setattr(growth, "SIZES", {("CLOSED_FORM", True): (500,)})
+    stored = made("growth", tmp_path, growth.jobs(on_disk=[500], profiled=600))
     (alone,), (disk,) = (stored[key] for key in ("fits", "on_disk"))
     assert (alone["n"], alone["m"], alone["fixed"], alone["threads"]) == (500, 250, True, 2)
     assert (disk["n"], disk["m"], disk["views_gb"]) == (500, 250, 0)
@@ -195,23 +201,31 @@ def test_fits_in_memory_and_from_disk_are_kept(monkeypatch, tmp_path):
 
 
 def test_a_part_stands_beside_all(tmp_path, monkeypatch, data_folder):
-    monkeypatch.setattr(bench, "KIND_SAMPLES", 300)
-    records = [bench.part_accuracy("gaussian", fitted, 1) for fitted in (100, None)]
-    records.append(bench.part_accuracy("HandWritten", 500, 0))
-    assert [one["fitted"] for one in records] == [100, None, 500]
-    stored = made(bench._samples, tmp_path / "samples.json", names=["HandWritten"], seeds=[0])
-    fits = stored["fits"]
-    assert [one["fitted"] for one in fits] == [500, None] and fits[0]["acc"] > 0.9
+    monkeypatch.setattr(samples, "KIND_SAMPLES", 300)
+    found = [samples.part_accuracy("gaussian", fitted, 1) for fitted in (100, None)]
+    found.append(samples.part_accuracy("HandWritten", 500, 0))
+    assert [one["fitted"] for one in found] == [100, None, 500]
+    stored = made("samples", tmp_path, samples.jobs(names=["HandWritten"], seeds=[0]))["fits"]
+    assert [one["fitted"] for one in stored] == [500, None] and stored[0]["acc"] > 0.9
 
 
 def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
-    fits = made(bench._lacking, tmp_path / "lacking.json", n=400)["fits"]
-    assert [(fit["recipe"], fit["rate"], fit["filled"]) for fit in fits] == [
+    found = made("lacking", tmp_path, lacking.jobs(n=400))["fits"]
+    assert [(fit["recipe"], fit["rate"], fit["filled"]) for fit in found] == [
         ("closed_form", 0, False),
         ("unfilled", 0.5, False),
         ("closed_form", 0.5, True),
     ]
-    assert all(fit["seconds"] > 0 and fit["peak_gb"] >= fit["before_gb"] > 0 for fit in fits)
+    assert all(fit["seconds"] > 0 and fit["peak_gb"] >= fit["before_gb"] > 0 for fit in found)
+
+
+def test_a_stored_row_about_a_small_group_comes_out_again():
+    (stored,) = (
+        one
+        for one in measured("rare groups")["fits"]
+        if (one["small"], one["distance"], one["seed"]) == (40, 20, 0)
+    )
+    assert rare_groups.ari(40, 20, 0)["ari"] == pytest.approx(stored["ari"], abs=0.05)
 
 
 # --- a device
@@ -225,13 +239,13 @@ BLOCKED = {
 
 def test_scores_are_means_over_seeds(monkeypatch):
     few = dataclasses.replace(REVISED, epochs=2, anchor_sets=2)
-    monkeypatch.setattr(bench, "get_recipe", lambda name: few)
-    means = bench.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
+    monkeypatch.setattr(device, "get_recipe", lambda name: few)
+    means = device.score_means("REVISED", "mfeat", device="cpu", seeds=2, every=20)
     assert means["n"] == 100 and means["seeds"] == 2
-    data = bench.load("mfeat")
+    data = dmac.load("mfeat")
     views, labels = [x[::20] for x in data.views], data.labels[::20]
-    models = (bench.dmac.DMAC(10, few, seed, "cpu") for seed in range(2))
-    accs = [bench.dmac.scores(labels, model.fit_predict(views))["acc"] for model in models]
+    models = (dmac.DMAC(10, few, seed, "cpu") for seed in range(2))
+    accs = [dmac.scores(labels, model.fit_predict(views))["acc"] for model in models]
     assert means["acc"] == pytest.approx(np.mean(accs))
 
 
@@ -252,17 +266,15 @@ def test_the_file_names_the_card_its_driver_and_the_memory_of_its_tensors(monkey
     assert provenance.about("cpu")["card"] is None
 
 
-def test_the_full_plan_is_what_the_page_shows_within_nine_minutes(monkeypatch, tmp_path):
+def test_the_full_plan_is_what_the_page_shows_and_begins_with_some_of_each(monkeypatch, tmp_path):
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
-    assert bench.datasets_at_hand() == ["mfeat"]  # without the network
-    stored = json.loads((RESULTS / "gpu.json").read_text())
-    plan = list(bench.device_plan(small=False))
-    for part in ("epochs", "fits"):
-        planned = {(system, on) for _, where, system, on, _ in plan if where == part}
-        assert {(one["system"], one["on"]) for one in stored[part]} <= planned
-    monkeypatch.setattr(bench.time, "monotonic", lambda: 1000.0)
-    ends = bench.deadlines(52, small=False)
-    assert ends == pytest.approx({"tests": 1010, "epochs": 1028, "fits": 1043, "scores": 1052})
+    assert device.datasets_at_hand() == ["mfeat"]  # without the network
+    stored = measured("device")
+    plan = list(device.device_plan(small=False))
+    for kind in ("epochs", "fits"):
+        planned = {(system, on) for _, of, system, on, _ in plan if of == kind}
+        assert {(one["system"], one["on"]) for one in stored[kind]} <= planned
+    assert {of for _, of, *_ in plan[:7]} == {"epochs", "fits", "scores"}
 
 
 def test_tests_are_counted_and_their_failures_told(tmp_path):
@@ -274,14 +286,14 @@ def test_tests_are_counted_and_their_failures_told(tmp_path):
         "def test_later(x):\n    pytest.skip('no such thing here')\n"
     )
     file.write_text(text)
-    counts = bench.run_tests([file])
+    counts = device.run_tests([file])
     assert (counts["passed"], counts["failed"], counts["skipped"]) == (1, 0, 1)
     assert counts["reasons"] == ["test_later[a b]: no such thing here"]
     file.write_text(text + "def test_not():\n    assert 1 == 2, 'one is not two'\n")
     with pytest.raises(RuntimeError, match="(?s)code 1.*one is not two"):
-        bench.run_tests([file])
+        device.run_tests([file])
     with pytest.raises(RuntimeError, match="code 4"):
-        bench.run_tests([tmp_path / "lost.py"])
+        device.run_tests([tmp_path / "lost.py"])
 
 
 BARE = f"""
@@ -300,21 +312,18 @@ sys.meta_path.insert(0, Missing)
 def test_the_command_runs_in_a_bare_environment_and_goes_on_where_it_was(tmp_path):
     # In the process of the measurements too, which starts anew.
     (tmp_path / "sitecustomize.py").write_text(BARE)
-    paths = os.pathsep.join([str(tmp_path), str(ROOT / "notebooks")])
+    paths = os.pathsep.join([str(tmp_path), str(device.ROOT / "notebooks")])
     environment = os.environ | {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}
     environment.pop("DMAC_DATA", None)
-    out = tmp_path / "out" / "gpu.json"
-    command = ("-m", "experiments.bench", "device", "--save", out, "--budget")
+    command = ("-m", "experiments.bench", "device", "--results", tmp_path, "--budget")
     for budget in ("0.001", "400"):
-        said = python(*command, budget, cwd=ROOT, env=environment)
+        said = python(*command, budget, cwd=device.ROOT, env=environment)
         if budget == "0.001":  # the tests are those of tests/test_gpu.py, and are there
-            assert not out.exists() and "the time was up" in said
-            results = Results(out, profile="quick", **provenance.about("cpu"))
-            results.keep(Job("tests", {"on": "tests/test_gpu.py"}, None), {"passed": 1})
-    stored = json.loads(out.read_text())
-    assert stored["card"] is None and stored["profile"] == "quick" and stored["tests"][0]["passed"]
-    plan = [(where, system, on) for _, where, system, on, _ in bench.device_plan(small=True)]
-    kept = [
-        (w, one["system"], one["on"]) for w in ("epochs", "fits", "scores") for one in stored[w]
-    ]
-    assert kept == plan
+            assert measured("device", tmp_path) == {} and "the time was up" in said
+            first = next(device.jobs(Child(), tmp_path, "cpu"))
+            made("device", tmp_path, [first._replace(run=lambda limit: {"passed": 1})])
+    stored = measured("device", tmp_path)
+    assert stored["machine"]["card"] is None and stored["tests"][0]["passed"] == 1
+    for kind in ("epochs", "fits", "scores"):
+        plan = [(s, on) for _, of, s, on, _ in device.device_plan(small=True) if of == kind]
+        assert [(one["system"], one["on"]) for one in stored[kind]] == plan

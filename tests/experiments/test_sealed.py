@@ -355,7 +355,7 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     assert list(sealed.make(store, small)) == []
     assert {run.record["settings"]["sealed"] for run in listed} == {True}
     assert [run.record["error"] for run in listed if run.failed] == []
-    assert (tmp_path / "runs" / "S01" / "sealed.jsonl").exists()
+    assert (tmp_path / "runs" / "sealed.jsonl").exists()
     sealed.draw(listed, tmp_path / "drawn", small)
     drawn = {path.suffix for path in (tmp_path / "drawn").iterdir()}
     assert drawn == {".csv", ".svg"}

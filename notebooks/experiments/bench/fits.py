@@ -1,0 +1,112 @@
+"""Seconds of whole fits, of our recipes, other systems and libraries."""
+
+import contextlib
+import functools
+import itertools
+
+import numpy as np
+
+from dmac.data.datasets import DATASETS
+from experiments import libraries, studies
+from experiments.bench.measuring import Job, measured
+from experiments.bench.shapes import synthetic_views
+from experiments.run import BASELINES, Spec, make_run
+
+#: Seconds after which a fit is stopped.
+LIMIT = 40
+
+
+@functools.cache
+def fitted_systems():
+    """By name in tables: method and settings of the systems whose whole fits are timed.
+
+    RELEASED and the systems that train a network are not among them: with their published
+    schedules a fit takes minutes to hours.
+    """
+    ours = ("CLOSED_FORM", "REVISED", "PUBLISHED")
+    return {
+        **{name: studies.COMPARISON[name] for name in (*BASELINES, *ours)},
+        **studies.SHALLOW_PEERS,
+        # Its default when fits were timed.
+        "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],
+        **{name: studies.LIBRARIES[name] for name in libraries.ESTIMATORS},
+    }
+
+
+class Toy:
+    """Three clusters, fitted before anything is timed: it loads what is loaded late."""
+
+    name, n_clusters = "toy", 3
+
+    def __init__(self):
+        self.views = [abs(x) for x in synthetic_views(90, (8, 8, 8), 3)]
+        self.labels = np.arange(90) % 3
+
+
+def warm_up(system, threads):
+    """Fit a system to the toy; what it cannot do with a toy is no matter."""
+    with contextlib.suppress(Exception):
+        _outcome(system, "toy", threads, load=lambda _: Toy())
+
+
+def fit_seconds(system, dataset, threads):
+    """Fit a system in this process: ``seconds`` and ``acc``, or ``error``."""
+    try:
+        outcome = _outcome(system, dataset, threads)
+    except Exception as error:  # a system's own refusal is its result
+        outcome = {"error": f"{type(error).__name__}: {error}"}
+    if "error" in outcome:
+        return {"error": outcome["error"]}
+    seconds = outcome["seconds"]
+    seconds = seconds["fit"] if isinstance(seconds, dict) else seconds
+    return {"seconds": round(seconds, 3), "acc": round(outcome["scores"]["acc"], 4)}
+
+
+def _outcome(system, dataset, threads, **options):
+    method, settings = fitted_systems()[system]
+    # The settings of a timed run of DMAC let a fit choose its threads as a user's does.
+    own = settings | {"threads": threads} if method == "DMAC" else settings
+    return make_run(Spec(dataset, method, own, 0, ""), threads=threads, **options)
+
+
+def is_installed(system):
+    """Whether a system can be run here: those of libraries need their library."""
+    estimator = libraries.ESTIMATORS.get(system)
+    return estimator is None or libraries.installed_version(estimator.library) is not None
+
+
+def stopped_on(system, dataset, fits):
+    """A data set with at most as many samples and views on which a system was stopped, or None."""
+    here = DATASETS.get(dataset)
+    for fit in fits:
+        other = DATASETS.get(fit["dataset"])
+        stopped = fit["system"] == system and fit.get("error", "").startswith("more than")
+        if stopped and here and other and other.n_samples <= here.n_samples:
+            if len(other.dims) <= len(here.dims):
+                return fit["dataset"]
+    return None
+
+
+def measure_fit(child, system, dataset, threads, fits=(), most=LIMIT, limit=None):
+    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun."""
+    if other := stopped_on(system, dataset, fits):
+        return {"error": f"more than {LIMIT:g} s on {other}, not begun here"}
+    try:
+        child.call(warm_up, system, threads, limit=most)
+        return child.call(fit_seconds, system, dataset, threads, limit=most)
+    except TimeoutError as error:
+        return {"error": str(error)}
+
+
+def jobs(child, folder, device, datasets=studies.SIXTEEN, systems=None):
+    """What was stopped with one thread is not begun with two."""
+    systems = [system for system in systems or fitted_systems() if is_installed(system)]
+    # Small ones first, since what was stopped there is not begun on larger ones.
+    datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
+    for dataset, threads, system in itertools.product(datasets, (1, 2), systems):
+        fits = measured("fits", folder).get("fits", [])
+        failed = [(fit["system"], fit["dataset"]) for fit in fits if "error" in fit]
+        if (system, dataset) not in failed:
+            about = {"system": system, "dataset": dataset, "threads": threads}
+            run = functools.partial(measure_fit, child, system, dataset, threads, fits)
+            yield Job("fits", about, run)

@@ -1,0 +1,120 @@
+"""Measurements: each is made once, in a process of its own, and stored with what made it."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments import provenance
+from experiments.harness import Child
+from experiments.records import RESULTS
+from experiments.store import Store, round_floats, slug
+from experiments.studies import SHOWN
+
+
+class Job(NamedTuple):
+    """A measurement: what it is of, what names it there, and what makes it.
+
+    Without a name it is the only one of its kind. ``run(limit=seconds)`` returns what was found.
+    """
+
+    of: str
+    about: dict
+    run: Callable
+
+    def identity(self, part):
+        """What names the measurement in a store."""
+        settings = {"part": part, "of": self.of} | self.about
+        return dict(dataset="", data="", method="bench", settings=settings, seed=0)
+
+
+def measure(folder, part, jobs, *, device="cpu", seconds=math.inf):
+    """Make the measurements that a store lacks, and return how many failed.
+
+    What is not done after some seconds is left to the next time. What does not fit the memory is a
+    result.
+
+    Parameters
+    ----------
+    folder : path
+        Of results, with a store of runs.
+    part : str
+    jobs : iterable of Job
+    device : str
+        Of which the records tell.
+    seconds : float
+
+    Returns
+    -------
+    int
+    """
+    store, end, failed = Store(Path(folder) / "runs"), time.monotonic() + seconds, 0
+    for job in jobs:
+        run = job.identity(part)
+        if store.key(run) in store.refresh():
+            continue
+        left = end - time.monotonic()
+        try:
+            if left <= 0:
+                raise TimeoutError("the time was up before")
+            found = job.run(limit=left if left < math.inf else None)
+        except MemoryError as error:
+            found = {"error": f"MemoryError: {error}"}
+        except (TimeoutError, RuntimeError) as error:
+            failed += isinstance(error, RuntimeError)
+            print(f"{job.of} {job.about} not measured: {error}", flush=True)
+            continue
+        made = {"found": round_floats(found), "load": round(os.getloadavg()[0], 2)}
+        store.append(run | made | provenance.about(device), slug(f"bench {part}"))
+        print(f"{job.of} {job.about}: {json.dumps(made['found'])}", flush=True)
+    return failed
+
+
+def measured(part, folder=RESULTS):
+    """What was measured of a part.
+
+    Parameters
+    ----------
+    part : str
+    folder : path
+        Of results, with a store of runs.
+
+    Returns
+    -------
+    dict
+        By `Job.of`: a list of dicts, each with what names the measurement, the recipes under
+        their names in tables, what was found and the ``load`` of the machine; of a measurement without a name what was found. Under "machine"
+        the whole of the last record.
+    """
+    path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        record = json.loads(line)
+        about = {k: v for k, v in record["settings"].items() if k not in ("part", "of")}
+        of = record["settings"]["of"]
+        if about:
+            one = about | record["found"] | {"load": record.get("load")}
+            for name in {"system", "recipe"} & one.keys():
+                one[name] = SHOWN.get(one[name].lower(), one[name])
+            found.setdefault(of, []).append(one)
+        else:
+            found[of] = record["found"]
+        found["machine"] = record
+    return found
+
+
+def alone(function, *arguments, limit=None, threads=2, memory_gb=None, environment=None, **options):
+    """What a function returns in a process of its own."""
+    about = dict(threads=threads, memory_gb=memory_gb, environment=environment)
+    with Child(**about) as child:
+        return child.call(function, *arguments, limit=limit, **options)
+
+
+def timed(function):
+    """What a function returns, with ``seconds`` on the clock and ``processor_seconds``."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function()
+    seconds = {"seconds": time.perf_counter() - wall}
+    return result, seconds | {"processor_seconds": time.process_time() - processor}
