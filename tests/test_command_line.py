@@ -169,7 +169,7 @@ SPOKEN_PYTHON = (
             1,
             "tables is the folder of the dat",
         ),
-        ("info words.csv", 1, "words, not numbers: PAM50 (k, ...); take them out"),
+        ("info words.csv", 1, "words, not numbers: PAM50 (k, ...); PAM50 may be c"),
         ("fit lost.mat --clusters 3 --out x.csv", 1, "Error: no file or folder lost.mat"),
         ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
         ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 (bad) has 5 samples"),

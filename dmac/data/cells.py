@@ -11,7 +11,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from dmac.data.named_views import NamedView
+from dmac.data.named_views import NamedView, counts
 from dmac.data.safe_files import open_hdf5
 from dmac.data.variables import by_type
 
@@ -62,7 +62,8 @@ def read_cells(file: Path) -> list[NamedView]:
 def _view(x: Any, name: str, cells: Any, features: Any) -> NamedView:
     x = x.tocsr() if scipy.sparse.issparse(x) else np.asarray(x)
     names = None if features is None else list(map(str, features))
-    return NamedView(x, name, list(map(str, cells.obs_names)), names)
+    samples = list(map(str, cells.obs_names))
+    return NamedView(x, name, samples, names, numbered=counts(samples))
 
 
 def _columns(obs: Any, prefix: str) -> list[NamedView]:

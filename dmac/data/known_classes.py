@@ -15,11 +15,20 @@ from typing import Any, Literal
 import numpy as np
 
 from dmac._types import Array, Integers
+from dmac.data.cell_text import parsed, typed
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
-from dmac.data.tables import parsed, typed, without
-from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
+from dmac.data.tables import without
+from dmac.data.vocabulary import (
+    CLASSES,
+    LABELS,
+    bare,
+    says_classes,
+    says_known,
+    spelled,
+    whole,
+)
 
 # How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20
@@ -106,24 +115,33 @@ def known_classes(
 
 
 def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
-    """The vectors whose names are those of classes; narrow tables of such names are left out."""
+    """The vectors whose names are those of classes; narrow tables of such names are left out.
+
+    An array whose features have names, as that of a modality, is a view whatever its name is.
+    """
     candidates = []
     for item in items:
-        shape = np.shape(item.values)
-        columns = shape[1:] if is_frame(item.values) else shape
-        lone = vector(item) if says(item.name, CLASSES) else None
-        if lone is not None and (says(item.name, LABELS) or _repeat(lone.values)):
+        lone = vector(item) if says_classes(item.name) else None
+        if lone is not None and (says_classes(item.name, LABELS) or _repeat(lone.values)):
             candidates.append(replace(lone, source=called(item)))
-        elif says(item.name, KNOWN) and len(shape) == 2 and min(columns) <= _FEW:
+        elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
     return candidates
+
+
+def _is_narrow(item: NamedView) -> bool:
+    """Whether a table has few columns; an array, which may lie either way, few of either kind."""
+    shape = np.shape(item.values)
+    if is_frame(item.values):
+        return shape[1] <= _FEW
+    return len(shape) == 2 and min(shape) <= _FEW and item.features is None
 
 
 def _without_classes(item: NamedView, key: str | None, candidates: list[NamedView]) -> NamedView:
     """A table without its columns of classes, which are added to the candidates."""
     headers = item.features if is_frame(item.values) else None
     for j, header in reversed(list(enumerate(headers or []))):
-        if header == key or (len(header) > 2 and says(header, CLASSES)):
+        if header == key or (len(header) > 2 and whole(header) in CLASSES):
             values, place = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
             if header == key or _repeat(values):
                 candidates.append(NamedView(values, header, item.samples, source=place))
@@ -170,7 +188,7 @@ def agreed(
                 raise ValueError(f"known classes: {x.source}: {error}{_way()}") from error
             left_out[x.source] = str(error)
     usable = [x for x in candidates if x.source in codes]
-    usable = [x for x in usable if says(x.name, LABELS)] or usable
+    usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
         return None, None
     known = usable[0].source
@@ -182,7 +200,11 @@ def agreed(
 
 def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
     """The class of each of n samples, by name where both have names."""
-    names, size = classes.samples, len(classes.values)
+    names, values = classes.samples, classes.values
+    # A word above the words of a column without names, which nothing else told from them.
+    if not names and len(values) == n + 1 and not (values[1:] == values[0]).any():
+        values = values[1:]
+    size = len(values)
     if not samples or not names or samples == names:
         samples, names = [*range(max(n, size))], [*range(min(n, size))]
     count = Counter(names)
@@ -192,7 +214,7 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
             f"none or several is {name})"
         )
     rows = {name: i for i, name in enumerate(names)}
-    values = classes.values[[rows[name] for name in samples]]
+    values = values[[rows[name] for name in samples]]
     x, words = parsed(values)
     if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
         row = rows[samples[lacking[0]]]

@@ -18,20 +18,13 @@ import numpy as np
 
 from dmac._types import Integers, PathLike
 from dmac._warn import warn
+from dmac.data.cell_text import as_text
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.known_classes import agreed, having_name, known_classes, vector
 from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
-from dmac.data.tables import (
-    BINARY,
-    TEXT,
-    as_text,
-    name_samples,
-    numbers,
-    read_table,
-    with_header,
-)
+from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
 from dmac.data.vocabulary import bare, says_samples, spelled
 
@@ -151,7 +144,7 @@ def read_views(
     read = Reading()
     files = _files(paths, read.left_out)
     items = [x for file in files for x in _items(file, files, transposed, labels_key)]
-    candidates, items = known_classes(name_samples(items), labels_key, read.left_out)
+    candidates, items = known_classes(name_samples(items, read.left_out), labels_key, read.left_out)
     views = [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, read.left_out)
     if not views:
@@ -230,7 +223,7 @@ def _items(
     if ending not in _TABLES:
         return _named_beside(items)
     tops = (as_text(x.values.iloc[0]) for x in items)
-    return [with_header(x, bool(transposed) and key not in top) for x, top in zip(items, tops)]
+    return [with_header(x, bool(transposed) and key not in top, key) for x, top in zip(items, tops)]
 
 
 def _named_beside(items: list[NamedView]) -> list[NamedView]:
@@ -347,5 +340,5 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
             f"every view: if the columns are the samples, say {spelled('transposed=True')}; "
             f"otherwise {spelled('transposed=False')}"
         )
-    if len(tables) > 1 and all(x.samples is None for x in tables):
+    if len(tables) > 1 and all(x.samples is None or x.numbered for x in tables):
         warn(f"{names} do not name their samples: row i is taken for the same one in each")

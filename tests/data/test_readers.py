@@ -249,13 +249,13 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
         (
             "x.csv",
             b"a;b\n1;0,5\n2;1.234,5\n",
-            "line 3, column 2 holds '1.234,5' among",
+            "line 3, column 2 holds '1.234,5' among numbers with a decimal comma: pandas.read_csv",
         ),
         ("x.csv", b"a;b\n1.234;0,5\n", "line 2, column 1 holds '1.234' among numbers with a dec"),
         (
             "x.csv",
             b"a b\nx 1\n",
-            "columns of words, not numbers: column 1 .a b, ....; take them out",
+            "not numbers: column 1 .a b, ....; its cells may be parted by ' ': pandas.read_csv",
         ),
         ("x.csv", b"1,2\n3\n", "line 2, column 2 is empty"),
         (
@@ -263,14 +263,21 @@ ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
             b"1,2\n3,4\n5,6,7\n",
             "x.csv is not a table of text in UTF-8: .* 2 fields in line 3, saw 3",
         ),
-        ("x.csv", b"a,b\nTRUE,1\nFALSE,2\nTRUE,3\nTRUE,4\n", "columns of words, .*: a .TRUE, "),
-        ("x.csv", b"n,b\n5 %,1\n5 %,2\n5 %,2\n", "columns of words, .*: n .5 %, ....; take them"),
+        (
+            "x.csv",
+            b"n,b\n5 %,1\n5 %,2\n5 %,2\n",
+            "columns of words, .*: n .5 %, ....; n may be numbers with u",
+        ),
         (
             "x.csv",
             b"1,2\n3,\n",
-            "line 2, column 2 is empty; write one, take .* or empty the whole row",
+            "line 2, column 2 is empty; write a number, .* or empty the whole row",
         ),
-        ("x.csv", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; write one, take"),
+        (
+            "x.csv",
+            b"1,2\n3,NA\n",
+            "line 2, column 2 holds 'NA', not a number; write a number, as by frame.fillna",
+        ),
         ("x.csv", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
         ("x.csv", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
         ("x.csv", b"id,b,d,c\n1,k,5,u\n2,l,6,v\n", "words, not numbers: b .k, ....; c|b .k, ....,"),

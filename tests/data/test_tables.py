@@ -91,8 +91,14 @@ def test_a_column_that_describes_features_is_refused_where_samples_are_columns(t
     """Words as all columns of words are, and ids of numbers by their header."""
     samples = [f"s{i}" for i in range(N)]
     for about, says in (
-        (["Entrez_Gene_Id", *(7000 + 37 * np.arange(6))], "'Entrez_Gene_Id' stands where a sample"),
-        (["Chr", *(f"chr{j}" for j in range(6))], "columns of words, .*: Chr .chr0, ....; take"),
+        (
+            ["Entrez_Gene_Id", *(7000 + 37 * np.arange(6))],
+            "'Entrez_Gene_Id' where samples are named: what describes features",
+        ),
+        (
+            ["Chr", *(f"chr{j}" for j in range(6))],
+            "columns of words, .*: Chr .chr0, ....; they describe features: frame.drop",
+        ),
     ):
         rows = [["Symbol", *(f"gene{j}" for j in range(6))], about]
         rows += [[s, *row] for s, row in zip(samples, VIEWS[0].tolist())]
@@ -162,7 +168,13 @@ BROUGHT = [
     (["tenx/filtered_feature_bc_matrix"], {}, 1107, [507], None),
     (["rppa/protein_RPPA.txt"], {}, "columns of words, not numbers: ProteinAntibody", None, None),
     (["rppa/protein_RPPA.txt"], {"transposed": True}, "of words, .*: ProteinAntibody", None, None),
-    (["plant"], {}, "Accession .Q9FUY7, ...., Description .* take them out", None, None),
+    (
+        ["plant"],
+        {},
+        "Accession .Q9FUY7, ...., Description .* may be names: frame.set_index",
+        None,
+        None,
+    ),
     (["plant/metabolomics.csv"], {}, 494, [6], None),
 ]
 
