@@ -55,6 +55,15 @@ class BaseRecipe:
         0.0, NON_NEGATIVE, "The ridge of the whitening, where a very large one only projects."
     )
 
+    columns: str = choice(
+        "given",
+        one_of("given", "centred", "standardised"),
+        """
+        What is done to the columns of a view before all else: nothing, their means are taken off,
+        or they are divided by their standard deviations, too. Samples that lack the view do not
+        count. The means of a sparse view stay.""",
+    )
+
     # Anchors and their graphs.
     n_anchors: int | None = choice(
         None,

@@ -195,12 +195,8 @@ class SpectralSolver(Solver):
         """One a view, with the levels of the recipe."""
         recipe = self.recipe
         width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        return [
-            LevelPipeline(
-                recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
-            )
-            for _ in range(n_views)
-        ]
+        given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
+        return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
 
     def solve(
         self,

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 
 from dmac._types import Array, Integers
-from dmac.data.cell_text import parsed, typed
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
@@ -24,9 +23,10 @@ from dmac.data.vocabulary import (
     CLASSES,
     LABELS,
     bare,
+    parsed,
     says_classes,
     says_known,
-    spelled,
+    typed,
     whole,
 )
 
@@ -34,15 +34,11 @@ from dmac.data.vocabulary import (
 _FEW = 20
 
 
-def _way() -> str:
-    return f" ({spelled('labels_key=')} names them, {spelled('labels_key=False')} reads none)"
-
-
-def _others() -> str:
-    return (
-        f"its name is that of known classes: {spelled('labels_key=')} names them, and "
-        f"{spelled('labels_key=False')} leaves columns where they are"
-    )
+_WAY = " (labels_key= names them, labels_key=False reads none)"
+_OTHERS = (
+    "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
+    "columns where they are"
+)
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
@@ -96,37 +92,33 @@ def known_classes(
     ValueError
         If nothing has the name ``key``.
     """
-    candidates = _vectors(items, left_out) if len(items) > 1 else []
+    candidates: list[NamedView] = []
     rest = list(items)
     if key is not False:
         rest = [_without_classes(item, key, candidates) for item in items]
+    for item in items if len(items) > 1 else ():
+        lone = vector(item)
+        named = lone is not None and says_classes(item.name)
+        if named and (says_classes(item.name, LABELS) or _repeat(lone.values)):
+            candidates.append(replace(lone, source=called(item)))
+        elif says_known(item.name) and _is_narrow(item):
+            left_out[called(item)] = "its name is that of what is known of samples"
+        elif lone is not None and is_frame(item.values) and lone.values.dtype.kind == "U":
+            left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     chosen = candidates
     if key:
         chosen = _keyed(items, key) or [x for x in candidates if x.name == key]
         if not chosen:
             listed = ", ".join(dict.fromkeys(map(called, items)))
             raise ValueError(
-                f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
+                f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
             )
-    told = [x.source for x in (*candidates, *chosen)]
-    # Of a table that is left out its columns are not told as well.
-    left_out |= {x: _others() for x in told if x.partition(", column ")[0] not in left_out}
+    # Of a table that is left out, or is the classes, its columns are not told as well.
+    taken, told = {x.source for x in chosen}, [x.source for x in candidates]
+    tables = {*taken, *left_out}
+    left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in tables}
+    left_out |= dict.fromkeys(taken, _OTHERS)
     return ([] if key is False else chosen), rest
-
-
-def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
-    """The vectors whose names are those of classes; narrow tables of such names are left out.
-
-    An array whose features have names, as that of a modality, is a view whatever its name is.
-    """
-    candidates = []
-    for item in items:
-        lone = vector(item) if says_classes(item.name) else None
-        if lone is not None and (says_classes(item.name, LABELS) or _repeat(lone.values)):
-            candidates.append(replace(lone, source=called(item)))
-        elif says_known(item.name) and _is_narrow(item):
-            left_out[called(item)] = "its name is that of what is known of samples"
-    return candidates
 
 
 def _is_narrow(item: NamedView) -> bool:
@@ -160,7 +152,7 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
                 listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
                     f"known classes: {key} has several columns ({listed}), and which has them is "
-                    f"not clear: name the column{_way()}"
+                    f"not clear: name the column{_WAY}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
         candidates.append(replace(lone, name=key, source=called(item)))
@@ -185,7 +177,7 @@ def agreed(
             codes[x.source] = _codes(x, samples, n)
         except ValueError as error:
             if key:
-                raise ValueError(f"known classes: {x.source}: {error}{_way()}") from error
+                raise ValueError(f"known classes: {x.source}: {error}{_WAY}") from error
             left_out[x.source] = str(error)
     usable = [x for x in candidates if x.source in codes]
     usable = [x for x in usable if says_classes(x.name, LABELS)] or usable

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-import zlib
 from collections import Counter
 from dataclasses import replace
 from itertools import islice, takewhile, tee
@@ -17,37 +16,39 @@ from typing import Any
 
 import numpy as np
 
-from dmac._types import Array
 from dmac._warn import warn
-from dmac.data.cell_text import as_text, mending, parsed
-from dmac.data.named_views import NamedView, called, counts, is_frame, number_of, stem
-from dmac.data.vocabulary import KNOWN, only_counts, says_samples, spelled, whole
+from dmac.data.named_views import NamedView, called, counts, is_frame, stem
+from dmac.data.vocabulary import (
+    KNOWN,
+    as_text,
+    mending,
+    only_counts,
+    parsed,
+    says_samples,
+    whole,
+)
 
 Frame = Any  # pandas is imported where a table is read
 
 #: Endings of tables of text, and of those that pandas reads where another package is installed.
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 BINARY = (".parquet", ".xlsx")
-# What separates cells, and numbers as most of Europe writes them where semicolons do.
+# What separates cells, a number behind it, and numbers as most of Europe writes them where
+# semicolons do: with a decimal comma, and with points between thousands, which may be none.
 _SEPARATORS = "\t;,|"
+_NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
 _DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
 _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
 # So many lines are looked at for what a table is.
 _HEAD = 30
-# Errors of a file that is no table, and the lines that mend it, by words of the error.
-_DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
-_WAYS = {
-    ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
-    "codec": "; it may be another one: pandas.read_csv(file, encoding='latin-1').to_csv(name)",
-}
 
 
 def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
-    first of these that its first line has. Between semicolons a number may have a decimal comma, as
-    spreadsheets of many countries write it.
+    Tabs separate the cells of a text, or semicolons, or commas, or |, or in a ``.txt`` file spaces:
+    the first of these that its first line has. Between semicolons a number may have a decimal
+    comma, as spreadsheets of many countries write it.
 
     Parameters
     ----------
@@ -66,43 +67,32 @@ def read_table(file: Path) -> list[NamedView]:
     """
     import pandas as pd
 
-    try:
-        if file.suffix.lower() == ".xlsx":
-            sheets = pd.read_excel(
-                file,
-                sheet_name=None,
-                header=None,
-                dtype=str,
-                engine="openpyxl",
-                keep_default_na=False,
-                na_values=[""],
-            )
-        elif file.suffix.lower() == ".parquet":
-            frame = pd.read_parquet(file)
-            if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
-                frame = frame.reset_index()
-            cells = frame.astype(object).where(frame.notna(), np.nan)
-            sheets = {"": pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))}
-        else:
-            sheets = {"": _read_text(file)}
-    except ImportError as error:
-        raise ImportError(f"{file} needs another package, or save it as .csv: {error}") from error
-    except _DAMAGED as error:
-        way = next((way for text, way in _WAYS.items() if text in str(error)), "")
-        raise ValueError(
-            f"{file} is not a table of text in UTF-8: {str(error).strip()}{way}"
-        ) from error
+    if file.suffix.lower() == ".xlsx":
+        sheets = pd.read_excel(
+            file,
+            sheet_name=None,
+            header=None,
+            dtype=str,
+            engine="openpyxl",
+            keep_default_na=False,
+            na_values=[""],
+        )
+    elif file.suffix.lower() == ".parquet":
+        frame = pd.read_parquet(file)
+        if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
+            frame = frame.reset_index()
+        cells = frame.astype(object).where(frame.notna(), np.nan)
+        sheets = {"": pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))}
+    else:
+        sheets = {"": _read_text(file)}
     frames = {
         str(name): x.astype(object).rename_axis(index="line", columns="column")
         for name, x in sheets.items()
         if x.size
     }
     if not frames:
-        raise ValueError(f"{file} is empty")
-    return [
-        NamedView(x, name if len(frames) > 1 else stem(file), source=file.name)
-        for name, x in frames.items()
-    ]
+        raise ValueError("it is empty")
+    return [NamedView(x, name if len(frames) > 1 else stem(file)) for name, x in frames.items()]
 
 
 def _read_text(file: Path) -> Frame:
@@ -118,12 +108,6 @@ def _read_text(file: Path) -> Frame:
     spaces = " " if ".txt" in file.name.lower() else ","
     sign = next((x for x in _SEPARATORS if x in head[0]), spaces)
     rows = list(csv.reader(head, delimiter=sign, skipinitialspace=sign == " "))
-    decimal = {
-        j
-        for row in rows
-        for j, x in enumerate(row)
-        if sign == ";" and re.fullmatch(_DECIMAL_COMMA, x)
-    }
     first, second = ([x.strip().removeprefix("#").strip() for x in row] for row in [*rows, []][:2])
     filled = [sum(map(bool, row)) for row in (first, second)]
     if filled[0] + 1 < filled[1] and not np.isfinite(parsed(second)[0]).any():
@@ -131,9 +115,9 @@ def _read_text(file: Path) -> Frame:
     width = max(len(first), len(second))
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
-    # Columns that may have ids are text: the first, those of such a header, or with zeros in front.
-    text = {0} | {j for j, x in enumerate(first) if says_samples(x, j)}
-    text |= {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    commas = _columns(rows, _DECIMAL_COMMA) if sign == ";" else set()
+    # Columns that may have ids are text: of such a header, with zeros in front, and the first.
+    text = {j for j, x in enumerate(first) if says_samples(x, j)} | _columns(rows, r"\s*0\d+\s*")
     rest = pd.read_csv(
         file,
         sep=r"\s+" if sign == " " else sign,
@@ -141,34 +125,38 @@ def _read_text(file: Path) -> Frame:
         header=0,
         names=range(width),
         index_col=False,
-        dtype=dict.fromkeys(text if says_samples(first[0], 0) else text - decimal, str),
+        dtype=dict.fromkeys(text | ({0} - commas), str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
         low_memory=False,
-        decimal="," if decimal else ".",
+        decimal="," if commas else ".",
         encoding="utf-8-sig",
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
-    cells = np.full((len(rest) + 1, width), np.nan, object)
-    unsure = rest.drop(columns=[0] if says_samples(first[0], 0) else []).select_dtypes("str")
-    for j in unsure if decimal else ():
-        for i in np.flatnonzero(unsure[j].str.fullmatch(_POINTS))[:1]:
+    unsure = rest.drop(columns=list(text)).select_dtypes(exclude="number") if commas else rest[[]]
+    for j in unsure:
+        for i in np.flatnonzero(unsure[j].astype(str).str.fullmatch(_POINTS))[:1]:
             raise ValueError(
-                f"line {above + i + 2}, column {j + 1} holds {unsure[j][i]!r} among numbers with "
-                f"a decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
+                f"line {above + i + 2}, column {j + 1} holds {unsure[j][i]!r} among numbers with a "
+                "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
             )
-    points = [x.replace(",", ".") if re.fullmatch(_DECIMAL_COMMA, x) else x for x in first]
-    cells[0, : len(first)] = [x or np.nan for x in (points if decimal else first)]
-    cells[1:] = rest.to_numpy(object)
+    if commas:
+        first = [x.replace(",", ".") if re.fullmatch(_DECIMAL_COMMA, x) else x for x in first]
+    cells = np.full((len(rest) + 1, width), np.nan, object)
+    cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
     return pd.DataFrame(cells, range(above, above + len(cells)))
+
+
+def _columns(rows: list[list[str]], pattern: str) -> set[int]:
+    """The columns in which some cell is of this form."""
+    return {j for row in rows for j, x in enumerate(row) if re.fullmatch(pattern, x)}
 
 
 def _head(file: Path) -> tuple[int, list[str]]:
     """How many lines stand above a table, and its first lines.
 
-    Above are blank lines and those that begin with #, which a ``UserWarning`` says; but one that
-    has as many cells as the line of numbers below it is the header.
+    Above are blank lines and those that begin with #, which a ``UserWarning`` says.
     """
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
     with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
@@ -176,13 +164,8 @@ def _head(file: Path) -> tuple[int, list[str]]:
         above = sum(1 for _ in takewhile(lambda x: not x.strip() or x.startswith("#"), first))
         head = list(islice(every, above + _HEAD))
     # A header may begin with #, as that of BIOM tables: numbers stand below it, in as many cells.
-    signs = [[line.count(x) for x in _SEPARATORS] for line in head[max(above - 1, 0) :][:2]]
-    if (
-        above
-        and len(signs) == 2
-        and signs[0] == signs[1]
-        and re.search(r"[\t;,|][\s\"]*[+-]?\.?\d", head[above])
-    ):
+    signs = [[line.count(x) for x in _SEPARATORS] for line in head[above - 1 : above + 1]]
+    if len(signs) == 2 and signs[0] == signs[1] and re.search(_NUMBER, head[above]):
         above -= 1
     if any(line.startswith("#") for line in head[:above]):
         warn(f"{file.name}: the lines above the table that begin with # are left out")
@@ -257,9 +240,8 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     for x, j, places in zip(tables, columns, counting):
         j = places[0] if j is None and places else j
         rest = [k for k in places if k != j]
-        left_out |= {
-            f"{called(x)}, {_headers(x)[k] or 'the index'}": "it counts rows" for k in rest
-        }
+        headers = (_headers(x)[k] or "column 1" for k in rest)
+        left_out |= {f"{called(x)}, {header}": "it only counts rows" for header in headers}
         named[id(x)] = _named(x, j, rest)
     return [named.get(id(x), x) for x in items]
 
@@ -304,27 +286,26 @@ def _everywhere(tables: list[NamedView]) -> list[int] | None:
 
 def _counting(view: NamedView) -> list[int]:
     """The columns that count rows: the first, or those whose header says no more than that."""
-    headers = view.features or [""]
+    enough = len(view.values) > 2  # for a count that no header says
     return [
         j
-        for j, header in enumerate(headers)
-        if (j == 0 or only_counts(header))
-        and counts(as_text(view.values.iloc[:, j]))
-        and (len(view.values) > 2 or (view.features and only_counts(header)))
+        for j, header in enumerate(view.features or ["x"])
+        if (only_counts(header) or (j == 0 and enough)) and counts(as_text(view.values.iloc[:, j]))
     ]
 
 
 def _own_names(view: NamedView, counting: list[int]) -> int | None:
     """The column that names the samples, as far as the table itself says it, and not by counts."""
-    cells, headers = view.values, view.features
+    cells, headers = view.values, view.features or []
     rest = [j for j in range(cells.shape[1]) if j not in counting]
     for place, j in enumerate(rest if headers else ()):
         sure = place == 0 and not counting
         if says_samples(headers[j], place) and (sure or _names(cells.iloc[:, j])):
             return j
-    first = cells.iloc[:, rest[0]].dropna() if rest else cells.iloc[:, 0]
-    if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first):
-        return rest[0]
+    for j in rest[:1]:
+        first = cells.iloc[:, j].dropna()
+        if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first):
+            return j
     return None
 
 
@@ -367,7 +348,7 @@ def numbers(view: NamedView) -> NamedView:
         listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
             f"{view.source} has columns of words, not numbers: {listed}; {way}; if it is no view, "
-            f"{spelled('views_key=')} names the views"
+            "views_key= names the views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
