@@ -93,18 +93,19 @@ def known_classes(
         If nothing has the name ``key``.
     """
     candidates: list[NamedView] = []
-    rest = list(items)
-    if key is not False:
-        rest = [_without_classes(item, key, candidates) for item in items]
     for item in items if len(items) > 1 else ():
-        lone = vector(item)
-        named = lone is not None and says_classes(item.name)
-        if named and (says_classes(item.name, LABELS) or _repeat(lone.values)):
+        lone, named = vector(item), says_classes(item.name)
+        sure = says_classes(item.name, LABELS)
+        if lone is not None and named and (sure or _repeat(lone.values)):
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
-        elif lone is not None and is_frame(item.values) and lone.values.dtype.kind == "U":
+        elif lone is not None and _is_text(item, lone, key):
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
+    rest = list(items)
+    if key is not False:
+        rest = [_without_classes(item, key, candidates) for item in items]
+        rest = [x for x in rest if 0 not in np.shape(x.values)[1:]]
     chosen = candidates
     if key:
         chosen = _keyed(items, key) or [x for x in candidates if x.name == key]
@@ -114,11 +115,17 @@ def known_classes(
                 f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
             )
     # Of a table that is left out, or is the classes, its columns are not told as well.
-    taken, told = {x.source for x in chosen}, [x.source for x in candidates]
+    taken, told = [x.source for x in chosen], [x.source for x in candidates]
     tables = {*taken, *left_out}
     left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in tables}
     left_out |= dict.fromkeys(taken, _OTHERS)
     return ([] if key is False else chosen), rest
+
+
+def _is_text(item: NamedView, lone: NamedView, key: object) -> bool:
+    """Whether a table is a lone column of words, and not the one that is asked for."""
+    words = is_frame(item.values) and lone.values.dtype.kind == "U"
+    return words and key not in (item.features or [])
 
 
 def _is_narrow(item: NamedView) -> bool:
@@ -133,7 +140,8 @@ def _without_classes(item: NamedView, key: str | None, candidates: list[NamedVie
     """A table without its columns of classes, which are added to the candidates."""
     headers = item.features if is_frame(item.values) else None
     for j, header in reversed(list(enumerate(headers or []))):
-        if header == key or (len(header) > 2 and whole(header) in CLASSES):
+        lone = len(headers or []) == 1 and says_classes(item.name)  # which is a candidate itself
+        if header == key or (len(header) > 2 and whole(header) in CLASSES and not lone):
             values, place = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
             if header == key or _repeat(values):
                 candidates.append(NamedView(values, header, item.samples, source=place))

@@ -96,8 +96,9 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
     unnamed = [title(a, x) for a, x in enumerate(views) if x.samples is None]
     has = f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}"
     first, every = next((a, x.samples) for a, x in named.items())
-    ends = [{str(x.samples[at]) for x in named.values() if x.samples} for at in (0, -1)]
-    by_place = all(x.numbered for x in named.values()) and 1 in map(len, ends)
+    starts = {(len(x.samples), str(x.samples[0])) for x in named.values() if x.samples}
+    alike = min(len(set(values)) for values in zip(*starts)) == 1 if starts else False
+    by_place = alike and all(x.numbered for x in named.values())
     if by_place or all(x.samples == every for x in named.values()):
         if unnamed and not by_place:
             warn(

@@ -233,12 +233,13 @@ def _items(
     try:
         items = read_cell_ranger(file) if file.is_dir() else _READERS[ending](file)
     except ImportError as error:
-        raise ImportError(f"{file} needs another package: {error}; {_PACKAGES}") from error
+        raise ImportError(f"{file} needs another package, {_PACKAGES}: {error}") from error
     except Exception as error:  # that of a damaged file can be any
+        said = str(error).strip()
         what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "
-        way = next((way for text, way in _MENDING.items() if text in f"{error}{ending}"), "")
+        way = next((way for text, way in _MENDING.items() if text in said), "")
         raise ValueError(
-            f"{file} cannot be read: {'' if type(error) is ValueError else what}{error}{way}"
+            f"{file} cannot be read: {'' if type(error) is ValueError else what}{said}{way}"
         ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]

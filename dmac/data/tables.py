@@ -193,6 +193,9 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
         raise ValueError(f"{view.source} is empty")
     cells = cells.loc[: cells.last_valid_index()]
     first, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
+    if (counts(first) or counts(first[1:])) and above[1:].any() and above[-1].all():
+        cells = cells.iloc[1:]
+        first, above = as_text(cells.iloc[0]), above[1:]
     counted = len(first) > 2 and first == [str(j) for j in range(len(first))]
     if counted:
         warn(
@@ -200,9 +203,6 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
             "names of columns are written, and is no sample; if it is one, write a line of names "
             "above it"
         )
-    elif counts(first[1:]) and above[1:].any() and above[-1].all():
-        cells = cells.iloc[1:]
-        first, above = as_text(cells.iloc[0]), above[1:]
     below = np.isfinite(parsed(cells.iloc[1:_HEAD])[0]).any(0)
     known = counted or key in first or any(whole(cell) in KNOWN for cell in first)
     if not (known or (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))):
@@ -290,8 +290,14 @@ def _counting(view: NamedView) -> list[int]:
     return [
         j
         for j, header in enumerate(view.features or ["x"])
-        if (only_counts(header) or (j == 0 and enough)) and counts(as_text(view.values.iloc[:, j]))
+        if (only_counts(header) or (j == 0 and enough)) and counts(_plain(view.values.iloc[:, j]))
     ]
+
+
+def _plain(column: Frame) -> list[str]:
+    """The cells as text, whole numbers that are written with a point without it."""
+    text = as_text(column)
+    return as_text(parsed(column)[0]) if "." in "".join(text[:1]) else text
 
 
 def _own_names(view: NamedView, counting: list[int]) -> int | None:
@@ -304,7 +310,8 @@ def _own_names(view: NamedView, counting: list[int]) -> int | None:
             return j
     for j in rest[:1]:
         first = cells.iloc[:, j].dropna()
-        if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first):
+        numbers = first.astype(str).str.fullmatch(r"\s*[+-]?[\d.,]+\s*")  # in some writing
+        if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) > numbers.sum():
             return j
     return None
 
@@ -314,9 +321,10 @@ def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
     if j is None:
         return view
     cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
-    names, header = as_text(cells.iloc[:, j]), _headers(view)[j] if view.features else ""
-    sure = says_samples(header, 0) and not only_counts(header)
-    view = replace(view, values=cells, samples=names, numbered=counts(names) and not sure)
+    names, plain = as_text(cells.iloc[:, j]), _plain(cells.iloc[:, j])
+    header = view.features[j] if view.features else ""
+    numbered = counts(plain) and not (says_samples(header, 0) and not only_counts(header))
+    view = replace(view, values=cells, samples=plain if numbered else names, numbered=numbered)
     return without(view, j, *others)
 
 

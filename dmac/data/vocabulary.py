@@ -174,6 +174,8 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
         if all(sign in cell for cell in columns[text[0]]):
             return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
     kinds = {name: _kind([cell for cell in columns[name] if cell]) for name in text}
+    if samples:
+        kinds = {name: kind.replace("names", "free text") for name, kind in kinds.items()}
     sizes = {name: len(set(cells)) for name, cells in columns.items()}
     n = max(map(len, columns.values()))
     keys = [
