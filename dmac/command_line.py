@@ -32,7 +32,7 @@ from dmac.data.cells import open_cells
 from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
-from dmac.data.readers import ENDINGS, Reading, is_data
+from dmac.data.readers import ENDINGS, READERS, Reading, is_data
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -155,7 +155,7 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--format",
             "form",
-            type=click.Choice([ending[1:] for ending in ENDINGS]),
+            type=click.Choice([ending[1:] for ending in READERS]),
             help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
         ),
         click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
@@ -226,8 +226,7 @@ def fit(
 
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
-    kind = dmac.estimators.estimator_of(recipe)
-    if checkpoint and kind is not dmac.DMAC:
+    if checkpoint and dmac.estimators.estimator_of(recipe) is not dmac.DMAC:
         raise click.UsageError(f"--checkpoint keeps a training, and {recipe} trains nothing")
     _check_places(out, model, data)
     read = _read(data, reading)
@@ -411,9 +410,9 @@ def report(
 
 def _estimator(
     clusters: int, recipe: str, columns: str | None, seed: int, device: str, quiet: bool
-) -> dmac.DMAC:
+) -> Any:
     """What is to be fitted."""
-    chosen = dmac.recipes.get_recipe(recipe)
+    chosen: Any = dmac.recipes.get_recipe(recipe)
     chosen = replace(chosen, columns=columns) if columns else chosen
     kind = dmac.estimators.estimator_of(recipe)
     return kind(clusters, chosen, seed, device, verbose=not quiet)
@@ -531,7 +530,9 @@ def _check_places(
 
 def _check_target(out: str, target: Path, data: list[Path], endings: tuple[str, ...]) -> None:
     """Refuse to write over the data, or what the ending of the file does not say."""
-    ending = ending_of(target)
+    ending, place = ending_of(target), target.resolve()
+    if place.is_file() and (place in data or (place.parent in data and is_data(target))):
+        raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
     if ending not in endings:
         ways = ", ".join(filter(None, endings))
         raise ValueError(
@@ -539,9 +540,6 @@ def _check_target(out: str, target: Path, data: list[Path], endings: tuple[str, 
         )
     if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
         raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-    place = target.resolve()
-    if place.is_file() and (place in data or (place.parent in data and is_data(target))):
-        raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
 
 
 def _check_folders(*places: str | None) -> None:

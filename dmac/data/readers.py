@@ -42,7 +42,8 @@ ENDINGS = {
 }
 _TABLES = (*TEXT, *BINARY)
 _SINGLE = (*_TABLES, ".npy")  # files of one view each, which a folder may hold
-_READERS: dict[str, Callable[[Path], list[NamedView]]] = {
+#: What reads a file, by its ending.
+READERS: dict[str, Callable[[Path], list[NamedView]]] = {
     **dict.fromkeys(_TABLES, read_table),
     **{".npy": read_npy, ".npz": read_npz, ".mat": read_mat},
     **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
@@ -192,7 +193,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         folder = place.is_dir() and place.suffix != ".zarr"
         if folder and not any(place.glob("matrix.mtx*")):
             files += _of_folder(place, left_out)
-        elif folder or ending_of(place) in _READERS:
+        elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
             way = WAYS.get(ending_of(place), _OTHERWISE)
@@ -231,7 +232,7 @@ def _items(
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
     try:
-        items = read_cell_ranger(file) if file.is_dir() else _READERS[ending](file)
+        items = read_cell_ranger(file) if file.is_dir() else READERS[ending](file)
     except ImportError as error:
         raise ImportError(f"{file} needs another package, {_PACKAGES}: {error}") from error
     except Exception as error:  # that of a damaged file can be any

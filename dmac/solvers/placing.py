@@ -96,9 +96,9 @@ def number_by_size(model: Any) -> None:
     order = np.argsort(-sizes, kind="stable")
     model.labels_ = np.argsort(order)[model.labels_]
     model.cluster_centers_ = model.cluster_centers_[order]
-    if model._membership is not None:
-        model._membership = model._membership[:, order]
-        model.network_.ends = model.network_.ends[:, order]
+    if hasattr(model, "membership_"):
+        model.membership_ = model.membership_[:, order]
+        model.model_.ends = model.model_.ends[:, order]
 
 
 def in_order(

@@ -87,7 +87,7 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
         ),
         (
             [frame(NAMES), frame(NAMES).iloc[1:]],
-            ["5 names are in both, 1 only in view 1 (u);", "frame.loc", "the recipe closed_form"],
+            ["5 names are in both, 1 only in view 1 (u);", "frame.loc", "AnchorGraphClustering"],
         ),
         ([frame(NAMES), frame()], ["0 names are in both", "only in view 2 (0, 1, 2, ...)"]),
         ([frame(NAMES), frame([1, 2, 3, 4, 5, 6])], ["0 names", "(1, 2, 3, ...)", "by one name"]),
