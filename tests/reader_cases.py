@@ -522,6 +522,12 @@ def indexed(names, others, **options):
     return {f"{a}.csv": x.add_prefix(a).to_csv(**options) for a, x in zip("ab", frames)}
 
 
+def table_of(x, ids):
+    """A frame with a column of ids, last."""
+    return pd.DataFrame(x).assign(run=ids)
+
+
+OTHER = [f"q{i:02}" for i in range(N)]
 KEPT = np.sort(RNG.permutation(N)[:20])
 DECOMPOSED = [unicodedata.normalize("NFD", f"{x}é") for x in WORDS[:20]]
 NAMED = [
@@ -591,6 +597,21 @@ NAMED = [
         "a first column of words, though less than half are in both",
         pair(WORDS, [*WORDS[:10], *(f"q{i}" for i in range(20))], "run"),
         lacking=[20, 20],
+    ),
+    *(
+        Case(
+            f"first columns that share {shared} of 30 words, and numbers that all share",
+            {
+                "a.csv": table(table_of(VIEWS[0], IDS), WORDS, "name"),
+                "b.csv": table(table_of(VIEWS[1], IDS), [*WORDS[:shared], *OTHER[shared:]], "name"),
+            },
+            samples=samples,
+            error=error,
+        )
+        for shared, samples, error in (
+            (15, [*WORDS, *OTHER[15:]], None),
+            (14, ..., "name .p00, ....; name may be free text|name .p00, ....; name may be names"),
+        )
     ),
     Case("counts alone are places", indexed(COUNTS, COUNTS), values=SAME, warns=PLACES),
     Case("counts from 0 and from 1", indexed(COUNTS, COUNTS + 1), values=SAME, warns=PLACES),

@@ -135,7 +135,7 @@ class ViewPipeline:
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
         if not dense and self.columns == "centred":
             raise ValueError(
-                f"{self.title} is sparse, which means taken off would end: standardise it"
+                f"{self.title} is sparse, and would not be with its means taken off: standardise it"
             )
         scaler = StandardScaler(with_mean=dense, with_std=self.columns == "standardised")
         for x in blocks:
