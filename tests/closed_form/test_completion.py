@@ -366,7 +366,7 @@ def test_score_and_the_number_of_clusters(half):
 def test_zeros_that_were_measured_make_a_group():
     """Counts of which one group has none, beside a view that hardly tells it."""
     rng, classes = np.random.default_rng(0), np.arange(120) % 3
-    rates = rng.gamma(0.5, 1, (3, 12)) * (np.arange(3)[:, None] > 0)
+    rates = 3 * rng.gamma(0.5, 1, (3, 12)) * (np.arange(3)[:, None] > 0)
     counts = rng.poisson(rates[classes]).astype(float)
     counts[(classes > 0) & ~counts.any(1), 0] = 1
     other = rng.normal(size=(3, 8))[classes] * 0.5 + rng.normal(size=(120, 8))
