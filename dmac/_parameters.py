@@ -23,6 +23,11 @@ class Range:
     text: str
     holds: Callable[[object], bool]
 
+    def or_(self, other: Range) -> Range:
+        """This range or another."""
+        holds, others = self.holds, other.holds
+        return Range(f"{self.text}, or {other.text}", lambda v: holds(v) or others(v))
+
 
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -54,6 +59,10 @@ NEGATIVE = Range("a negative number", lambda v: _is_number(v) and -math.inf < v 
 NON_NEGATIVE = Range("a number of at least 0", lambda v: _is_number(v) and 0 <= v < math.inf)
 SHARE = Range("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1)
 BELOW_ONE = Range("a number from 0 to below 1", lambda v: _is_number(v) and 0 <= v < 1)
+WEIGHTS = Range(
+    "a sequence of numbers of at least 0, one of them larger",
+    lambda value: isinstance(value, tuple) and all(map(NON_NEGATIVE.holds, value)) and any(value),
+)
 WIDTHS = Range(
     "a sequence of integers of at least 1",
     lambda value: (

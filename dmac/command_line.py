@@ -16,8 +16,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,7 @@ from dmac.data.cells import open_cells
 from dmac.data.checks import check_views, filled
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
-from dmac.data.readers import ENDINGS, Reading, is_data
-from dmac.data.vocabulary import OPTIONS
+from dmac.data.readers import ENDINGS, READERS, Reading, is_data
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -40,17 +41,17 @@ FAULT = 70
 # What bad data, files and settings raise, with a message written for people.
 _EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError)
 
-# Endings of files that are no CSV, and that nothing opens which has another content.
-_OTHERS = tuple(".tsv .gz .xls .xlsx .ods .npy .npz .mat .h5 .parquet .pdf".split())
-# Files of cells, into whose copy the clusters go as a column of this name.
-_CELLS, _COLUMN = (".h5ad", ".h5mu"), "dmac"
-# What is asked for here, by what Python calls it.
+# Endings of what is written: tables, pages, and files of cells, into whose copy the clusters go as
+# a column of this name. What has no ending may be a pipe.
+_TABLES, _PAGES, _CELLS, _COLUMN = ("", ".csv", ".tsv"), ("", ".html"), (".h5ad", ".h5mu"), "dmac"
+# What is asked for here, by what Python calls it; the longer first.
 _OPTIONS = {
-    "views_key=": "--views-key",
-    "labels_key=": "--labels-key",
     "labels_key=False": "--no-labels",
+    "labels_key=": "--labels-key",
+    "views_key=": "--views-key",
     "transposed=True": "--transposed",
     "transposed=False": "--not-transposed",
+    "present=": "--all-present",
     "n_clusters": "--clusters",
 }
 
@@ -61,7 +62,8 @@ known data set, such as mfeat, which comes with the package:{_FORMATS}
 
 Samples are matched by their names where tables have some, and may lack views; else row i must be
 the same sample in every view. A row that is empty, NaN or zeros is that of a sample that lacks the
-view, which closed_form takes. What is called labels, class, subtype or the like holds known
+view, which closed_form takes; with --all-present zeros are values. DATA may be -, the standard
+input, whose format --format names. What is called labels, class, subtype or the like holds known
 classes: they are never used for clustering, only to score it.
 """
 
@@ -80,9 +82,10 @@ _out = click.option(
     "--out",
     type=click.Path(dir_okay=False),
     callback=_place,
+    is_eager=True,
     help="Write sample, cluster and how sure it is (the share of the sample's links that stay in "
-    "its cluster) to this CSV file, or cells with columns of obs to an .h5ad; - is the standard "
-    "output.",
+    "its cluster) to this .csv or .tsv, or a copy of an .h5ad or .h5mu with columns of obs; - is "
+    "the standard output. Clusters are numbered by their size, the largest first.",
 )
 
 
@@ -116,7 +119,29 @@ _seed = click.option(
     help="The same seed gives the same groups.",
 )
 _device = click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
-_quiet = click.option("--quiet", is_flag=True, help="Show no progress.")
+
+
+def _hush(context: click.Context, option: click.Parameter, quiet: bool) -> bool:
+    """Let nothing be said but warnings, errors, and what goes to the standard output itself."""
+    if quiet:
+        nowhere = context.with_resource(open(os.devnull, "w"))
+        context.with_resource(contextlib.redirect_stdout(nowhere))
+    return quiet
+
+
+_quiet = click.option(
+    "--quiet", is_flag=True, callback=_hush, help="Show no progress, and say nothing but warnings."
+)
+_columns = click.option(
+    "--standardise",
+    "columns",
+    flag_value="standardised",
+    help="Divide columns by their standard deviations, their means taken off; where their units "
+    "differ.",
+)
+_centred = click.option(
+    "--centre", "columns", flag_value="centred", help="Only take the means off the columns."
+)
 
 
 def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,6 +152,13 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             help="Samples are columns, or rows; by default rows, in .mat files by their sizes.",
         ),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice([ending[1:] for ending in READERS]),
+            help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
+        ),
+        click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
         click.option("--no-labels", is_flag=True, help="Read no known classes."),
         click.option("--labels-key", help="The variable, file or column of the known classes."),
         click.option(
@@ -159,6 +191,8 @@ def cli(debug: bool) -> None:
     "--model", type=click.Path(file_okay=False), help="Keep the model in this folder, for predict."
 )
 @_recipe
+@_columns
+@_centred
 @_seed
 @_device
 @click.option(
@@ -174,6 +208,7 @@ def fit(
     out: str | None,
     model: str | None,
     recipe: str,
+    columns: str | None,
     seed: int,
     device: str,
     checkpoint: str | None,
@@ -187,22 +222,24 @@ def fit(
     python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
     python -m dmac fit colours.csv words.csv --clusters 4 --out labels.csv
     """
+    from dmac.solvers.placing import number_by_size
+
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
-    kind = dmac.estimators.estimator_of(recipe)
-    if checkpoint and kind is not dmac.DMAC:
+    if checkpoint and dmac.estimators.estimator_of(recipe) is not dmac.DMAC:
         raise click.UsageError(f"--checkpoint keeps a training, and {recipe} trains nothing")
     _check_places(out, model, data)
     read = _read(data, reading)
-    estimator = kind(clusters, recipe, seed, device, verbose=not quiet)
+    estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
     if isinstance(estimator, dmac.DMAC):
         estimator.fit(read.views, checkpoint=checkpoint)
     else:
         estimator.fit(read.views)
-    columns = {"cluster": estimator.labels_}
+    number_by_size(estimator)
+    found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
-        columns["confidence"] = estimator.confidence_
-    _keep(columns, read, out, data)
+        found["confidence"] = estimator.confidence_
+    _keep(found, read, out, data, reading["form"])
     _say_what_separates(estimator.labels_, read)
     if model:
         estimator.save(model)
@@ -217,9 +254,15 @@ def fit(
 @_data
 @_out
 @click.option("--device", help="cpu or cuda, instead of that of the fit.")
+@_quiet
 @_reading
 def predict(
-    model: str, data: tuple[str, ...], out: str | None, device: str | None, **reading: Any
+    model: str,
+    data: tuple[str, ...],
+    out: str | None,
+    device: str | None,
+    quiet: bool,
+    **reading: Any,
 ) -> None:
     """Put the samples of DATA into the groups of MODEL, a folder that fit has written.
 
@@ -229,11 +272,15 @@ def predict(
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
+    from dmac.solvers.placing import number_by_size
+
     _check_places(out, None, data)
     estimator = dmac.load_model(model, device)
+    number_by_size(estimator)
     read = _read(data, reading, estimator)
     predicted = estimator.predict(read.views, as_frame=True)
-    _keep({name: predicted[name].to_numpy() for name in predicted}, read, out, data)
+    found = {name: predicted[name].to_numpy() for name in predicted}
+    _keep(found, read, out, data, reading["form"])
 
 
 @cli.command(epilog=_EPILOG)
@@ -297,9 +344,12 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     required=True,
     type=click.Path(dir_okay=False),
     callback=_place,
+    is_eager=True,
     help="The page to write; - is the standard output.",
 )
 @_recipe
+@_columns
+@_centred
 @_seed
 @click.option(
     "--seeds",
@@ -317,6 +367,7 @@ def report(
     model: str | None,
     out: str,
     recipe: str,
+    columns: str | None,
     seed: int,
     seeds: int,
     device: str,
@@ -334,23 +385,37 @@ def report(
     python -m dmac report data.mat --model folder --out report.html
     """
     given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
-    named = [x for x in ("clusters", "recipe", "seed") if given.get_parameter_source(x) == typed]
+    named = [
+        x
+        for x in ("clusters", "recipe", "columns", "seed")
+        if given.get_parameter_source(x) == typed
+    ]
     if model is not None and named:
-        raise click.UsageError(f"--{named[0]} is that of the model: leave out one of them")
-    _check_places(out, None, data)
+        name = "standardise or --centre" if named[0] == "columns" else named[0]
+        raise click.UsageError(f"--{name} is that of the model: leave out one of them")
+    _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        kind = dmac.estimators.estimator_of(recipe)
-        estimator = kind(clusters, recipe, seed, device, verbose=not quiet)
+        estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds)
+    text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds, by_size=True)
     _write(text, out)
     labels = estimator.labels_.tolist()
     click.echo(f"{out}: {len(labels)} samples in {number_of(len(set(labels)), 'cluster')}")
+
+
+def _estimator(
+    clusters: int, recipe: str, columns: str | None, seed: int, device: str, quiet: bool
+) -> Any:
+    """What is to be fitted."""
+    chosen: Any = dmac.recipes.get_recipe(recipe)
+    chosen = replace(chosen, columns=columns) if columns else chosen
+    kind = dmac.estimators.estimator_of(recipe)
+    return kind(clusters, chosen, seed, device, verbose=not quiet)
 
 
 def _say(read: Reading, checked: list[Matrix]) -> None:
@@ -368,7 +433,7 @@ def _say(read: Reading, checked: list[Matrix]) -> None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
     for name, reason in read.left_out.items():
-        click.echo(f"left out: {name}, since {reason}")
+        click.echo(f"left out: {name}, since {_spoken(reason)}")
     if read.left_out:
         click.echo("to take one as a view, name every view with --views-key")
 
@@ -425,37 +490,56 @@ def _read(
     if reading["no_labels"] and reading["labels_key"]:
         raise click.UsageError("--labels-key and --no-labels exclude each other")
     read = dmac.views.read(
-        paths,
+        [_standard_input(reading["form"]) if path == "-" else path for path in paths],
         views_key=list(reading["views_key"]) or None,
         labels_key=False if reading["no_labels"] else reading["labels_key"],
         transposed=reading["transposed"],
     )
+    read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
     _say(read, check_views(read.views, streamed=True, incomplete=True))
     return read
 
 
-def _check_places(out: str | None, model: str | None, data: tuple[str, ...]) -> None:
+def _standard_input(form: str | None) -> str:
+    """A file with what comes from the standard input, for as long as the command runs."""
+    if form is None:
+        raise click.UsageError("DATA is -, the standard input: say its format, as --format csv")
+    context = click.get_current_context()
+    folder = context.with_resource(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+    path = Path(folder, f"stdin.{form}")
+    path.write_bytes(sys.stdin.buffer.read())
+    return str(path)
+
+
+def _check_places(
+    out: str | None,
+    model: str | None,
+    data: tuple[str, ...],
+    endings: tuple[str, ...] = (*_TABLES, *_CELLS),
+) -> None:
     """Refuse before a long fit what could not be written after it, or would replace the data."""
     files = [Path(path).expanduser().resolve() for path in data]
     if out and out != "-":
-        _check_target(out, Path(out).expanduser(), files)
+        _check_target(out, Path(out).expanduser(), files, endings)
     _check_folders(out, model)
     if model and Path(model).expanduser().resolve() in files:
         raise ValueError(f"{model} is the folder of the data: name another for the model")
 
 
-def _check_target(out: str, target: Path, data: list[Path]) -> None:
+def _check_target(out: str, target: Path, data: list[Path], endings: tuple[str, ...]) -> None:
     """Refuse to write over the data, or what the ending of the file does not say."""
-    ending = ending_of(target)
-    if target.suffix.lower() in _OTHERS:
-        raise ValueError(f"{out}: --out is text, and its name says that it is something else")
-    if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
-        raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
-    place = target.resolve()
+    ending, place = ending_of(target), target.resolve()
     if place.is_file() and (place in data or (place.parent in data and is_data(target))):
         raise ValueError(f"{out} is a file of the data, which --out would replace: name another")
+    if ending not in endings:
+        ways = ", ".join(filter(None, endings))
+        raise ValueError(
+            f"{out}: --out writes {ways}, and this name says that it is something else"
+        )
+    if ending in _CELLS and [ending_of(file) for file in data] != [ending]:
+        raise ValueError(f"{out}: the clusters go into a copy of DATA, which is no {ending} file")
 
 
 def _check_folders(*places: str | None) -> None:
@@ -481,7 +565,13 @@ def _write(text: str, out: str | Path) -> None:
             temporary.write_bytes(text.encode())
 
 
-def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple[str, ...]) -> None:
+def _keep(
+    columns: dict[str, Array],
+    read: Reading,
+    out: str | None,
+    data: tuple[str, ...],
+    form: str | None,
+) -> None:
     """Write the clusters, and how sure they are, and say what they are."""
     import pandas as pd
 
@@ -492,7 +582,8 @@ def _keep(columns: dict[str, Array], read: Reading, out: str | None, data: tuple
         names = read.views[0].samples or range(1, len(labels) + 1)
         written = {name: np.round(x.tolist(), 4) for name, x in columns.items()}
         table = pd.DataFrame({"sample": names, **written})
-        _write(table.to_csv(index=False, lineterminator="\n"), out)
+        tabs = ending_of(Path(out)) == ".tsv" or (out == "-" and form == "tsv")
+        _write(table.to_csv(index=False, sep="\t" if tabs else ",", lineterminator="\n"), out)
     where = f"{out}: " if out else ""
     click.echo(f"{where}{number_of(len(labels), 'sample')}")
     for cluster, size in zip(*np.unique(labels, return_counts=True)):
@@ -550,7 +641,6 @@ def main(arguments: list[str] | None = None) -> None:
     """
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
-    in_python = OPTIONS.set(_OPTIONS)
     try:
         code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
@@ -572,14 +662,20 @@ def main(arguments: list[str] | None = None) -> None:
         )
     finally:
         warnings.formatwarning = as_before
-        OPTIONS.reset(in_python)
     sys.exit(code or 0)
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(f"Error: {_spoken(message)}", err=True)
     return code
 
 
 def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
-    return f"Warning: {message}\n"
+    return f"Warning: {_spoken(str(message))}\n"
+
+
+def _spoken(message: str) -> str:
+    """A message with options in the place of what Python calls them."""
+    for name, option in _OPTIONS.items():
+        message = message.replace(name, option)
+    return message

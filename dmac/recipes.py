@@ -17,6 +17,7 @@ from dmac._parameters import (
     POSITIVE,
     SHARE,
     TEXT,
+    WEIGHTS,
     at_least,
     check_ranges,
     choice,
@@ -53,6 +54,15 @@ class BaseRecipe:
     )
     whitening_ridge: float = choice(
         0.0, NON_NEGATIVE, "The ridge of the whitening, where a very large one only projects."
+    )
+
+    columns: str = choice(
+        "given",
+        one_of("given", "centred", "standardised"),
+        """
+        What is done to the columns of a view before all else: nothing, their means are taken off,
+        or they are divided by their standard deviations, too. Samples that lack the view do not
+        count. The means of a sparse view stay.""",
     )
 
     # Anchors and their graphs.
@@ -97,6 +107,8 @@ class BaseRecipe:
             value = getattr(self, field.name)
             if isinstance(value, np.generic):  # plain numbers compare, print and save alike
                 object.__setattr__(self, field.name, value.item())
+            if isinstance(value, (list, np.ndarray)):
+                object.__setattr__(self, field.name, tuple(map(float, value)))
         check_ranges(self, "recipe field ")
 
 
@@ -334,11 +346,12 @@ class SpectralRecipe(BaseRecipe):
         Where the plain levels of all views stand side by side: rows of unit length, or in units of
         the root of the spread of the view's rows.""",
     )
-    view_weight: str = choice(
+    view_weight: str | tuple[float, ...] = choice(
         "equal",
-        one_of("equal", "support"),
+        one_of("equal", "support").or_(WEIGHTS),
         """
-        Weight of a view: the same for all, or, of three views and more, how far the others'
+        Weight of a view: a number for each; or the same for all; or, of three views and more, how
+        far the others'
         graphs support its own (:func:`dmac.closed_form.support.view_weights`).""",
     )
     filter: str = choice(

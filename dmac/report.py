@@ -39,6 +39,7 @@ from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
 from dmac.separation import check_count, columns_of, standardized_differences
 from dmac.solvers.contract import solver_of
+from dmac.solvers.placing import number_by_size
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
 _MOST, _DOTS, _LISTED = 2000, 1000, 5000
@@ -62,6 +63,7 @@ def page(
     sample_names: Sequence[Any] | None = None,
     classes: npt.ArrayLike | None = None,
     seeds: int = 5,
+    by_size: bool = False,
 ) -> str:
     """Report on a fit: one HTML page that needs nothing else.
 
@@ -81,6 +83,8 @@ def page(
     seeds : int
         Fits that are compared with each other, at least 2: on all samples, on random halves, and
         both on the control. Of more than 2000 samples so many are drawn for that.
+    by_size : bool
+        Number the clusters of the model by their size, the largest first.
 
     Returns
     -------
@@ -109,6 +113,8 @@ def page(
             _check_fit(model, views, checked)
         else:
             model.fit(views)
+        if by_size:
+            number_by_size(model)
         compared = _compared(model, checked, named, seeds)
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():

@@ -1,7 +1,9 @@
 """The command line: what it writes, what it says, and how it ends."""
 
 import csv
+import io
 import re
+import urllib.parse
 from pathlib import Path
 
 import h5py
@@ -33,6 +35,12 @@ def table(path):
     assert head == ["sample", "cluster", "confidence"]
     assert all(0 < float(sure) <= 1 for _, _, sure in rows)
     return [name for name, *_ in rows], [int(cluster) for _, cluster, _ in rows]
+
+
+def by_size(labels):
+    """The same clusters, the largest first."""
+    sizes = np.bincount(labels)
+    return np.argsort(np.argsort(-sizes, kind="stable"))[labels]
 
 
 def test_fit_writes_what_the_estimator_finds(call):
@@ -129,8 +137,16 @@ SPOKEN_PYTHON = (
     [
         ("info named.npz --labels-key False", 1, "False is no variable, .* reads none"),
         ("info a.h5 --labels-key False", 1, "False is no variable, file or column. There are rna"),
-        ("info named.npz --views-key lost", 1, "--views-key: 'lost' is not there. There are rna"),
-        ("info named.npz --views-key x --views-key z", 1, "--views-key: 'x' is not there"),
+        (
+            "info named.npz --views-key lost",
+            1,
+            "--views-key names 'lost', which is not there. There are rna",
+        ),
+        (
+            "info named.npz --views-key x --views-key z",
+            1,
+            "--views-key names 'x', which is not there",
+        ),
         ("info named.npz --labels-key rna", 1, "rna has several columns .* --no-labels reads none"),
         ("info square.mat", 1, "say --not-transposed (samples are rows) or --transposed"),
         (
@@ -163,13 +179,13 @@ SPOKEN_PYTHON = (
             1,
             "view 1 (nan) has NaN or infinite (or missing) entries, the first (nan) at row 3",
         ),
-        ("fit named.npz --clusters 3 --out x.xlsx", 1, "x.xlsx: --out is text, and its name says"),
+        ("fit named.npz --clusters 3 --out x.xlsx", 1, "x.xlsx: --out writes .csv, .tsv, .h5ad"),
         (
             "fit tables --no-labels --clusters 3 --model tables",
             1,
             "tables is the folder of the dat",
         ),
-        ("info words.csv", 1, "words, not numbers: PAM50 (k, ...); take them out"),
+        ("info words.csv", 1, "words, not numbers: PAM50 (k, ...); PAM50 may be c"),
         ("fit lost.mat --clusters 3 --out x.csv", 1, "Error: no file or folder lost.mat"),
         ("fit data.npz --clusters 3 --out no/x.csv", 1, "no/x.csv: there is no folder"),
         ("fit data.npz bad.npy --clusters 3 --out x.csv", 1, "view 3 (bad) has 5 samples"),
@@ -180,6 +196,11 @@ SPOKEN_PYTHON = (
             "labels.csv: it has 2 entries, and ther",
         ),
         ("predict lost data.npz", 1, "model.safetensors is missing"),
+        ("fit named.npz --clusters 3 --out x.json", 1, "x.json: --out writes .csv, .tsv, .h5ad"),
+        ("report named.npz --clusters 3 --out x.pdf", 1, "x.pdf: --out writes .html, and"),
+        ("fit - --clusters 3 --out x.csv", 2, "the standard input: say its format, as --format"),
+        ("info named.npz named.npz", 1, "named.npz would be two views: name it once"),
+        ("report a.h5 --model kept --out x.html --centre", 2, "--centre is that of the model"),
         ("fit data.npz --clusters 3", 2, "nothing would be kept: give --out, --model or both"),
         ("fit data.npz --out x.csv", 2, "Missing option '--clusters'"),
         ("fit data.npz --clusters 1 --out x.csv", 2, "--clusters"),
@@ -228,7 +249,7 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     views = [np.where(has[:, [a]], VIEWS[a], np.nan) for a in (1, 0)]
     rows = [int(name[1:]) for name in found]
     expected = dmac.AnchorGraphClustering(3, random_state=0).fit_predict([x[rows] for x in views])
-    assert labels == expected.tolist()
+    assert labels == by_size(expected).tolist()
     code, _, err = call("predict", "kept", "partial", "--out", "more.csv")
     assert code == 0 and err == "" and table("more.csv") == (found, labels)
     code, out, _ = call("info", "kept")
@@ -403,3 +424,90 @@ def test_clusters_are_written_into_a_copy_of_the_cells(call):
     assert dmac.scores(CLASSES, written.obs["dmac"].astype(int))["acc"] == 1
     assert written.obs["dmac_confidence"].between(0, 1).all()
     assert Path("cells.h5ad").read_bytes() == before
+
+
+def test_clusters_are_numbered_by_size_in_all_that_is_written(call):
+    rows = np.flatnonzero((CLASSES != 0) | (np.arange(60) < 15))[::-1]
+    rows = rows[np.argsort(CLASSES[rows] != 0, kind="stable")]  # the fewest samples first
+    np.savez("data.npz", X1=VIEWS[0][rows], X2=VIEWS[1][rows])
+    expected = by_size(
+        dmac.AnchorGraphClustering(3, random_state=0).fit([x[rows] for x in VIEWS]).labels_
+    )
+    assert (np.bincount(expected) == [20, 20, 5]).all()
+    places = ["--out", "labels.csv", "--model", "kept"]
+    code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
+    assert code == 0 and "cluster 0: 20 samples\n  cluster 1: 20 samples\n  cluster 2: 5 s" in out
+    found = table("labels.csv")
+    assert found[1] == expected.tolist()
+    sure = dmac.load_model("kept")
+    np.testing.assert_array_equal(sure.labels_, expected)  # the model that is kept says the same
+    shares = sure.predict_proba([x[rows] for x in VIEWS])
+    np.testing.assert_allclose(shares, sure.membership_, atol=1e-6)
+    dmac.AnchorGraphClustering(3, random_state=0).fit([x[rows] for x in VIEWS]).save("other")
+    for model in ("kept", "other"):
+        assert call("predict", model, "data.npz", "--out", "more.csv")[0] == 0
+        assert table("more.csv") == found
+        arguments = ["data.npz", "--model", model, "--seeds", 2, "--out", "page.html"]
+        assert call("report", *arguments)[0] == 0
+        (text,) = re.findall('data:text/csv;charset=utf-8,([^"]*)', Path("page.html").read_text())
+        rows = [line.split(",") for line in urllib.parse.unquote(text).split()]
+        assert [int(cluster) for _, cluster in rows[1:]] == found[1]
+
+
+def test_zeros_that_were_measured_are_values(call):
+    counts = np.where(CLASSES[:, None] == 0, 0, RNG.poisson(4, (60, 7)) + 1).astype(float)
+    np.savez("data.npz", X1=VIEWS[0], X2=counts)
+    code, out, _ = call("info", "data.npz")
+    assert code == 0 and "20 of 60 samples lack it" in out
+    code, out, _ = call("info", "data.npz", "--all-present")
+    assert code == 0 and "lack it" not in out
+    places = ["--out", "labels.csv", "--model", "kept", "--all-present"]
+    assert call("fit", "data.npz", "--clusters", 3, *places)[0] == 0
+    ones = np.ones((60, 2), bool)
+    model = dmac.AnchorGraphClustering(3, random_state=0).fit([VIEWS[0], counts], present=ones)
+    assert table("labels.csv")[1] == by_size(model.labels_).tolist()
+    assert model.n_missing_.tolist() == [0, 0]
+    assert call("predict", "kept", "data.npz", "--all-present", "--out", "more.csv")[0] == 0
+    assert table("more.csv") == table("labels.csv")
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"), [("--standardise", "standardised"), ("--centre", "centred")]
+)
+def test_columns_are_brought_to_one_unit_and_the_model_knows_it(option, kind, call):
+    units = 10.0 ** np.arange(6)
+    np.savez("data.npz", X1=100 * units + VIEWS[0] * units, X2=VIEWS[1])
+    places = ["--out", "labels.csv", "--model", "kept"]
+    assert call("fit", "data.npz", "--clusters", 3, *places, option)[0] == 0
+    assert dmac.load_model("kept").recipe_.columns == kind
+    assert call("predict", "kept", "data.npz", "--out", "more.csv")[0] == 0
+    assert table("more.csv") == table("labels.csv")
+    np.savez(
+        "data.npz", X1=VIEWS[0][:3] * units + 100 * units, X2=VIEWS[1][:3]
+    )  # by those of the fit
+    assert call("predict", "kept", "data.npz", "--out", "more.csv")[0] == 0
+    assert table("more.csv")[1] == table("labels.csv")[1][:3]
+
+
+def test_files_may_be_the_standard_input_and_output(call, monkeypatch):
+    text = pd.DataFrame(VIEWS[0], [f"s{i}" for i in range(60)]).add_prefix("g").to_csv()
+    Path("x.csv").write_text(text)
+    assert call("fit", "x.csv", "--clusters", 3, "--out", "labels.csv")[0] == 0
+    written = Path("labels.csv").read_text()
+    assert call("fit", "x.csv", "--clusters", 3, "--out", "labels.tsv")[0] == 0
+    assert Path("labels.tsv").read_text() == written.replace(",", "\t")
+    for form, sign in (("csv", ","), ("tsv", "\t")):
+        given = io.TextIOWrapper(io.BytesIO(text.replace(",", sign).encode()))
+        monkeypatch.setattr("sys.stdin", given)
+        arguments = ["-", "--format", form, "--clusters", 3, "--out", "-", "--quiet"]
+        code, out, err = call("fit", *arguments)
+        assert (code, out, err) == (0, written.replace(",", sign), "")
+
+
+def test_nothing_is_said_where_that_is_asked_for(call):
+    code, out, _ = call(
+        "fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept", "--quiet"
+    )
+    assert (code, out) == (0, "")
+    code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv", "--quiet")
+    assert (code, out) == (0, "") and table("more.csv") == table("labels.csv")

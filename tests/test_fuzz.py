@@ -181,7 +181,7 @@ def partials(draw):
 
 
 def judge_partial(problem):
-    """NaN and a mask mean the same; who lacks all views is named.
+    """NaN and a mask mean the same, but for rows of zeros; who lacks all views is named.
 
     Returns
     -------
@@ -189,9 +189,9 @@ def judge_partial(problem):
         "labels" or "refused".
     """
     views, present, c = problem.views, problem.present, problem.n_clusters
+    present = present & np.transpose([x.any(1) for x in views])  # True would be a zero that counts
     plain, hidden = (_filled(views, present, value) for value in (np.nan, 1e9))
-    zeros = np.hstack(_filled(views, present, 0.0))
-    nothing = np.flatnonzero(~zeros.any(1) & ~present.all(1))
+    nothing = np.flatnonzero(~present.any(1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if len(nothing):

@@ -71,7 +71,8 @@ def blocks_of(
     divided by :math:`\sqrt{s_a}` too, or the view of the largest spread would decide alone.
 
     With weights :math:`V_a` of the views, 1/v becomes :math:`V_a / \sum_b V_b` in all of this:
-    the mean of the distances, the mean of the spreads, and the weight of a view's own graph.
+    the mean of the distances, the mean of the spreads, and the weight of a view's own graph. A view
+    of weight 0 is in no block.
 
     Parameters
     ----------
@@ -81,16 +82,17 @@ def blocks_of(
         They know the columns of each level, and the spreads.
     recipe : dmac.recipes.SpectralRecipe
     weights : list of v floats, optional
-        Above 0; equal by default.
+        By default those of the recipe, or equal.
 
     Returns
     -------
     list of Block
         Level by level, that of all views first; one view is all views.
     """
-    v = len(views)
-    weights = [1.0] * v if weights is None else list(weights)
-    whole = sum(weights)
+    weights = given_weights(recipe, len(views)) if weights is None else list(weights)
+    kept = [a for a, weight in enumerate(weights) if weight]
+    views, pipelines = [views[a] for a in kept], [pipelines[a] for a in kept]
+    weights, v, whole = [weights[a] for a in kept], len(kept), sum(weights)
     by_view = [x.split(list(p.widths_), 1) for x, p in zip(views, pipelines)]
     blocks = []
     for level, parts in zip(level_names(recipe), zip(*by_view)):
@@ -104,9 +106,15 @@ def blocks_of(
         if recipe.blocks != "joint" and v > 1:
             blocks += [
                 Block(level, a, x, weight * share / whole, (x.shape[1],))
-                for a, (x, weight, share) in enumerate(zip(parts, weights, shares))
+                for a, x, weight, share in zip(kept, parts, weights, shares)
             ]
     return blocks
+
+
+def given_weights(recipe: SpectralRecipe, n_views: int) -> list[float]:
+    """The weights of v views that a recipe gives; equal ones where it gives none."""
+    weights = recipe.view_weight
+    return [1.0] * n_views if isinstance(weights, str) else list(weights)
 
 
 def _joint(parts: Sequence[Tensor], weights: Sequence[float], units: Sequence[float]) -> Tensor:
@@ -140,9 +148,13 @@ def in_one(views: Sequence[Tensor]) -> Floats:
     return torch.cat(list(views), 1).double().cpu().numpy()
 
 
-def side_by_side(views: Sequence[Tensor]) -> Floats:
-    """Prepared views (n, r_a) side by side, divided by the root of their number: (n, r)."""
-    return in_one(views) / len(views) ** 0.5
+def side_by_side(views: Sequence[Tensor], recipe: SpectralRecipe) -> Floats:
+    """Prepared views (n, r_a) side by side, times the roots of their weights, of sum 1: (n, r)."""
+    v = len(views)
+    if isinstance(recipe.view_weight, str):
+        return in_one(views) / v**0.5
+    weights = given_weights(recipe, v)
+    return in_one([x * (weight / sum(weights)) ** 0.5 for x, weight in zip(views, weights)])
 
 
 def patterns(present: Flags) -> Iterator[tuple[Flags, Integers]]:

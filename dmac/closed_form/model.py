@@ -172,7 +172,7 @@ class SpectralModel:
         """
         recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
         drawn, views = self.drawn(views)
-        blocks, features = [one.block for one in drawn], side_by_side(views)
+        blocks, features = [one.block for one in drawn], side_by_side(views, self.recipe)
         first = base = averaged(drawn)
         u, values = first @ self.stages[0].lift, self.stages[0].values
         for stage in self.stages[1:]:
@@ -221,7 +221,7 @@ class SpectralModel:
             own = self.stages[0].base[len(level_names(self.recipe)) :]
             fill = replace(fill, lift=_lift_of_first(own, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
-            f = np.column_stack([side_by_side(views), np.ones(len(z))])
+            f = np.column_stack([side_by_side(views, self.recipe), np.ones(len(z))])
             linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))
         return replace(self, stages=stages, completion=fill, linear=linear, ends=ends)
 

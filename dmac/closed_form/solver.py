@@ -22,6 +22,7 @@ from dmac.closed_form.blocks import (
     Block,
     beside,
     blocks_of,
+    given_weights,
     joint_blocks,
     own_blocks,
     side_by_side,
@@ -195,12 +196,12 @@ class SpectralSolver(Solver):
         """One a view, with the levels of the recipe."""
         recipe = self.recipe
         width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        return [
-            LevelPipeline(
-                recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
+        if n_views != len(weights := given_weights(recipe, n_views)):
+            raise ValueError(
+                f"view_weight has {len(weights)} weights, and there are {n_views} views"
             )
-            for _ in range(n_views)
-        ]
+        given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
+        return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
 
     def solve(
         self,
@@ -287,7 +288,11 @@ class SpectralSolver(Solver):
     ) -> list[Spectrum]:
         """The first graph's, and those of graphs in which votes join that of ``drawn``."""
         base, blocks = averaged(drawn), [one.block for one in drawn]
-        features, spectra, rounds = side_by_side(fit.views), [first], self.recipe.vote_rounds
+        features, spectra, rounds = (
+            side_by_side(fit.views, self.recipe),
+            [first],
+            self.recipe.vote_rounds,
+        )
         for i in range(rounds):
             announce(f"votes {i + 1}")
             cast = [
@@ -359,7 +364,8 @@ class SpectralSolver(Solver):
 
         ``blocks="joint"`` and ``"views"`` are ablations, and take the samples as they are.
         """
-        both = self.recipe.blocks == "both" and present.shape[1] > 1
+        several = sum(map(bool, given_weights(self.recipe, present.shape[1]))) > 1
+        both = self.recipe.blocks == "both" and several
         own = with_graphs(present, self.recipe.n_neighbors)
         return both and is_needed(present) and bool(own.any())
 
@@ -407,7 +413,7 @@ class SpectralSolver(Solver):
         """The model that places samples, with a linear map unless the guard refuses it."""
         views, clusters = fit.prepared.views, end.clusters
         model = model.of_part(views, end.z)
-        labels = clusters.predict(model.with_linear(end.z, side_by_side(views)))
+        labels = clusters.predict(model.with_linear(end.z, side_by_side(views, self.recipe)))
         taken, stable = self.guard(graph, [clusters.labels_, labels])
         return model if taken or stable[0] < _MUTE else replace(model, linear=None)
 

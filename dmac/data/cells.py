@@ -11,29 +11,17 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from dmac.data.named_views import NamedView
+from dmac.data.named_views import NamedView, counts
 from dmac.data.safe_files import open_hdf5
 from dmac.data.variables import by_type
 
 
 def open_cells(path: Path) -> Any:
-    """An AnnData or MuData object from its file.
-
-    It is an ``ImportError`` if a package is missing, and a ``ValueError`` if it cannot be read.
-    """
-    package = "anndata" if path.suffix.lower() == ".h5ad" else "mudata"
-    try:
-        module = importlib.import_module(package)
-    except ImportError as error:
-        raise ImportError(
-            f"{path} needs the package {package}: install it with pip install 'dmac[cells]'"
-        ) from error
+    """An AnnData or MuData object from its file."""
+    module = importlib.import_module("anndata" if path.suffix.lower() == ".h5ad" else "mudata")
     open_hdf5(path).close()  # they would follow a link out of the file
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of the libraries' own formats
-            return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
-    except Exception as error:  # they name no class of their own for damaged files
-        raise ValueError(f"{path} cannot be read by {package}: {error}") from error
+    with warnings.catch_warnings(action="ignore"):  # of the libraries' own formats
+        return getattr(module, f"read_{path.suffix.lower()[1:]}")(path)
 
 
 def read_cells(file: Path) -> list[NamedView]:
@@ -62,7 +50,8 @@ def read_cells(file: Path) -> list[NamedView]:
 def _view(x: Any, name: str, cells: Any, features: Any) -> NamedView:
     x = x.tocsr() if scipy.sparse.issparse(x) else np.asarray(x)
     names = None if features is None else list(map(str, features))
-    return NamedView(x, name, list(map(str, cells.obs_names)), names)
+    samples = list(map(str, cells.obs_names))
+    return NamedView(x, name, samples, names, numbered=counts(samples))
 
 
 def _columns(obs: Any, prefix: str) -> list[NamedView]:
@@ -81,18 +70,12 @@ def read_cell_ranger(folder: Path) -> list[NamedView]:
     """The counts of a folder of Cell Ranger, a view for each type of feature."""
     import pandas as pd
 
-    try:
-        (matrix,), (features,), (barcodes,) = (
-            sorted(folder.glob(f"{name}.*"))[:1] for name in ("matrix", "features", "barcodes")
-        )
-        counts = scipy.sparse.csr_matrix(scipy.io.mmread(matrix)).T.tocsr()
-        about = pd.read_csv(features, sep="\t", header=None, dtype=str)
-        names = pd.read_csv(barcodes, sep="\t", header=None, dtype=str)[0]
-        if counts.shape != (len(names), len(about)):
-            raise ValueError(f"{counts.shape[::-1]} counts for {len(about)} x {len(names)} names")
-        return by_type(counts, about[1], about[2], names)
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(
-            f"{folder} cannot be read as a folder of Cell Ranger ({error}): write it by "
-            "scanpy.read_10x_mtx(folder).write_h5ad(file)"
-        ) from error
+    (matrix,), (features,), (barcodes,) = (
+        sorted(folder.glob(f"{name}.*"))[:1] for name in ("matrix", "features", "barcodes")
+    )
+    counted = scipy.sparse.csr_matrix(scipy.io.mmread(matrix)).T.tocsr()
+    about = pd.read_csv(features, sep="\t", header=None, dtype=str)
+    names = pd.read_csv(barcodes, sep="\t", header=None, dtype=str)[0]
+    if counted.shape != (len(names), len(about)):
+        raise ValueError(f"{counted.shape[::-1]} counts for {len(about)} x {len(names)} names")
+    return by_type(counted, about[1], about[2], names)

@@ -17,6 +17,7 @@ import scipy.sparse
 from dmac._types import Array, Flags, Integers, Matrix, Views
 from dmac._warn import OfViews, warn
 from dmac.data.disk import (
+    MEASURED,
     ROWS_ARE_FOR,
     WIDTH,
     StreamedArray,
@@ -24,6 +25,7 @@ from dmac.data.disk import (
     check_finite,
     check_kind,
     is_streamed,
+    with_measured,
 )
 from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
@@ -111,18 +113,24 @@ def _of_objects(x: Array, where: str) -> Array:
     return x
 
 
-def _without_missing(x: Matrix, missing: Flags) -> Matrix:
-    """A matrix whose missing rows are zeros, whatever stands there; a copy where there are some."""
-    if not missing.any():
+def _with_rows(x: Matrix, missing: Flags, measured: Flags) -> Matrix:
+    """A view whose missing rows are zeros, whatever stands there, and whose measured ones are not.
+
+    It is a copy where there are some.
+    """
+    if not (missing.any() or measured.any()):
         return x
     if isinstance(x, StreamedArray):
-        return StreamedArray(x.source, x.where, x.incomplete, missing)
+        return StreamedArray(x.source, x.where, x.incomplete, missing, measured)
     if not scipy.sparse.issparse(x):
-        return np.where(missing[:, None], 0.0, x)
+        x = np.where(missing[:, None], 0.0, x) if missing.any() else x
+        return with_measured(x, measured)
     x = x.copy()
     x.data[np.repeat(missing, np.diff(x.indptr))] = 0
     x.eliminate_zeros()
-    return x
+    rows = np.flatnonzero(measured & ~filled(x))
+    tiny = np.full(len(rows), MEASURED * (abs(x).max() or 1.0))
+    return x + scipy.sparse.csr_matrix((tiny, (rows, 0 * rows)), x.shape)
 
 
 def _rows_or_nan(x: Any) -> Any:
@@ -177,8 +185,9 @@ def check_views(
         Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
         data frame does not have and others do, becomes a row of zeros.
     present : array_like of shape (n, v), bool, optional
-        With ``incomplete``, which views each sample has; what stands elsewhere is not looked at. A
-        data frame with names of samples is lined up, too.
+        With ``incomplete``, which views each sample has; what stands elsewhere is not looked at,
+        and a row of zeros that it has was measured, and is a value. A data frame with names of
+        samples is lined up, too.
     tells : bool
         Warn where one column is nearly all of a view, and, with ``incomplete``, where rows of zeros
         count as missing and may well be values: in views of up to `NARROW` columns.
@@ -209,12 +218,13 @@ def check_views(
     kept = [_kept(x.values, where, streamed, incomplete, most) for x, where in zip(named, titles)]
     _check_shapes(kept, titles, n_features)
     there = _present(present, named, (kept[0].shape[0], len(kept)))
+    measured = there & ([x.measured for x in named] if present is None else True)
     if not (incomplete or there.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
     if tells:
-        _tell(kept, there if incomplete else np.zeros_like(there), titles)
+        _tell(kept, there & ~measured if incomplete else np.zeros_like(there), titles)
     if incomplete:
-        kept = _complete_with_zeros(kept, there, samples, titles if tells else [])
+        kept = _complete_with_zeros(kept, there, measured, samples, titles if tells else [])
     for a, (x, where) in enumerate(zip(kept, titles)):
         if not isinstance(x, StreamedArray):  # which checks every block that it reads
             check_finite(x, where)
@@ -279,7 +289,7 @@ def say_which_are_zero(zero: Flags) -> None:
         warn(
             f"{zero.sum()} of {number_of(len(zero), 'sample')} are zero in every view (the first "
             f"is row {zero.argmax()}), and a row of zeros says nothing: they come out as a cluster "
-            "of their own or as a part of any. Leave them out, or add a constant where 0 is a value"
+            "of their own or as a part of any. Leave them out; or present= says where 0 is a value"
         )
 
 
@@ -302,7 +312,7 @@ def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
             warn(
                 f"{where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
-                "add a constant where 0 is a value; else make these rows NaN",
+                "present= says where 0 is a value; else make these rows NaN",
                 OfViews,
             )
 
@@ -352,22 +362,28 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Matrix], present: Flags, names: Sequence[Any] | None, titles: Sequence[str]
+    views: list[Matrix],
+    present: Flags,
+    measured: Flags,
+    names: Sequence[Any] | None,
+    titles: Sequence[str],
 ) -> list[Matrix]:
-    """Views whose missing rows are zeros; a sample that lacks all views is refused by its name.
+    """Views whose missing rows are zeros, and measured ones are not.
 
-    Of an array on disk the rows of NaN are seen only when its blocks are read.
+    A sample that lacks all views is refused by its name. Of an array on disk the rows of NaN are
+    seen only when its blocks are read.
     """
     declared = ~present
     for a, x in enumerate(views):
         if not isinstance(x, StreamedArray):
             declared[:, a] |= np.asarray((x != x).sum(1)).ravel() == x.shape[1]  # all are NaN
-    if not declared.any():
+    if not (declared.any() or measured.any()):
         return views
     for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
         if empty and len(views) > 1:
             warn(f"{where} has no values: all samples lack it. Leave it out")
-    out = [_without_missing(x, rows) for x, rows in zip(views, declared.T)]
+    pairs = zip(declared.T, (measured & ~declared).T)
+    out = [_with_rows(x, *rows) for x, rows in zip(views, pairs)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))

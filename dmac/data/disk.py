@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dmac._types import Flags, Floats, Integers, Matrix
+from dmac._types import Array, Flags, Floats, Integers, Matrix
 from dmac.data.linalg import on_entries, stored
 
 #: What is said where no sample may lack a view.
@@ -25,6 +25,9 @@ ROWS_ARE_FOR = (
 WIDTH = (
     "fit again without the features that were not measured, or fill each with its mean in the fit"
 )
+#: What tells a row of zeros that was measured from one that is missing, in units of the largest
+#: entry: below every floor, and more than the smallest number of 32 bits after a square root.
+MEASURED = 1e-36
 # How a system is told so, where it can be.
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
 # Numbers in one block of a view on disk.
@@ -77,13 +80,22 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
     )
 
 
+def with_measured(x: Array, measured: Flags) -> Array:
+    """Rows (n, d) of which those of zeros that were measured (n,) are no zeros to the last bit."""
+    zero = measured & ~x.any(1)
+    if zero.any():
+        x = x.astype(np.float64)
+        x[zero, 0] = MEASURED * (np.abs(x).max() or 1.0)
+    return x
+
+
 class StreamedArray:
     """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
 
     It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
     features; when read, if an entry is NaN or infinite. ``where`` is what it is called then. With
     ``incomplete`` a row of NaN is read as zeros, and so are the rows of a mask ``missing`` (n,),
-    whatever is there.
+    whatever is there; of a mask ``measured`` (n,) rows of zeros are values (`with_measured`).
     """
 
     def __init__(
@@ -92,12 +104,13 @@ class StreamedArray:
         where: str = "view",
         incomplete: bool = False,
         missing: Flags | None = None,
+        measured: Flags | None = None,
     ) -> None:
         if not getattr(getattr(source, "id", None), "valid", True):
             raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
         check_kind(source, where)
         self.source, self.where, self.shape = source, where, tuple(source.shape)
-        self.incomplete, self.missing = incomplete, missing
+        self.incomplete, self.missing, self.measured = incomplete, missing, measured
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -126,6 +139,8 @@ class StreamedArray:
             if self.missing is not None:
                 missing |= self.missing[rows][among]
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
+            if self.measured is not None:
+                x = with_measured(x, self.measured[rows][among] & ~missing)
         check_finite(x, self.where, np.arange(rows.start, rows.stop)[among])
         return x
 

@@ -18,22 +18,27 @@ from dmac._types import Array, Integers
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
-from dmac.data.tables import parsed, typed, without
-from dmac.data.vocabulary import CLASSES, KNOWN, LABELS, bare, says, spelled
+from dmac.data.tables import without
+from dmac.data.vocabulary import (
+    CLASSES,
+    LABELS,
+    bare,
+    parsed,
+    says_classes,
+    says_known,
+    typed,
+    whole,
+)
 
 # How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20
 
 
-def _way() -> str:
-    return f" ({spelled('labels_key=')} names them, {spelled('labels_key=False')} reads none)"
-
-
-def _others() -> str:
-    return (
-        f"its name is that of known classes: {spelled('labels_key=')} names them, and "
-        f"{spelled('labels_key=False')} leaves columns where they are"
-    )
+_WAY = " (labels_key= names them, labels_key=False reads none)"
+_OTHERS = (
+    "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
+    "columns where they are"
+)
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
@@ -87,43 +92,56 @@ def known_classes(
     ValueError
         If nothing has the name ``key``.
     """
-    candidates = _vectors(items, left_out) if len(items) > 1 else []
+    candidates: list[NamedView] = []
+    for item in items if len(items) > 1 else ():
+        lone, named = vector(item), says_classes(item.name)
+        sure = says_classes(item.name, LABELS)
+        if lone is not None and named and (sure or _repeat(lone.values)):
+            candidates.append(replace(lone, source=called(item)))
+        elif says_known(item.name) and _is_narrow(item):
+            left_out[called(item)] = "its name is that of what is known of samples"
+        elif lone is not None and _is_text(item, lone, key):
+            left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     rest = list(items)
     if key is not False:
         rest = [_without_classes(item, key, candidates) for item in items]
+        rest = [x for x in rest if 0 not in np.shape(x.values)[1:]]
     chosen = candidates
     if key:
         chosen = _keyed(items, key) or [x for x in candidates if x.name == key]
         if not chosen:
             listed = ", ".join(dict.fromkeys(map(called, items)))
             raise ValueError(
-                f"known classes: {key} is no variable, file or column. There are {listed}{_way()}"
+                f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
             )
-    told = [x.source for x in (*candidates, *chosen)]
-    # Of a table that is left out its columns are not told as well.
-    left_out |= {x: _others() for x in told if x.partition(", column ")[0] not in left_out}
+    # Of a table that is left out, or is the classes, its columns are not told as well.
+    taken, told = [x.source for x in chosen], [x.source for x in candidates]
+    tables = {*taken, *left_out}
+    left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in tables}
+    left_out |= dict.fromkeys(taken, _OTHERS)
     return ([] if key is False else chosen), rest
 
 
-def _vectors(items: Sequence[NamedView], left_out: dict[str, str]) -> list[NamedView]:
-    """The vectors whose names are those of classes; narrow tables of such names are left out."""
-    candidates = []
-    for item in items:
-        shape = np.shape(item.values)
-        columns = shape[1:] if is_frame(item.values) else shape
-        lone = vector(item) if says(item.name, CLASSES) else None
-        if lone is not None and (says(item.name, LABELS) or _repeat(lone.values)):
-            candidates.append(replace(lone, source=called(item)))
-        elif says(item.name, KNOWN) and len(shape) == 2 and min(columns) <= _FEW:
-            left_out[called(item)] = "its name is that of what is known of samples"
-    return candidates
+def _is_text(item: NamedView, lone: NamedView, key: object) -> bool:
+    """Whether a table is a lone column of words, and not the one that is asked for."""
+    words = is_frame(item.values) and lone.values.dtype.kind == "U"
+    return words and key not in (item.features or [])
+
+
+def _is_narrow(item: NamedView) -> bool:
+    """Whether a table has few columns; an array, which may lie either way, few of either kind."""
+    shape = np.shape(item.values)
+    if is_frame(item.values):
+        return shape[1] <= _FEW
+    return len(shape) == 2 and min(shape) <= _FEW and item.features is None
 
 
 def _without_classes(item: NamedView, key: str | None, candidates: list[NamedView]) -> NamedView:
     """A table without its columns of classes, which are added to the candidates."""
     headers = item.features if is_frame(item.values) else None
     for j, header in reversed(list(enumerate(headers or []))):
-        if header == key or (len(header) > 2 and says(header, CLASSES)):
+        lone = len(headers or []) == 1 and says_classes(item.name)  # which is a candidate itself
+        if header == key or (len(header) > 2 and whole(header) in CLASSES and not lone):
             values, place = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
             if header == key or _repeat(values):
                 candidates.append(NamedView(values, header, item.samples, source=place))
@@ -142,7 +160,7 @@ def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:
                 listed = ", ".join(item.features or []) or "no names"
                 raise ValueError(
                     f"known classes: {key} has several columns ({listed}), and which has them is "
-                    f"not clear: name the column{_way()}"
+                    f"not clear: name the column{_WAY}"
                 )
             lone = replace(item, values=x.argmax(1), features=None)
         candidates.append(replace(lone, name=key, source=called(item)))
@@ -167,10 +185,10 @@ def agreed(
             codes[x.source] = _codes(x, samples, n)
         except ValueError as error:
             if key:
-                raise ValueError(f"known classes: {x.source}: {error}{_way()}") from error
+                raise ValueError(f"known classes: {x.source}: {error}{_WAY}") from error
             left_out[x.source] = str(error)
     usable = [x for x in candidates if x.source in codes]
-    usable = [x for x in usable if says(x.name, LABELS)] or usable
+    usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
         return None, None
     known = usable[0].source
@@ -182,7 +200,11 @@ def agreed(
 
 def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
     """The class of each of n samples, by name where both have names."""
-    names, size = classes.samples, len(classes.values)
+    names, values = classes.samples, classes.values
+    # A word above the words of a column without names, which nothing else told from them.
+    if not names and len(values) == n + 1 and not (values[1:] == values[0]).any():
+        values = values[1:]
+    size = len(values)
     if not samples or not names or samples == names:
         samples, names = [*range(max(n, size))], [*range(min(n, size))]
     count = Counter(names)
@@ -192,7 +214,7 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
             f"none or several is {name})"
         )
     rows = {name: i for i, name in enumerate(names)}
-    values = classes.values[[rows[name] for name in samples]]
+    values = values[[rows[name] for name in samples]]
     x, words = parsed(values)
     if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
         row = rows[samples[lacking[0]]]

@@ -92,6 +92,7 @@ class LevelPipeline(ViewPipeline):
     ridge : float
     plain_components : int
         r of the plain level.
+    columns : str
 
     Attributes
     ----------
@@ -105,9 +106,15 @@ class LevelPipeline(ViewPipeline):
     """
 
     def __init__(
-        self, root: bool, levels: str, n_components: int | None, ridge: float, plain_components: int
+        self,
+        root: bool,
+        levels: str,
+        n_components: int | None,
+        ridge: float,
+        plain_components: int,
+        columns: str = "given",
     ) -> None:
-        super().__init__(root, n_components, ridge)
+        super().__init__(root, n_components, ridge, columns)
         self.levels, self.plain_components = levels, plain_components
 
     def _heads(self) -> dict[str, Any]:

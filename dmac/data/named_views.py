@@ -6,6 +6,7 @@ Files and data frames become such views, and are lined up by :mod:`dmac.data.nam
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,10 @@ class NamedView:
         Which samples lack this view: what stands in their rows is not looked at.
     source : str
         The file; empty for what comes from no file.
+    numbered : bool
+        Whether ``samples`` only count rows, as the index of a data frame does by default.
+    measured : bool
+        Whether rows of zeros are values, and do not stand for samples that lack the view.
     """
 
     values: Any
@@ -47,6 +52,8 @@ class NamedView:
     features: list[Any] | None = None
     lacking: Flags | None = None
     source: str = ""
+    numbered: bool = False
+    measured: bool = False
 
 
 def is_frame(x: object) -> bool:
@@ -75,7 +82,19 @@ def as_named(views: Any) -> list[NamedView]:
 
 
 def _named(x: Any) -> NamedView:
-    return NamedView(x, "", x.index.tolist(), list(x.columns)) if is_frame(x) else NamedView(x)
+    if not is_frame(x):
+        return NamedView(x)
+    samples = x.index.tolist()
+    numbered = x.index.names == [None] and counts(samples)
+    return NamedView(x, "", samples, list(x.columns), numbered=numbered)
+
+
+def counts(names: Sequence[Any]) -> bool:
+    """Whether names only count rows: 0, 1, 2, ... or 1, 2, 3, ..., as numbers or as text."""
+    start = str(names[0]) if len(names) else ""
+    return start in ("0", "1") and all(
+        str(name) == str(i) for i, name in enumerate(names, int(start))
+    )
 
 
 def called(item: NamedView) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, is_frame, number_of, title
+from dmac.data.vocabulary import no_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
@@ -35,10 +37,12 @@ def index_of(views: Views) -> Any:
 
     None without a data frame.
     """
-    frames = [x.values for x in as_named(views) if is_frame(x.values)]
-    index: Any = frames[0].index if frames else None
+    frames = [x for x in as_named(views) if is_frame(x.values)]
+    index: Any = frames[0].values.index if frames else None
     for x in frames[1:]:
-        index = index if x.index.isin(index).all() else index.union(x.index, sort=False)
+        other = x.values.index
+        if not (x.numbered and len(other) == len(index)):
+            index = index if other.isin(index).all() else index.union(other, sort=False)
     return index
 
 
@@ -79,28 +83,59 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    named = {a: x.samples for a, x in enumerate(views) if x.samples is not None}
-    if all(names == list(range(len(names))) for names in named.values()):
-        return [replace(x, samples=None) for x in views]
-    unnamed = " and ".join(title(a, x) for a, x in enumerate(views) if x.samples is None)
-    first, every = next(iter(named.items()))
-    if all(names == every for names in named.values()):
-        if unnamed:
+    for a, x in enumerate(views):
+        if wrong := no_samples(x.samples or []):
+            raise ValueError(
+                f"{title(a, x)} has {_some(map(repr, wrong))} where samples are named: what "
+                "describes features or adds samples up is none. Take that line or column out of "
+                f"{x.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
+            )
+    named = {a: x for a, x in enumerate(views) if x.samples is not None}
+    if not named:
+        return list(views)
+    unnamed = [title(a, x) for a, x in enumerate(views) if x.samples is None]
+    has = f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}"
+    first, every = next((a, x.samples) for a, x in named.items())
+    starts = {(len(x.samples), str(x.samples[0])) for x in named.values() if x.samples}
+    alike = min(len(set(values)) for values in zip(*starts)) == 1 if starts else False
+    by_place = alike and all(x.numbered for x in named.values())
+    if by_place or all(x.samples == every for x in named.values()):
+        if unnamed and not by_place:
             warn(
-                f"{title(first, views[first])} has names of samples, and {unnamed} has none: rows "
+                f"{title(first, views[first])} has names of samples, and {has} none: rows "
                 "are taken by position, as if all were in its order. To have them lined up by "
                 "name, name the samples in every view"
             )
         return [replace(x, samples=every) for x in views]
     if unnamed:
         raise ValueError(
-            f"{unnamed} has no names of samples, and the other views have them in different "
+            f"{has} no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
+    _doubt_counts(views)
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
     union = list(dict.fromkeys(name for own in places for name in own))
     return [_placed(x, union, own) for x, own in zip(views, places)]
+
+
+def _doubt_counts(views: Sequence[NamedView]) -> None:
+    """Refuse names that only count rows beside other whole numbers; where one has all, warn."""
+    every = [[str(name) for name in x.samples or []] for x in views]
+    for a, b in itertools.permutations(range(len(views)), 2):
+        own, other = set(every[a]), set(every[b])
+        if not views[a].numbered or own == other or not all(map(str.isdecimal, other)):
+            continue
+        text = (
+            f"{title(a, views[a])} only counts its samples ({_some(every[a])}), and "
+            f"{title(b, views[b])} has other whole numbers ({_some(every[b])}): one number may be "
+            "two samples. Name them by ids, as by frame.set_index(id); or, if row i is the same "
+            "sample in both, take the numbers out of both, as by frame.reset_index(drop=True)"
+        )
+        if not (own < other or other < own):
+            raise ValueError(text)
+        warn(text)
+        return
 
 
 def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedView:
@@ -183,27 +218,40 @@ def _difference(views: Sequence[NamedView], places: list[dict[Any, int]], a: int
 def alike(named: Sequence[Collection[Any]]) -> list[tuple[Any, Any]]:
     """Names that only one list has and that another list has in another writing.
 
-    They differ in case, type, spaces and other signs, zeros in front, an X before a digit, or in
-    parts at the end that the other does not have.
+    They differ in case, type, Unicode form, spaces and other signs, zeros in front, an X before a
+    digit, in parts at the end that the other does not have (TCGA-A1-01 and TCGA-A1-01A-11R), or in
+    the last word (P1_rna and P1_prot), where no other name of either list is the same but for that.
     """
     count = Counter(name for names in named for name in names)
-    single = [{_writing(x): x for x in names if count[x] == 1} for names in named]
+    forms = [{name: _writing(name) for name in names} for names in named]
+    stems = [Counter(_stem(text) for text in of_list.values()) for of_list in forms]
     pairs: dict[tuple[Any, Any], None] = {}
-    for a, b in itertools.permutations(range(len(single)), 2):
-        for key, name in single[a].items():
-            parts = key.split("-")
-            starts = ["-".join(parts[:size]) for size in range(len(parts), 0, -1)]
-            other = next((single[b][x] for x in starts if x in single[b]), None)
-            if other is not None:
-                pairs[(name, other) if a < b else (other, name)] = None
+    for a, b in itertools.permutations(range(len(named)), 2):
+        others = {text: name for name, text in forms[b].items() if count[name] == 1}
+        by_stem = {_stem(text): name for text, name in others.items()}
+        for name, text in forms[a].items():
+            starts = itertools.accumulate(text.split("-"), "{}-{}".format)
+            found = [others[start] for start in starts if start in others]
+            stem = _stem(text)
+            if stem in by_stem and stems[a][stem] == stems[b][stem] == 1:
+                found.append(by_stem[stem])
+            if count[name] == 1 and found:
+                pairs[(name, found[-1]) if a < b else (found[-1], name)] = None
     return list(pairs)
 
 
 def _writing(name: Any) -> str:
-    """What is left of a name where its writing is taken away."""
-    text = re.sub(r"^(\d+)\.0+$", r"\1", str(name).strip().casefold())
-    text = re.sub(r"[\W_]+", "-", text)
+    """What is left of a name where its writing is taken away, in parts with - between."""
+    text = unicodedata.normalize("NFKC", str(name)).strip().casefold()
+    text = re.sub(r"^(\d+)\.0+$", r"\1", text)
+    text = re.sub(r"(?<=\d)t(?=\d)|[\W_]+|(?<=\d)(?=[^\W\d])", "-", text)
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"^x(?=\d)", "", text))
+
+
+def _stem(text: str) -> str:
+    """A name without a last word, if what stands before has a digit."""
+    stem, _, last = text.rpartition("-")
+    return stem if last.isalpha() and len(last) > 1 and re.search(r"\d", stem) else text
 
 
 def _some(names: Iterable[Any]) -> str:

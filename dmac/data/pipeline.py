@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
-from dmac.data.checks import NARROW
-from dmac.data.disk import StreamedArray
-from dmac.data.linalg import on_entries, stored
+from dmac.data.checks import NARROW, filled
+from dmac.data.disk import StreamedArray, with_measured
+from dmac.data.linalg import as_dense, on_entries, stored
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
@@ -27,6 +28,9 @@ _FEW = 200
 class ViewPipeline:
     r"""One view's way to the network: square root, unit rows, whitened principal directions.
 
+    0. With ``columns``, the means of the columns are taken off ("centred"), or they are divided by
+       their standard deviations, too ("standardised"; in a sparse view only that), both of the
+       samples that have the view. "given" leaves them.
     1. With ``root``, a view without negative entries (counts, histograms, intensities, magnitudes)
        is replaced by its entrywise square root, which evens out the variance of counts and turns
        Euclidean into Hellinger distance between histograms. A view with negative entries stays, and
@@ -50,6 +54,7 @@ class ViewPipeline:
         r; None stops after step 2.
     ridge : float
         :math:`\rho`.
+    columns : {"given", "centred", "standardised"}
 
     Attributes
     ----------
@@ -63,12 +68,18 @@ class ViewPipeline:
     #: What messages call the view.
     title = "a view"
     rows_: RowNormalizer | LiftedRows
+    mean_: Array
+    scale_: Array
     lengths_: dict[str, RowNormalizer]
 
     def __init__(
-        self, root: bool = False, n_components: int | None = None, ridge: float = 0.0
+        self,
+        root: bool = False,
+        n_components: int | None = None,
+        ridge: float = 0.0,
+        columns: str = "given",
     ) -> None:
-        self.root = root
+        self.root, self.columns = root, columns
         self.n_components = n_components
         self.ridge = ridge
 
@@ -105,6 +116,9 @@ class ViewPipeline:
         blocks: Iterable[Matrix] = [x]
         if isinstance(x, StreamedArray):
             blocks = _Lazy(x.slices(), x.read)
+        if self.columns != "given":
+            self._learn_columns(blocks)
+            blocks = _after(blocks, self._in_units)
         self._decide_on_root(blocks, x.shape)
         rooted, width = _after(blocks, self._take_root), x.shape[1]
         narrow = 1 < width <= NARROW
@@ -112,7 +126,31 @@ class ViewPipeline:
         return _after(rooted, self.rows_.transform)
 
     def _unit_rows(self, x: Matrix) -> Matrix:
-        return self.rows_.transform(self._take_root(x))
+        return self.rows_.transform(self._take_root(self._in_units(x)))
+
+    def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
+        """The means and standard deviations of columns, of the samples that have the view."""
+        from sklearn.preprocessing import StandardScaler
+
+        dense = not any(scipy.sparse.issparse(x) for x in blocks)
+        if not dense and self.columns == "centred":
+            raise ValueError(
+                f"{self.title} is sparse, and would not be with its means taken off: standardise it"
+            )
+        scaler = StandardScaler(with_mean=dense, with_std=self.columns == "standardised")
+        for x in blocks:
+            scaler.partial_fit(x[filled(x)])
+        scale = np.ones(x.shape[1]) if scaler.scale_ is None else scaler.scale_
+        self.mean_, self.scale_ = scaler.mean_ if dense else np.zeros(x.shape[1]), scale
+
+    def _in_units(self, x: Matrix) -> Matrix:
+        """A view whose columns are centred or standardised; missing samples stay zeros."""
+        if self.columns == "given":
+            return x
+        if scipy.sparse.issparse(x) and not self.mean_.any():
+            return scipy.sparse.csr_matrix(x.multiply(1 / self.scale_))
+        x, present = as_dense(x), filled(x)
+        return with_measured(np.where(present[:, None], (x - self.mean_) / self.scale_, 0), present)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
         """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
@@ -191,9 +229,10 @@ class ViewPipeline:
             numbers["lifted"] = {key: value.tolist() for key, value in vars(self.rows_).items()}
         else:
             numbers["floor"] = self.rows_.floor_
+        columns = {} if self.columns == "given" else {"columns": self}
         arrays = {
             f"{name}.{key}": value
-            for name, head in self.heads_.items()
+            for name, head in (columns | self.heads_).items()
             for key, value in vars(head).items()
             if isinstance(value, np.ndarray)
         }
@@ -212,7 +251,7 @@ class ViewPipeline:
             self.rows_ = RowNormalizer(numbers["floor"])
         for key, value in arrays.items():
             head, name = key.split(".")
-            setattr(self.heads_[head], name, value)
+            setattr(self.heads_.get(head, self), name, value)
         return self
 
 

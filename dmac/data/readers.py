@@ -9,6 +9,7 @@ what goes in says the rules in words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,17 +24,9 @@ from dmac.data.known_classes import agreed, having_name, known_classes, vector
 from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
-from dmac.data.tables import (
-    BINARY,
-    TEXT,
-    as_text,
-    name_samples,
-    numbers,
-    read_table,
-    with_header,
-)
+from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import bare, says_samples, spelled
+from dmac.data.vocabulary import as_text, bare, says_samples
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -49,7 +42,8 @@ ENDINGS = {
 }
 _TABLES = (*TEXT, *BINARY)
 _SINGLE = (*_TABLES, ".npy")  # files of one view each, which a folder may hold
-_READERS: dict[str, Callable[[Path], list[NamedView]]] = {
+#: What reads a file, by its ending.
+READERS: dict[str, Callable[[Path], list[NamedView]]] = {
     **dict.fromkeys(_TABLES, read_table),
     **{".npy": read_npy, ".npz": read_npz, ".mat": read_mat},
     **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
@@ -65,6 +59,7 @@ WAYS = {
     ),
     **dict.fromkeys((".pt", ".pth"), "write it by numpy.savez(file, **arrays)"),
     **dict.fromkeys((".zip", ".bz2", ".xz", ".zst", ".tar", ".7z"), "unpack it"),
+    ".biom": "write it by biom convert -i file -o name.tsv --to-tsv",
     **dict.fromkeys((".dat", ".tab", ".data"), "call it .txt or .tsv if it is a table of text"),
     ".mtx": "name its folder, if barcodes and features are there; else write a .mat file by "
     "scipy.io.savemat(file, {'X': scipy.io.mmread(name)})",
@@ -80,6 +75,13 @@ WAYS = {
     },
 }
 _OTHERWISE = "write it as .csv, .npz, .mat or .h5"
+_PACKAGES = "pip install 'dmac[cells]' brings those for cells, others save their tables as .csv"
+# What to do about a file that cannot be read, by what the error says, or the ending.
+_MENDING = {
+    ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
+    "codec": "; save it in UTF-8, as by pandas.read_csv(file, encoding='latin-1').to_csv(name)",
+    "allow_pickle": "; Python objects are never read: save numbers, and words by .astype(str)",
+}
 #: What the command line writes above samples and clusters: no view, where a folder holds it.
 OUTPUT = "sample,cluster"
 #: Names under which views are looked for in .mat and .npz files, in any case.
@@ -151,7 +153,7 @@ def read_views(
     read = Reading()
     files = _files(paths, read.left_out)
     items = [x for file in files for x in _items(file, files, transposed, labels_key)]
-    candidates, items = known_classes(name_samples(items), labels_key, read.left_out)
+    candidates, items = known_classes(name_samples(items, read.left_out), labels_key, read.left_out)
     views = [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, read.left_out)
     if not views:
@@ -191,13 +193,18 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         folder = place.is_dir() and place.suffix != ".zarr"
         if folder and not any(place.glob("matrix.mtx*")):
             files += _of_folder(place, left_out)
-        elif folder or ending_of(place) in _READERS:
+        elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
             way = WAYS.get(ending_of(place), _OTHERWISE)
             raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
-    if not files:
-        raise ValueError("no files: name at least one")
+    twice = [str(file) for file, count in Counter(map(Path.resolve, files)).items() if count > 1]
+    if twice or not files:
+        raise ValueError(
+            f"{twice[0]} would be two views: name it once"
+            if twice
+            else "no files: name at least one"
+        )
     return files
 
 
@@ -224,13 +231,23 @@ def _items(
     ending = ending_of(file)
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
-    items = read_cell_ranger(file) if file.is_dir() else _READERS[ending](file)
+    try:
+        items = read_cell_ranger(file) if file.is_dir() else READERS[ending](file)
+    except ImportError as error:
+        raise ImportError(f"{file} needs another package, {_PACKAGES}: {error}") from error
+    except Exception as error:  # that of a damaged file can be any
+        said = str(error).strip()
+        what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "
+        way = next((way for text, way in _MENDING.items() if text in said), "")
+        raise ValueError(
+            f"{file} cannot be read: {'' if type(error) is ValueError else what}{said}{way}"
+        ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
     if ending not in _TABLES:
         return _named_beside(items)
     tops = (as_text(x.values.iloc[0]) for x in items)
-    return [with_header(x, bool(transposed) and key not in top) for x, top in zip(items, tops)]
+    return [with_header(x, bool(transposed) and key not in top, key) for x, top in zip(items, tops)]
 
 
 def _named_beside(items: list[NamedView]) -> list[NamedView]:
@@ -258,7 +275,7 @@ def _by_key(items: list[NamedView], key: str) -> list[NamedView]:
     if not views or not all(map(_is_matrix, views)) or len({x.source for x in views}) > 1:
         what = "holds no matrix of numbers, or is in several files" if views else "is not there"
         listed = ", ".join(dict.fromkeys(map(called, items)))
-        raise ValueError(f"{spelled('views_key=').rstrip('=')}: {key!r} {what}. There are {listed}")
+        raise ValueError(f"views_key= names {key!r}, which {what}. There are {listed}")
     return views
 
 
@@ -299,7 +316,7 @@ def _family(tables: list[NamedView]) -> list[NamedView]:
         raise ValueError(
             f"{tables[0].source}: which variables are the views is not clear "
             f"({', '.join(x.name for f in families.values() for x in f)}); "
-            f"{spelled('views_key=')} names them"
+            "views_key= names them"
         )
     for family in families.values():
         return sorted(family, key=lambda x: natural(x.name))
@@ -329,9 +346,8 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], known: set[int]) ->
     sizes = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
     raise ValueError(
         f"{source} has views of {sizes}: whether rows or columns are the samples is not clear; say "
-        f"{spelled('transposed=False')} (samples are rows) or {spelled('transposed=True')}, name "
-        f"the views by {spelled('views_key=')} or the known classes, one for each sample, by "
-        f"{spelled('labels_key=')}"
+        "transposed=False (samples are rows) or transposed=True, name the views by views_key= or "
+        "the known classes, one for each sample, by labels_key="
     )
 
 
@@ -344,8 +360,8 @@ def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
     if transposed is None and len(columns) == 1 < len(rows) and tables[0].values.shape[1] > 1:
         raise ValueError(
             f"{names} have the same columns and other rows, and row i must be the same sample in "
-            f"every view: if the columns are the samples, say {spelled('transposed=True')}; "
-            f"otherwise {spelled('transposed=False')}"
+            "every view: if the columns are the samples, say transposed=True; otherwise "
+            "transposed=False"
         )
-    if len(tables) > 1 and all(x.samples is None for x in tables):
+    if len(tables) > 1 and all(x.samples is None or x.numbered for x in tables):
         warn(f"{names} do not name their samples: row i is taken for the same one in each")

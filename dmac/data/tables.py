@@ -8,41 +8,47 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-import zlib
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile, tee
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dmac._types import Array, Flags, Floats
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, is_frame, stem
-from dmac.data.vocabulary import KNOWN, says_samples, spelled
+from dmac.data.named_views import NamedView, called, counts, is_frame, stem
+from dmac.data.vocabulary import (
+    KNOWN,
+    as_text,
+    mending,
+    only_counts,
+    parsed,
+    says_samples,
+    whole,
+)
 
 Frame = Any  # pandas is imported where a table is read
 
 #: Endings of tables of text, and of those that pandas reads where another package is installed.
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 BINARY = (".parquet", ".xlsx")
-_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
-# Numbers as most of Europe writes them, in tables whose cells semicolons separate.
-_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*")
+# What separates cells, a number behind it, and numbers as most of Europe writes them where
+# semicolons do: with a decimal comma, and with points between thousands, which may be none.
+_SEPARATORS = "\t;,|"
+_NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
 _DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
+_POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
 # So many lines are looked at for what a table is.
 _HEAD = 30
-# Errors of a file that is no table.
-_DAMAGED = (csv.Error, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
 
 
 def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Tabs separate the cells of a text, or semicolons, or commas, or in a ``.txt`` file spaces: the
-    first of these that its first line has. Between semicolons a number may have a decimal comma, as
-    spreadsheets of many countries write it.
+    Tabs separate the cells of a text, or semicolons, or commas, or |, or in a ``.txt`` file spaces:
+    the first of these that its first line has. Between semicolons a number may have a decimal
+    comma, as spreadsheets of many countries write it.
 
     Parameters
     ----------
@@ -61,136 +67,117 @@ def read_table(file: Path) -> list[NamedView]:
     """
     import pandas as pd
 
-    try:
-        if file.suffix.lower() == ".xlsx":
-            sheets = pd.read_excel(
-                file,
-                sheet_name=None,
-                header=None,
-                dtype=str,
-                engine="openpyxl",
-                keep_default_na=False,
-                na_values=[""],
-            )
-        elif file.suffix.lower() == ".parquet":
-            frame = pd.read_parquet(file)
-            if frame.index.names != [None] or frame.index.dtype.kind not in "iu":
-                frame = frame.reset_index()
-            cells = frame.astype(object).where(frame.notna(), np.nan)
-            sheets = {"": np.vstack([[str(x) for x in frame.columns], cells])}
-        else:
-            sheets = {"": _read_text(file)}
-    except ImportError as error:
-        raise ImportError(f"{file} needs another package, or save it as .csv: {error}") from error
-    except _DAMAGED as error:
-        raise ValueError(f"{file} is not a table of text in UTF-8: {str(error).strip()}") from error
+    if file.suffix.lower() == ".xlsx":
+        sheets = pd.read_excel(
+            file,
+            sheet_name=None,
+            header=None,
+            dtype=str,
+            engine="openpyxl",
+            keep_default_na=False,
+            na_values=[""],
+        )
+    elif file.suffix.lower() == ".parquet":
+        frame = pd.read_parquet(file)
+        if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
+            frame = frame.reset_index()
+        cells = frame.astype(object).where(frame.notna(), np.nan)
+        sheets = {"": pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))}
+    else:
+        sheets = {"": _read_text(file)}
     frames = {
-        str(name): pd.DataFrame(np.asarray(x, object)).rename_axis(index="line", columns="column")
+        str(name): x.astype(object).rename_axis(index="line", columns="column")
         for name, x in sheets.items()
-        if np.size(x)
+        if x.size
     }
     if not frames:
-        raise ValueError(f"{file} is empty")
-    return [
-        NamedView(x, name if len(frames) > 1 else stem(file), source=file.name)
-        for name, x in frames.items()
-    ]
+        raise ValueError("it is empty")
+    return [NamedView(x, name if len(frames) > 1 else stem(file)) for name, x in frames.items()]
 
 
-def _read_text(file: Path) -> Array:
+def _read_text(file: Path) -> Frame:
     """The cells of a table of text; the first line, and columns that may have ids, are text.
 
     The first line has a cell less where it names the columns of a table that R wrote.
     """
     import pandas as pd
 
-    unpacked = gzip.open if file.suffix.lower() == ".gz" else open
-    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
-        head = [line for line in islice(lines, _HEAD) if line.strip()]
+    above, head = _head(file)
     if not head:
-        return np.empty(0)
-    delimiter, commas = _signs(file, head)
-    rows = list(csv.reader(head, delimiter=delimiter, skipinitialspace=delimiter == " "))
-    first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
+        return pd.DataFrame()
+    spaces = " " if ".txt" in file.name.lower() else ","
+    sign = next((x for x in _SEPARATORS if x in head[0]), spaces)
+    rows = list(csv.reader(head, delimiter=sign, skipinitialspace=sign == " "))
+    first, second = ([x.strip().removeprefix("#").strip() for x in row] for row in [*rows, []][:2])
+    filled = [sum(map(bool, row)) for row in (first, second)]
+    if filled[0] + 1 < filled[1] and not np.isfinite(parsed(second)[0]).any():
+        raise ValueError(f"expected {filled[1]} fields in line {above + 1}, saw {filled[0]}")
     width = max(len(first), len(second))
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         first = ["", *first]
-    # Columns that may have ids are text: the first, those of such a header, or with zeros in front.
-    named = {j for j, x in enumerate(first) if says_samples(x, j)}
-    padded = {j for row in rows for j, x in enumerate(row) if re.fullmatch(r"\s*0\d+\s*", x)}
+    commas = _columns(rows, _DECIMAL_COMMA) if sign == ";" else set()
+    # Columns that may have ids are text: of such a header, with zeros in front, and the first.
+    text = {j for j, x in enumerate(first) if says_samples(x, j)} | _columns(rows, r"\s*0\d+\s*")
     rest = pd.read_csv(
         file,
-        sep=r"\s+" if delimiter == " " else delimiter,
+        sep=r"\s+" if sign == " " else sign,
+        skiprows=above,
         header=0,
         names=range(width),
         index_col=False,
-        dtype=str if commas else dict.fromkeys({0} | named | padded, str),
+        dtype=dict.fromkeys(text | ({0} - commas), str),
         keep_default_na=False,
         na_values=[""],
         skipinitialspace=True,
         low_memory=False,
+        decimal="," if commas else ".",
         encoding="utf-8-sig",
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
-    rest = rest.astype(dict.fromkeys(rest.select_dtypes(bool), str))
+    unsure = rest.drop(columns=list(text)).select_dtypes(exclude="number") if commas else rest[[]]
+    for j in unsure:
+        for i in np.flatnonzero(unsure[j].astype(str).str.fullmatch(_POINTS))[:1]:
+            raise ValueError(
+                f"line {above + i + 2}, column {j + 1} holds {unsure[j][i]!r} among numbers with a "
+                "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
+            )
+    if commas:
+        first = [x.replace(",", ".") if re.fullmatch(_DECIMAL_COMMA, x) else x for x in first]
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
-    return _with_points(cells) if commas else cells
+    return pd.DataFrame(cells, range(above, above + len(cells)))
 
 
-def _signs(file: Path, head: list[str]) -> tuple[str, bool]:
-    """What separates the cells of a table with these first lines; whether commas are decimal."""
-    spaces = " " if ".txt" in file.name.lower() else ","
-    delimiter = next((x for x in "\t;," if x in "".join(head[:1])), spaces)
-    decimal = re.search(rf"(^|;){_DECIMAL_COMMA}(;|$)", "".join(head), re.M)
-    return delimiter, delimiter == ";" and decimal is not None
+def _columns(rows: list[list[str]], pattern: str) -> set[int]:
+    """The columns in which some cell is of this form."""
+    return {j for row in rows for j, x in enumerate(row) if re.fullmatch(pattern, x)}
 
 
-def _with_points(cells: Array) -> Array:
-    """Decimal commas as points; points between thousands are refused beside them."""
-    ids = says_samples(as_text(cells[0])[0], 0)
-    for (i, j), cell in np.ndenumerate(cells):
-        if _THOUSANDS.fullmatch(str(cell)) and not (ids and j == 0):
-            raise ValueError(
-                f"line {i + 1}, column {j + 1} holds {cell!r} among numbers with a decimal "
-                "comma: write thousands without a point"
-            )
-        if re.fullmatch(_DECIMAL_COMMA, str(cell)):
-            cells[i, j] = cell.replace(",", ".")
-    return cells
+def _head(file: Path) -> tuple[int, list[str]]:
+    """How many lines stand above a table, and its first lines.
+
+    Above are blank lines and those that begin with #, which a ``UserWarning`` says.
+    """
+    unpacked = gzip.open if file.suffix.lower() == ".gz" else open
+    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
+        first, every = tee(lines)
+        above = sum(1 for _ in takewhile(lambda x: not x.strip() or x.startswith("#"), first))
+        head = list(islice(every, above + _HEAD))
+    # A header may begin with #, as that of BIOM tables: numbers stand below it, in as many cells.
+    signs = [[line.count(x) for x in _SEPARATORS] for line in head[above - 1 : above + 1]]
+    if len(signs) == 2 and signs[0] == signs[1] and re.search(_NUMBER, head[above]):
+        above -= 1
+    if any(line.startswith("#") for line in head[:above]):
+        warn(f"{file.name}: the lines above the table that begin with # are left out")
+    return above, [line for line in head[above:] if line.strip()]
 
 
-def parsed(cells: Any) -> tuple[Floats, Flags]:
-    """Cells as floats, nan where they are none, and which of these hold a word."""
-    values = np.asarray(cells, object)
-    try:
-        x = values.astype(float)  # ten times as fast, where there are no words
-    except (TypeError, ValueError):
-        import pandas as pd
-
-        x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
-    words = np.isnan(x) & (values == values)
-    words[words] = [str(cell).strip().lower() not in _MISSING for cell in values[words]]
-    return x, words
-
-
-def as_text(cells: Any) -> list[str]:
-    """Cells as text, whole numbers without a point; "" for none."""
-    whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
-    return ["" if x != x else str(x).strip() for x in whole]
-
-
-def typed(column: Frame) -> Array:
-    """A column as floats where all its cells are numbers or missing, as strings otherwise."""
-    values, words = parsed(column)
-    return np.array(as_text(column)) if words.any() or np.isnan(values).all() else values
-
-
-def with_header(view: NamedView, transposed: bool) -> NamedView:
+def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedView:
     """A table with a row for each sample, whose first line may have the names of its features.
 
-    The first line is a header if it has a word where a number stands below, or the name of classes
-    or, first, of names; or if it counts 0, 1, 2, ..., which a ``UserWarning`` says.
+    The first line is a header if it has a word where a number stands below, or the name of classes,
+    or ``key``, or, first, a name of names; or if it counts 0, 1, 2, ..., which a ``UserWarning``
+    says. A line that counts above a line of words is none.
 
     Parameters
     ----------
@@ -198,54 +185,64 @@ def with_header(view: NamedView, transposed: bool) -> NamedView:
         As :func:`read_table` gives it.
     transposed : bool
         Whether the samples are its columns.
+    key : str, False or None
+        What the known classes are called.
     """
     cells = (view.values.T if transposed else view.values).dropna(axis=1, how="all")
     if not cells.size:
         raise ValueError(f"{view.source} is empty")
     cells = cells.loc[: cells.last_valid_index()]
-    if not _has_header(view, cells):
-        return replace(view, values=cells)
-    return replace(view, values=cells.iloc[1:], features=as_text(cells.iloc[0]))
-
-
-def _has_header(view: NamedView, cells: Frame) -> bool:
-    first, words = as_text(cells.iloc[0]), parsed(cells.iloc[0])[1]
-    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
+    first, above = as_text(cells.iloc[0]), parsed(cells.iloc[:2])[1]
+    if (counts(first) or counts(first[1:])) and above[1:].any() and above[-1].all():
+        cells = cells.iloc[1:]
+        first, above = as_text(cells.iloc[0]), above[1:]
+    counted = len(first) > 2 and first == [str(j) for j in range(len(first))]
+    if counted:
         warn(
             f"{view.source}: the first {cells.index.name} counts 0, 1, 2, ..., as tables without "
             "names of columns are written, and is no sample; if it is one, write a line of names "
             "above it"
         )
-        return True
     below = np.isfinite(parsed(cells.iloc[1:_HEAD])[0]).any(0)
-    known = any(re.sub(r"[\W_]+", "", cell.lower()) in KNOWN for cell in first)
-    return known or bool((words & below).any()) or (len(first) > 1 and says_samples(first[0], 0))
+    known = counted or key in first or any(whole(cell) in KNOWN for cell in first)
+    if not (known or (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))):
+        return replace(view, values=cells)
+    return replace(view, values=cells.iloc[1:], features=first)
 
 
-def name_samples(items: list[NamedView]) -> list[NamedView]:
+def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
     """Take the column that names the samples out of each table.
 
     It is one of ids by its header, or a first column of words, most of them distinct, where the
     tables share half of these names. Else it is a column that every table has under the same
     header, with distinct words or whole numbers of which the tables share more than half, wherever
-    it stands.
+    it stands. A column that counts the rows names them only where no other does, and is left out.
 
     Parameters
     ----------
     items : list of NamedView
         Tables with a header, as :func:`with_header` gives them; what is no table is returned as it
         is.
+    left_out : dict of str to str
+        Columns that are no features go there by their names, with the reason.
 
     Returns
     -------
     list of NamedView
     """
     tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
-    columns = [_own_names(x) for x in tables]
+    counting = [_counting(x) for x in tables]
+    columns = [_own_names(x, places) for x, places in zip(tables, counting)]
     cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
     if len(tables) > 1 and _share(cells) < 0.5:
         columns = _everywhere(tables) or columns
-    named = {id(x): _named(x, j) for x, j in zip(tables, columns)}
+    named = {}
+    for x, j, places in zip(tables, columns, counting):
+        j = places[0] if j is None and places else j
+        rest = [k for k in places if k != j]
+        headers = (_headers(x)[k] or "column 1" for k in rest)
+        left_out |= {f"{called(x)}, {header}": "it only counts rows" for header in headers}
+        named[id(x)] = _named(x, j, rest)
     return [named.get(id(x), x) for x in items]
 
 
@@ -280,46 +277,69 @@ def _everywhere(tables: list[NamedView]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
     ids = [_ids(x) for x in tables]
     shares = {header: _share([x.get(header, []) for x in ids]) for header in ids[0]}
-    best = max(shares, key=lambda x: shares[x], default="")
-    return [_headers(x).index(best) for x in tables] if shares.get(best, 0) > 0.5 else None
+    shared = [header for header in shares if shares[header] > 0.5]
+    if not shared:
+        return None
+    best = max(shared, key=lambda x: (not all(counts(names[x]) for names in ids), shares[x]))
+    return [_headers(x).index(best) for x in tables]
 
 
-def _own_names(view: NamedView) -> int | None:
-    """The column that names the samples, as far as the table itself says it."""
+def _counting(view: NamedView) -> list[int]:
+    """The columns that count rows: the first, or those whose header says no more than that."""
+    enough = len(view.values) > 2  # for a count that no header says
+    return [
+        j
+        for j, header in enumerate(view.features or ["x"])
+        if (only_counts(header) or (j == 0 and enough)) and counts(_plain(view.values.iloc[:, j]))
+    ]
+
+
+def _plain(column: Frame) -> list[str]:
+    """The cells as text, whole numbers that are written with a point without it."""
+    text = as_text(column)
+    return as_text(parsed(column)[0]) if "." in "".join(text[:1]) else text
+
+
+def _own_names(view: NamedView, counting: list[int]) -> int | None:
+    """The column that names the samples, as far as the table itself says it, and not by counts."""
     cells, headers = view.values, view.features or []
-    for j, header in enumerate(headers):
-        if says_samples(header, j) and (j == 0 or _names(cells.iloc[:, j])):
+    rest = [j for j in range(cells.shape[1]) if j not in counting]
+    for place, j in enumerate(rest if headers else ()):
+        sure = place == 0 and not counting
+        if says_samples(headers[j], place) and (sure or _names(cells.iloc[:, j])):
             return j
-    first = cells.iloc[:, 0].dropna()
-    return 0 if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) else None
+    for j in rest[:1]:
+        first = cells.iloc[:, j].dropna()
+        numbers = first.astype(str).str.fullmatch(r"\s*[+-]?[\d.,]+\s*")  # in some writing
+        if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) > numbers.sum():
+            return j
+    return None
 
 
-def _named(view: NamedView, j: int | None) -> NamedView:
-    """A table without column j, which has the names of its samples."""
-    cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
+def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
+    """A table without column j, which has the names of its samples, and without others."""
     if j is None:
         return view
-    names, turned = as_text(cells.iloc[:, j]), cells.index.name == "column"
-    for name in filter(says_samples, names if turned else []):
-        raise ValueError(
-            f"{view.source}: {name!r:.40} stands where a sample is named, and says that its "
-            "column has ids of the features: take that column out of the file"
-        )
-    return without(replace(view, values=cells, samples=names), j)
+    cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
+    names, plain = as_text(cells.iloc[:, j]), _plain(cells.iloc[:, j])
+    header = view.features[j] if view.features else ""
+    numbered = counts(plain) and not (says_samples(header, 0) and not only_counts(header))
+    view = replace(view, values=cells, samples=plain if numbered else names, numbered=numbered)
+    return without(view, j, *others)
 
 
-def without(view: NamedView, j: int) -> NamedView:
-    """A table without column j."""
-    features = None if view.features is None else view.features[:j] + view.features[j + 1 :]
-    cells = view.values
-    return replace(view, values=cells.drop(columns=cells.columns[j]), features=features)
+def without(view: NamedView, *places: int) -> NamedView:
+    """A table without some columns."""
+    kept = [k for k in range(view.values.shape[1]) if k not in places]
+    features = None if view.features is None else [view.features[k] for k in kept]
+    return replace(view, values=view.values.iloc[:, kept], features=features)
 
 
 def numbers(view: NamedView) -> NamedView:
     """A table as one view: float64, with zeros for samples that have no value, and so lack it.
 
     It is a ``ValueError`` if a cell is no number; the message has the line and the column, or all
-    columns of words.
+    columns of words, what they look like and the line that mends them.
     """
     cells, columns = view.values, view.values.columns
     x, words = parsed(cells)
@@ -328,20 +348,27 @@ def numbers(view: NamedView) -> NamedView:
     if len(text):
         table = cells.T if turned else cells
         names = (view.samples if turned else view.features) or [f"column {j + 1}" for j in table]
+        named = [names[j] for j in text]
+        way = f"they describe features: frame.drop(columns={named})"
+        if not turned:
+            every = {name: as_text(table.iloc[:, j]) for j, name in enumerate(names)}
+            way = mending(every, named, view.samples)
         listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
         raise ValueError(
-            f"{view.source} has columns of words, not numbers: {listed}; take them out of the "
-            f"file, or write them as numbers; if it is no view, {spelled('views_key=')} names the "
-            "views"
+            f"{view.source} has columns of words, not numbers: {listed}; {way}; if it is no view, "
+            "views_key= names the views"
         )
     lacking: Any = (np.isnan(x) & ~words).all(1)
     x[lacking] = 0
-    for i, j in np.argwhere(~np.isfinite(x))[:1]:
+    bad = np.argwhere(~np.isfinite(x))
+    for i, j in bad[:1]:
         place = {cells.index.name: cells.index[i] + 1, columns.name: columns[j] + 1}
         cell = cells.iloc[i, j]
         holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
+        others = f", the first of {len(bad)} such cells" if len(bad) > 1 else ""
         raise ValueError(
-            f"{view.source}, line {place['line']}, column {place['column']} {holds}; write one, "
-            "take the feature out, or empty the whole row where the sample lacks this view"
+            f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; write "
+            "a number, as by frame.fillna(frame.mean()), take the feature out, or empty the whole "
+            "row where the sample lacks this view"
         )
     return replace(view, values=x, lacking=lacking)

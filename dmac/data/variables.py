@@ -6,7 +6,6 @@ run: nothing is unpickled, and an HDF5 file cannot lead to another one.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -42,21 +41,16 @@ def read_mat(file: Path) -> list[NamedView]:
     ValueError
         If it is corrupt or truncated.
     """
-
-    with _guarded(file):
-        if not h5py.is_hdf5(file):
-            return [
-                x for key, value in loadmat(file).items() for x in _flat(key, _mat5(value), _mat5)
-            ]
-        with open_hdf5(file) as opened:
-            keys = [key for key in opened if not key.startswith("#")]
-            return [x for key in keys for x in _flat(key, _mat73(opened[key]), _mat73)]
+    if not h5py.is_hdf5(file):
+        return [x for key, value in loadmat(file).items() for x in _flat(key, _mat5(value), _mat5)]
+    with open_hdf5(file) as opened:
+        keys = [key for key in opened if not key.startswith("#")]
+        return [x for key in keys for x in _flat(key, _mat73(opened[key]), _mat73)]
 
 
 def read_npz(file: Path) -> list[NamedView]:
     """The arrays of a NumPy archive, in its order."""
-
-    with _guarded(file), np.load(file, allow_pickle=False) as archive:
+    with np.load(file, allow_pickle=False) as archive:
         if "indptr" in archive.files:
             raise ValueError(
                 "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
@@ -67,9 +61,8 @@ def read_npz(file: Path) -> list[NamedView]:
 
 
 def read_npy(file: Path) -> list[NamedView]:
-    """The array of a ``.npy`` file, which stays on disk."""
-    with _guarded(file):  # np.load would take an archive as well
-        return [NamedView(np.lib.format.open_memmap(file, mode="r"), stem(file))]
+    """The array of a ``.npy`` file, which stays on disk; np.load would take an archive as well."""
+    return [NamedView(np.lib.format.open_memmap(file, mode="r"), stem(file))]
 
 
 def read_hdf5(file: Path) -> list[NamedView]:
@@ -85,15 +78,14 @@ def read_hdf5(file: Path) -> list[NamedView]:
     """
     items: dict[str, Any] = {}
     opened = open_hdf5(file)
-    with _guarded(file):
-        opened.visititems(items.__setitem__)
-        if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
-            return _of_cell_ranger(items["matrix"])
-        return [
-            NamedView(_stored(x), name)
-            for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
-            if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
-        ]
+    opened.visititems(items.__setitem__)
+    if isinstance(items.get("matrix/features/feature_type"), h5py.Dataset):
+        return _of_cell_ranger(items["matrix"])
+    return [
+        NamedView(_stored(x), name)
+        for name, x in sorted(items.items(), key=lambda item: natural(item[0]))
+        if ("indptr" in x if isinstance(x, h5py.Group) else x.ndim)
+    ]
 
 
 def _stored(x: h5py.Group | h5py.Dataset) -> Any:
@@ -123,19 +115,6 @@ def by_type(counts: Matrix, names: Any, types: Any, samples: Any) -> list[NamedV
 def _text(x: h5py.Dataset) -> Any:
     """Words of an HDF5 file."""
     return np.asarray(x.asstr()[()], str)
-
-
-@contextlib.contextmanager
-def _guarded(file: Path) -> Iterator[None]:
-    """Name the file where its reader fails; that of a damaged file can fail anywhere."""
-    try:
-        yield
-    except Exception as error:
-        pickled = "; Python objects are never read: save numbers, and words by .astype(str)"
-        raise ValueError(
-            f"{file} cannot be read: it is corrupt, truncated or not what its ending says "
-            f"({type(error).__name__}: {error}){pickled if 'allow_pickle' in str(error) else ''}"
-        ) from error
 
 
 def _flat(

@@ -1,39 +1,75 @@
-"""What names say of classes and samples, and what is said of what can be asked for."""
+"""What names say of classes and samples, what cells of tables say, and columns of words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextvars import ContextVar
+from collections.abc import Sequence
+from itertools import product, takewhile
+from typing import Any
 
-#: What the command line calls the ways to ask for something, by what Python calls them.
-OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
+import numpy as np
+
+from dmac._types import Array, Flags, Floats
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
 #: All names of classes, without the signs between their words.
 CLASSES = LABELS | set(
     "class classes target targets category categories group groups cluster clusters celltype "
-    "celltypes subtype subtypes diagnosis diagnoses species leiden louvain pam ident".split()
+    "celltypes subtype subtypes diagnosis diagnoses species leiden louvain pam pam50 ident "
+    "classlabel classlabels celltypelabel seuratclusters".split()
+)
+# What a table of all that is known of samples is called, by its last word.
+_ABOUT_SAMPLES = set(
+    "annotation annotations annot clinical clinicaldata phenotype phenotypes pheno phenodata meta "
+    "outcome outcomes survival metadata coldata sampleinfo samplesheet covariates".split()
 )
 #: Those, and names of tables of what else is known of samples.
-KNOWN = CLASSES | set(
-    "annotation annotations annot clinical clinicaldata phenotype phenotypes pheno phenodata meta "
-    "outcome outcomes survival metadata type types condition conditions disease diseases tissue "
-    "coldata sampleinfo samplesheet covariates stage status cohort batch histology response "
-    "dx".split()
+KNOWN = (
+    CLASSES
+    | _ABOUT_SAMPLES
+    | set(
+        "type types condition conditions disease diseases tissue stage status cohort batch "
+        "histology response dx".split()
+    )
 )
-# The last word of a header above names of samples where they stand first; and wherever they stand.
+# The last word of a header above numbers that only count rows; above names of samples where they
+# stand first; and wherever they stand.
+_COUNTING = set("index row item unnamed nr no number".split())
 _FIRST = set(
     "sample patient subject participant donor individual name index row item unnamed gene feature "
     "probe protein marker variable symbol peak".split()
 )
 _ANYWHERE = set("id ids barcode barcodes identifier identifiers geneid".split())
-
-
-def spelled(asked: str) -> str:
-    """A way to ask for something, as "labels_key=", or the option that stands for it."""
-    return OPTIONS.get().get(asked, asked)
+# The last word of a row that describes features, or adds samples up.
+_NO_SAMPLES = _ANYWHERE | set(
+    "start end stop length size chr chrom chromosome strand position locus symbol accession "
+    "description annotation biotype gene genes transcript transcripts total totals subtotal sum "
+    "mean average avg median std sd variance min max count counts padj pvalue value fdr gesamt "
+    "summe somme".split()
+)
+_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
+_TRUTH = {"true": 1.0, "false": 0.0}
+# What cells look like, by the first pattern that all of a column have, and the line that mends it.
+_PATTERNS = {
+    "numbers with commas between thousands": r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
+    "numbers with decimal commas": r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
+    "dates": r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
+}
+_LINES = {
+    "numbers with commas between thousands": 'pandas.read_csv(file, thousands=",")',
+    "numbers with decimal commas": 'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
+    "dates": "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
+    "numbers with units": "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
+    "names": "frame.set_index({0!r})",
+    "categories": "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known "
+    "classes out",
+    "free text": "frame.drop(columns={1})",
+}
+# Signs that may part the cells of a text, beside those that are tried.
+_SIGNS = ":^~/ "
+# So many columns are tried for the other half of a name.
+_TRIED = 20
 
 
 def words(name: str) -> list[str]:
@@ -46,11 +82,27 @@ def bare(name: str) -> str:
     return re.split(r"[/.:]", name)[-1]
 
 
-def says(name: str, among: set[str]) -> bool:
-    """Whether a name is one of these as a whole, or by the word or two that it ends with."""
+def whole(name: str) -> str:
+    """A name without its case and signs: cell_type and CellType are one."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def ends(name: str) -> set[str]:
+    """The last word of a name, and the last two in one; none of one or two letters."""
     parts = words(bare(name))
-    ends = {word for word in (*parts[-1:], "".join(parts[-2:])) if len(word) > 2}
-    return "".join(parts) in among or bool(ends & among) or "labels" in parts[:1]
+    return {word for word in (*parts[-1:], "".join(parts[-2:])) if len(word) > 2}
+
+
+def says_classes(name: str, among: set[str] = CLASSES) -> bool:
+    """Whether a lone vector has such a name, or one that ends with it: BRCA_subtype."""
+    return (
+        whole(bare(name)) in among or bool(ends(name) & among) or "labels" in words(bare(name))[:1]
+    )
+
+
+def says_known(name: str) -> bool:
+    """Whether a table has the name of what is known of samples: target, but not target_genes."""
+    return whole(bare(name)) in KNOWN or bool(ends(name) & _ABOUT_SAMPLES)
 
 
 def says_samples(header: str, j: int = 1) -> bool:
@@ -60,3 +112,104 @@ def says_samples(header: str, j: int = 1) -> bool:
         return j == 0 and not header
     first = last[0].removesuffix("s") in _FIRST or re.sub("ids?$", "", last[0]) in _FIRST
     return last[0] in _ANYWHERE or (j == 0 and first)
+
+
+def only_counts(header: str) -> bool:
+    """Whether a header says no more of numbers than that they count rows: Unnamed: 0, Nr."""
+    return not words(header) or words(header)[-1] in _COUNTING
+
+
+def no_samples(names: Sequence[Any]) -> list[str]:
+    """Names of the first and last rows that describe features, or add samples up."""
+
+    def is_none(name: Any) -> bool:
+        text = isinstance(name, str) and not re.search(r"\d", name)
+        return text and bool(_NO_SAMPLES & set(words(name)[-1:]))
+
+    found = *takewhile(is_none, names), *takewhile(is_none, reversed(names))
+    return list(dict.fromkeys(found))
+
+
+def parsed(cells: Any) -> tuple[Floats, Flags]:
+    """Cells as floats, TRUE 1, FALSE 0, nan where they are none, and which of these are words."""
+    values = np.asarray(cells, object)
+    try:
+        x = values.astype(float)  # ten times as fast, where there are no words
+    except (TypeError, ValueError):
+        import pandas as pd
+
+        x = pd.to_numeric(values.ravel(), errors="coerce").astype(float).reshape(values.shape)
+    words = np.isnan(x) & (values == values)
+    said = [str(cell).strip().lower() for cell in values[words]]
+    x[words] = [_TRUTH.get(text, np.nan) for text in said]
+    words[words] = [text not in _MISSING and text not in _TRUTH for text in said]
+    return x, words
+
+
+def as_text(cells: Any) -> list[str]:
+    """Cells as text, whole numbers without a point; "" for none."""
+    whole = (f"{x:.0f}" if isinstance(x, float) and x.is_integer() else x for x in cells)
+    return ["" if x != x else str(x).strip() for x in whole]
+
+
+def typed(column: Any) -> Array:
+    """A column as floats where all its cells are numbers or missing, as strings otherwise."""
+    values, words = parsed(column)
+    return np.array(as_text(column)) if words.any() or np.isnan(values).all() else values
+
+
+def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[str] | None) -> str:
+    """What columns of words look like, and the line of pandas that mends it.
+
+    Parameters
+    ----------
+    columns : dict of str to n str
+        The cells of all columns.
+    text : sequence of str
+        Which of them hold words.
+    samples : list of n str, or None
+        What was taken out of the table as names.
+    """
+    for sign in _SIGNS if len(columns) == 1 else "":
+        if all(sign in cell for cell in columns[text[0]]):
+            return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
+    kinds = {name: _kind([cell for cell in columns[name] if cell]) for name in text}
+    if samples:
+        kinds = {name: kind.replace("names", "free text") for name, kind in kinds.items()}
+    sizes = {name: len(set(cells)) for name, cells in columns.items()}
+    n = max(map(len, columns.values()))
+    keys = [
+        name
+        for name, cells in columns.items()
+        if 1 < sizes[name] < n
+        and (kinds[name] == "categories" if name in text else all(map(str.isdecimal, cells)))
+    ]
+    value = [x for x in columns if sizes[x] > 1 and x not in keys] or keys[-1:]
+    index = ["frame.columns[0]"] if samples and len(set(samples)) < n else []
+    index += [repr(x) for x in keys if x not in value]
+    if len(value) == 1 and len(index) > 1 and set(value).isdisjoint(text):
+        what = f"[{', '.join(index[1:])}]" if len(index) > 2 else index[1]
+        line = f"frame.pivot(index={index[0]}, columns={what}, values={value[0]!r})"
+        return f"it looks like a long table, a line a value: {line}"
+    for a, b in product([x for x in keys if x in text], keys[:_TRIED]):
+        if len(set(zip(columns[a], columns[b]))) == n:
+            line = f"frame.index = frame[{a!r}].astype(str) + ' ' + frame[{b!r}].astype(str)"
+            return f"{a} and {b} look like two halves of a name: {line}"
+    alike = {kind: [x for x in text if kinds[x] == kind] for kind in dict.fromkeys(kinds.values())}
+    return "; ".join(
+        f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
+        for kind, names in alike.items()
+    )
+
+
+def _kind(cells: list[str]) -> str:
+    """What the cells of a column of words look like, of which the first may be its header."""
+    for kind, pattern in _PATTERNS.items():
+        if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
+            return kind
+    units = {re.sub(r"[-+.,\d]", "", cell) for cell in cells}
+    if len(units) == 1 and all(re.match(r"[^\w]*\d", cell) for cell in cells):
+        return "numbers with units"
+    distinct = len(set(cells))
+    several = "categories" if 2 * distinct <= len(cells) else "free text"
+    return "names" if distinct == len(cells) else several

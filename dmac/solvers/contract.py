@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from dmac._types import Array, Floats, Matrix
-from dmac.data.vocabulary import spelled
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
 
@@ -209,7 +208,7 @@ def check_clusters(n_samples: int, n_clusters: Any) -> None:
     if c < 2:
         raise ValueError(f"n_clusters is {c}, it must be at least 2")
     if n_samples < int(c):
-        raise ValueError(f"{spelled('n_clusters')} is {c}, but there are only {n_samples} samples")
+        raise ValueError(f"n_clusters is {c}, but there are only {n_samples} samples")
 
 
 def check_anchors(n_samples: int, n_anchors: int, n_neighbors: int) -> None:

@@ -92,7 +92,8 @@ class NetworkSolver(Solver):
         """One a view, whitened to so many directions as the recipe says."""
         recipe = self.recipe
         width = max(1, round(recipe.components * n_clusters)) if recipe.components else None
-        return [ViewPipeline(recipe.root, width, recipe.whitening_ridge) for _ in range(n_views)]
+        given = recipe.root, width, recipe.whitening_ridge, recipe.columns
+        return [ViewPipeline(*given) for _ in range(n_views)]
 
     def network(
         self, widths: Sequence[int], n_clusters: int, generator: torch.Generator

@@ -90,6 +90,17 @@ class NearestCentre:
         return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
 
 
+def number_by_size(model: Any) -> None:
+    """Number the clusters of a fitted estimator by their sizes, the largest first."""
+    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
+    order = np.argsort(-sizes, kind="stable")
+    model.labels_ = np.argsort(order)[model.labels_]
+    model.cluster_centers_ = model.cluster_centers_[order]
+    if hasattr(model, "membership_"):
+        model.membership_ = model.membership_[:, order]
+        model.model_.ends = model.model_.ends[:, order]
+
+
 def in_order(
     outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
 ) -> Outcome:

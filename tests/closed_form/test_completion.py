@@ -360,3 +360,22 @@ def test_score_and_the_number_of_clusters(half):
     given = where(views, present, np.nan)
     assert model.score(given) == model.score(views, present=present) > 0.2
     assert dmac.suggest_n_clusters(given, range(2, 9)).n_clusters == 4
+
+
+@pytest.mark.filterwarnings("ignore:the clusters go with what is missing")
+def test_zeros_that_were_measured_make_a_group():
+    """Counts of which one group has none, beside a view that hardly tells it."""
+    rng, classes = np.random.default_rng(0), np.arange(120) % 3
+    rates = 3 * rng.gamma(0.5, 1, (3, 12)) * (np.arange(3)[:, None] > 0)
+    counts = rng.poisson(rates[classes]).astype(float)
+    counts[(classes > 0) & ~counts.any(1), 0] = 1
+    other = rng.normal(size=(3, 8))[classes] * 0.5 + rng.normal(size=(120, 8))
+    views, present = [other, counts], np.ones((120, 2), bool)
+    model = fit(views, present=present)
+    assert model.n_missing_.tolist() == [0, 0] and fit(views).n_missing_.tolist() == [0, 40]
+    assert dmac.scores(classes, model.labels_)["acc"] > 0.9
+    np.testing.assert_array_equal(model.predict(views, present=present), model.labels_)
+    shifted = [other, np.where(counts, counts, 0)]  # where no row is zero the mask says nothing
+    shifted[1][:, 0] += 1
+    for given in (None, present):
+        np.testing.assert_array_equal(fit(shifted, present=given).labels_, fit(shifted).labels_)

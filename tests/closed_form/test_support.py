@@ -217,6 +217,42 @@ def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):
     np.testing.assert_array_equal(filled.predict(views, present=present), filled.labels_)
 
 
+def weighed(*weights):
+    return dataclasses.replace(SMALL, view_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore:view . decides alone|ignore:.* have all views|ignore:the clust")
+def test_views_may_be_weighed_by_hand(tmp_path):
+    views, classes, categories = with_categories()
+    views = [views[0], np.eye(3)[categories]]
+    np.testing.assert_array_equal(
+        fit(views, recipe=weighed(2, 2)).embedding_, fit(views).embedding_
+    )
+    for weights, expected in (((1, 0), classes), ((0, 1), categories), ((20, 1), classes)):
+        model = fit(views, recipe=weighed(*weights))
+        assert dmac.scores(expected, model.labels_)["ari"] > 0.9
+        np.testing.assert_array_equal(model.predict(views), model.labels_)
+        zero = np.flatnonzero(np.array(weights) == 0)
+        assert np.isnan(model.view_agreement_[zero]).all()
+    model.save(tmp_path)
+    assert dmac.load_model(tmp_path).recipe_ == model.recipe_ == weighed(*np.array([20, 1.0]))
+    lacking = [np.where(np.arange(150)[:, None] % 3 == a, np.nan, x) for a, x in enumerate(views)]
+    for weights in ((3, 1), (1, 0)):
+        model = fit(lacking, recipe=weighed(*weights))
+        np.testing.assert_array_equal(model.predict(lacking), model.labels_)
+
+
+def test_weights_of_other_views_are_refused():
+    views, _, _ = with_categories()
+    with pytest.raises(ValueError, match="view_weight has 3 weights, and there are 2 views"):
+        fit(views[:2], recipe=weighed(1, 1, 1))
+    for bad in ((), (0, 0), (1, -1), (1, np.nan), (1, np.inf), ("a", "b"), "best"):
+        with pytest.raises(
+            ValueError, match="view_weight is .*, it must be one of .* or a sequence"
+        ):
+            dataclasses.replace(SMALL, view_weight=bad)
+
+
 def test_the_recipe_of_november_is_what_it_was():
     """Both fields are as recipes had them that did not know them, as saved models have."""
     fields = {f.name: f.default for f in dataclasses.fields(CLOSED_FORM_2026_11)}

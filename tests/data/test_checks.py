@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.data.checks import check_labels, check_views, filled, n_distinct
+from dmac.data.checks import check_labels, check_no_views, check_views, filled, n_distinct
 from dmac.data.named_views import NamedView
 from dmac.data.whitening import Whitening, normalize_rows
 
@@ -77,6 +77,14 @@ def test_bad_labels(labels, message):
         check_labels(labels, 3)
 
 
+def test_several_columns_are_no_labels_and_one_is():
+    for y in (None, [0, 1], np.zeros((3, 1)), [[0], [1]]):
+        check_no_views(y)
+    for y in (np.zeros((3, 2)), np.zeros((3, 1, 1)), [np.zeros((3, 1)), np.zeros((3, 1))]):
+        with pytest.raises(ValueError, match="y has the shape .*, as a view has: several views"):
+            check_no_views(y)
+
+
 def test_zeros_of_few_columns_may_be_values_and_that_is_said():
     codes, wide = np.array([[0.0], [1], [0], [2]]), np.ones((4, 6))
     for width in (2, 5):
@@ -143,6 +151,30 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     np.testing.assert_array_equal(found, [[0, 2], [0, 0], [-1, 1]])
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, "disk", "many"])
+def test_a_row_of_zeros_that_was_measured_is_a_value(kind, on_disk):
+    x = np.array([[0, 2.0], [0, 0], [-1, 1], [0, 0]])
+    has = np.array([[1, 1], [1, 1], [1, 1], [0, 1]])
+    options = {"incomplete": True, "streamed": True, "most": 3 if kind == "many" else None}
+    given = on_disk("npy", [x])[0] if kind == "disk" else x if kind == "many" else kind(x)
+    for view, mask in ((given, has), (NamedView(given, measured=True), None)):
+        (found, _) = check_views([view, np.ones((4, 6))], present=mask, **options)
+        assert filled(found).tolist() == [True, True, True, mask is None]
+        rows = found.read(slice(0, 4)) if hasattr(found, "read") else found
+        np.testing.assert_allclose(
+            rows.toarray() if kind is scipy.sparse.csr_matrix else rows, x, atol=1e-30
+        )
+    assert not x[1].any()  # what came in is as it was
+    zeros = np.zeros((4, 2))
+    assert filled(check_views([zeros], incomplete=True, present=np.ones((4, 1)))[0]).all()
+
+
+def test_an_empty_row_is_none_though_it_is_said_to_be_measured():
+    x = np.array([[1, 2.0], [np.nan, np.nan], [0, 0]])
+    found = check_views([x, np.ones((3, 6))], incomplete=True, present=np.ones((3, 2)))[0]
+    assert filled(found).tolist() == [True, False, True]
+
+
 def test_a_view_that_all_samples_lack_is_told():
     x = np.arange(12.0).reshape(6, 2) + 1
     with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
@@ -172,6 +204,11 @@ def test_a_column_that_is_nearly_all_of_a_view_is_told(kind):
         with pytest.warns(UserWarning, match=r"view 1 has \S+ % of its variance in column 8"):
             check_views([kind(view**2), other], incomplete=True, tells=True)
     outlier = np.hstack([values, np.eye(300)[:, :1] * 1e6])  # one sample, not the column
+    for share, told in ((0.45, False), (0.6, True)):  # the column is all of so many rows
+        some = np.hstack([values, 1e6 * noise * (np.arange(300) < 300 * share)[:, None]])
+        with warnings.catch_warnings(record=True, action="always") as said:
+            check_views([other, kind(some)], incomplete=True, tells=True)
+        assert bool(said) == told
     narrow = np.hstack([values[:, :4], 1e6 * noise])
     same = np.ones((300, 9))
     for view in (outlier, narrow, same, 0 * same, 10 * values):

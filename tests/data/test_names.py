@@ -87,13 +87,13 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
         ),
         (
             [frame(NAMES), frame(NAMES).iloc[1:]],
-            ["5 names are in both, 1 only in view 1 (u);", "frame.loc", "the recipe closed_form"],
+            ["5 names are in both, 1 only in view 1 (u);", "frame.loc", "AnchorGraphClustering"],
         ),
         ([frame(NAMES), frame()], ["0 names are in both", "only in view 2 (0, 1, 2, ...)"]),
         ([frame(NAMES), frame([1, 2, 3, 4, 5, 6])], ["0 names", "(1, 2, 3, ...)", "by one name"]),
         (
-            [frame([1, 2, 3, 4, 5, 6]), frame(list("123456"))],
-            ["0 names", "(1 and '1', 2 and '2' differ"],
+            [frame([2, 1, 3, 4, 5, 6]), frame(list("213456"))],
+            ["0 names", "(2 and '2', 1 and '1' differ"],
         ),
         ([frame(NAMES), frame(list("UVWXYZ"))], ["0 names", "('u' and 'U', 'v' and 'V' differ"]),
         ([frame(NAMES), frame(list("aabbcc"))], ["view 2 names samples twice", "('a', 'b', 'c')"]),
@@ -166,6 +166,66 @@ def test_names_that_differ_in_writing_only_are_doubted_with_two_examples(kind):
         lined_up([NamedView(X, "a", names), NamedView(X, "b", other)], incomplete=True)
 
 
+ENDS = {
+    "a longer barcode": ("-01", "-01A-11R"),
+    "two words": ("_rna", "_prot"),
+    "two forms of Unicode": ("é", "é".encode().decode().replace("é", "e\u0301")),
+    "a zone": (" 00:00:00", "T00:00:00+00:00"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_ends_of_some_names_are_doubted(kind):
+    names = [f"S-2026-{i}" for i in range(10, 16)]
+    first, second = ([name + end for name in names[:3]] + names[3:] for end in ENDS[kind])
+    if kind.startswith("a "):
+        first = [*first[:3], *names[3:]]
+    with pytest.warns(UserWarning, match="3 samples may have two names, which differ in writing"):
+        check_views([frame(first), frame(second)], incomplete=True)
+
+
+def test_times_with_a_zone_and_without_are_told():
+    times = pandas.date_range("2026-01-01", periods=6)
+    with pytest.raises(ValueError, match="0 names are in both.*differ in writing alone"):
+        check_views([frame(times), frame(times.tz_localize("UTC"))], incomplete=True)
+
+
+def test_names_that_only_count_are_none():
+    """Two frames that were filtered alike, of which one forgot its names."""
+    kept, text = [1, 2, 4, 6, 7, 9], list("012345")
+    for first, second in (
+        (None, kept),
+        (kept, None),
+        (text, [str(i) for i in kept]),
+        (None, [10, 11, 12, 13, 14, 15]),
+        (range(1, 7), kept),
+    ):
+        with pytest.raises(
+            ValueError, match="view . only counts its samples .*other whole numbers"
+        ):
+            check_views([frame(first), frame(second)], incomplete=True)
+    for first, second in ((None, None), (None, range(1, 7)), (None, text), (text, range(6))):
+        found = check_views([frame(first), frame(second, 2 * X)], incomplete=True)
+        np.testing.assert_array_equal(found[1], 2 * X)
+        assert len(index_of([frame(first), frame(second)])) == 6
+    with pytest.warns(
+        UserWarning, match="view 1 only counts its samples .0, 1, 2, ...., and view 2"
+    ):
+        found = check_views([frame(), frame().iloc[1:]], incomplete=True)  # which may be so
+    np.testing.assert_array_equal(found[1], [[0, 0], *X[1:]])
+    np.testing.assert_array_equal(check_views([frame(), frame().iloc[::-1]])[1], X)
+    ids = [frame(pandas.RangeIndex(a, a + 6, name="patient"), X + 1) for a in (0, 3)]
+    assert len(check_views(ids, incomplete=True)[0]) == 9  # an index with a name is believed
+
+
+@pytest.mark.parametrize("wrong", ["Entrez_Gene_Id", "start", "Length", "Total", "gene length"])
+def test_rows_that_describe_features_are_no_samples(wrong):
+    for names in ([wrong, *NAMES[1:]], [*NAMES[1:], wrong], ["Start", wrong, *NAMES[2:]]):
+        with pytest.raises(ValueError, match=f"view 2 has .*{wrong!r}.* where samples are named"):
+            check_views([frame(NAMES), frame(names)], incomplete=True)
+    check_views([frame([NAMES[0], wrong, *NAMES[2:]])])  # amid others it is a name as others are
+
+
 def test_names_of_two_samples_are_not_doubted():
     both = frame(["u", "U", *NAMES[2:]])
     check_views([both, both.iloc[::-1]])  # every frame has both: these are two
@@ -196,7 +256,7 @@ def test_a_mask_with_names_is_lined_up():
 
 def test_a_frame_beside_an_array_is_taken_by_position_with_a_warning():
     with pytest.warns(
-        UserWarning, match="view 2 has names of samples, and view 1 and view 3 has n"
+        UserWarning, match="view 2 has names of samples, and view 1 and view 3 have n"
     ):
         check_views([X, frame(NAMES), X])
     with pytest.warns(UserWarning, match="rows are taken by position"):

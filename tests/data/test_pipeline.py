@@ -214,3 +214,33 @@ def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
         assert type(expected) is type(found) and (expected != found).sum() == 0
     assert again.n_features_out_ == pipeline.n_features_out_
     assert again.state()[0] == pipeline.state()[0]
+
+
+@pytest.mark.parametrize("columns", ["centred", "standardised"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_centred_or_standardised_by_those_that_have_the_view(columns, kind, tmp_path):
+    x = signed() * 10.0 ** np.arange(9) + 5
+    x[[3, 7]] = 0
+    present, pipeline = x.any(1), ViewPipeline(columns=columns)
+    if kind == "sparse" and columns == "centred":
+        with pytest.raises(ValueError, match="a view is sparse, and would not be with its means"):
+            fit(pipeline, x, kind, tmp_path)
+        return
+    mean = 0 if kind == "sparse" else x[present].mean(0)
+    scale = x[present].std(0) if columns == "standardised" else 1
+    expected = np.zeros_like(x)
+    expected[present] = unit((x[present] - mean) / scale)
+    out = fit(pipeline, x, kind, tmp_path)
+    out = out.toarray() if scipy.sparse.issparse(out) else out
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    again = ViewPipeline(columns=columns).restore(*pipeline.state())
+    for new in (x[:5], scipy.sparse.csr_matrix(x[:5])):
+        found = again.transform(new)
+        found = found.toarray() if scipy.sparse.issparse(found) else found
+        np.testing.assert_allclose(found, expected[:5], atol=1e-12)
+
+
+def test_a_sample_that_equals_the_mean_is_there():
+    x = np.array([[1.0, 2, 0, 1, 5, 3], [3, 0, 2, 1, 5, 3], [2, 1, 1, 1, 5, 3]])
+    out = ViewPipeline(columns="standardised").fit_transform(x)
+    assert out.any(1).all() and abs(out[2]).max() < 1e-20
