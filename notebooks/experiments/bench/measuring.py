@@ -85,9 +85,9 @@ def measured(part, folder=RESULTS):
     Returns
     -------
     dict
-        By `Job.of`: a list of dicts, each with what names the measurement, the recipes under
-        their names in tables, what was found and the ``load`` of the machine; of a measurement without a name what was found. Under "machine"
-        the whole of the last record.
+        By `Job.of`: a list of dicts, each with what names the measurement (recipes under their
+        names in tables), what was found and the ``load`` of the machine; of a measurement without
+        a name what was found. Under "machine" the whole of the last record.
     """
     path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
