@@ -107,12 +107,16 @@ def n_neighbors(n):
 
 
 def with_graph(rows, seed):
-    """Scanpy's table of some rows (n, d) with the graph of their nearest neighbours."""
+    """Scanpy's table of some rows (n, d) with the graph of their nearest neighbours.
+
+    They are exact, as scanpy has them by default up to 8,191 samples. Above, its default meets
+    SciPy's sparse arrays, which have no ``getnnz`` any more, and fails.
+    """
     import scanpy as sc
     from anndata import AnnData
 
-    table = AnnData(rows)
-    sc.pp.neighbors(table, n_neighbors(len(rows)), use_rep="X", random_state=seed)
+    table, k = AnnData(rows), n_neighbors(len(rows))
+    sc.pp.neighbors(table, k, use_rep="X", transformer="sklearn", random_state=seed)
     return table
 
 

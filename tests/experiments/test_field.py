@@ -174,6 +174,16 @@ def test_counts_are_normalised_to_the_median_sum_and_logged(needed, kind):
     assert not field.dense(field.logged(kind(x)).X)[0].any()
 
 
+def test_neighbours_are_exact_with_many_samples_too(needed):
+    rows = np.random.default_rng(0).normal(size=(8200, 3))
+    graph = field.with_graph(rows, 1).obsp["distances"]
+    for i in (0, 8199):
+        far = np.linalg.norm(rows - rows[i], axis=1)
+        nearest = np.argsort(far)[1:20]  # with the sample itself they are twenty
+        assert sorted(nearest) == sorted(graph[[i]].indices)
+        assert np.allclose(graph[[i], nearest], far[nearest])
+
+
 @pytest.mark.parametrize("name", field.EVERY)
 def test_every_tool_finds_well_separated_blobs(needed, name):
     rng, classes = np.random.default_rng(0), np.repeat([0, 1, 2], [30, 40, 50])
