@@ -123,7 +123,8 @@ class AddTicks(SphinxPostTransform):
         cells = nbformat.read(path, 4).cells
         held = checks([cell.source for cell in cells if cell.cell_type == "code"], origins)
         for number, node in enumerate(self.document.findall(nodes.inline)):
-            if code := held.get(node.get("glued")):
+            code = held.get(node.get("glued"))
+            if code and not isinstance(node.parent, nodes.caption):
                 text = TICK.format(id=f"check-{number}", code=html.escape("\n".join(code)))
                 node.parent.insert(node.parent.index(node) + 1, nodes.raw("", text, format="html"))
 

@@ -77,6 +77,33 @@ def arithmetic():
     return {"instructions": torch.backends.cpu.get_cpu_capability()} | chosen
 
 
+def made(*frames):
+    """When the runs behind a figure were made, and of which code, for its caption.
+
+    Parameters
+    ----------
+    *frames : pandas.DataFrame
+        Runs with their ``record`` (:func:`experiments.records.runs`).
+
+    Returns
+    -------
+    str
+        Such as "runs of 2026-11-21 to 2026-11-25, commit 073b3add2aef"; of several commits the
+        last. Some runs, or all, may have kept no date.
+    """
+    records = [record for frame in frames for record in frame["record"]]
+    dated = [r for r in records if r.get("date") not in (None, "unknown")]
+    if not dated:
+        return "runs without a date" if records else "no stored runs"
+    dated = sorted(dated, key=lambda record: record["date"])
+    days = list(dict.fromkeys(record["date"][:10] for record in (dated[0], dated[-1])))
+    commits = [record["code"]["commit"] for record in dated]
+    commits = list(dict.fromkeys(commit for commit in commits if commit not in (None, "unknown")))
+    upto = "commit" if len(commits) == 1 else "up to commit"
+    text = f"runs of {' to '.join(days)}" + (f", {upto} {commits[-1]}" if commits else "")
+    return text if len(dated) == len(records) else f"{text}, some without a date"
+
+
 def data_hash(data):
     """SHA-256 (64 digits) of views and labels; sparse and dense views differ."""
     return digest([*data.views, data.labels])

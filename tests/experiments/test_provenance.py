@@ -1,6 +1,7 @@
 """What a record says of its origin: it changes with what decides a result."""
 
 import numpy as np
+import pandas as pd
 
 import dmac
 from experiments import provenance
@@ -38,3 +39,22 @@ def test_peak_memory_counts_from_the_reset():
     del block
     provenance.reset_peak_memory()
     assert provenance.peak_memory() - before < 100
+
+
+def test_a_caption_says_when_its_runs_were_made():
+    def run(date, commit):
+        return {"date": date, "code": {"commit": commit}}
+
+    first, last = run("2026-11-21T20:52:27+00:00", "aaa"), run("2026-11-25T01:00:00+00:00", "bbb")
+    old = [run("unknown", "unknown"), {}]
+
+    def said(*records):
+        return provenance.made(pd.DataFrame({"record": records}, dtype=object))
+
+    assert said(first) == "runs of 2026-11-21, commit aaa"
+    assert said(last, first) == "runs of 2026-11-21 to 2026-11-25, up to commit bbb"
+    assert said(first, *old) == "runs of 2026-11-21, commit aaa, some without a date"
+    assert said(run("2026-11-21", None)) == "runs of 2026-11-21"
+    assert said(*old) == "runs without a date" and said() == "no stored runs"
+    both = [pd.DataFrame({"record": [one]}) for one in (last, first)]
+    assert provenance.made(*both) == said(first, last)
