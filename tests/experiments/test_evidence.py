@@ -129,7 +129,7 @@ def test_readme_has_the_gains_on_held_out_data():
     mean, half = evidence.gains(scores, evidence.TRAINED, groups=groups).loc["sixteen"][
         ["acc", "±acc"]
     ]
-    said = 'the lead of `"closed_form"` over it, {:.1f} ± {:.1f} points, is not significant'
+    said = "the lead of anchor-graph clustering over it, {:.1f} ± {:.1f} points, is not significant"
     assert mean < half and said.format(mean, half) in text
 
 
