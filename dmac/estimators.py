@@ -122,9 +122,18 @@ class MultiViewEstimator(
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)
             outcome = in_order(outcome, prepared, solver.recipe, into)
-        names = column_names(given, widths), [x.name for x in given]
         # Attributes only now: a fit that fails leaves an earlier one as it was.
-        self._keep(Fitted(solver.recipe, m, widths, *names, pipelines, outcome))
+        self._keep(
+            Fitted(
+                recipe=solver.recipe,
+                n_anchors=m,
+                n_features=widths,
+                column_names=column_names(given, widths),
+                view_names=[x.name for x in given],
+                pipelines=pipelines,
+                outcome=outcome,
+            )
+        )
         self._warn_of_lost_clusters(distinct)
         return self
 
@@ -142,12 +151,17 @@ class MultiViewEstimator(
     def _keep(self, fitted: Fitted) -> None:
         """Set the attributes of a fit, or of one that was saved."""
         outcome = fitted.outcome
-        self.recipe_, self.n_anchors_ = fitted.recipe, fitted.n_anchors
-        self.n_features_, self.column_names_ = fitted.n_features, fitted.column_names
-        self.view_names_, self.pipelines_ = fitted.view_names, fitted.pipelines
-        self.model_, self.embedding_ = outcome.model, outcome.z
-        self.anchors_, self.cluster_centers_ = outcome.anchors, outcome.centers
+        self.recipe_ = fitted.recipe
+        self.n_anchors_ = fitted.n_anchors
+        self.n_features_ = fitted.n_features
+        self.column_names_ = fitted.column_names
+        self.view_names_ = fitted.view_names
+        self.pipelines_ = fitted.pipelines
         self.labels_ = np.array(outcome.labels, np.int64)
+        self.embedding_ = outcome.z
+        self.anchors_ = outcome.anchors
+        self.cluster_centers_ = outcome.centers
+        self.model_ = outcome.model
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
@@ -194,7 +208,7 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._transform(views)
+        return self._named(self._placed(views, None, lambda z, _: z), views)
 
     def predict(self, views: Views, *, as_frame: bool = False) -> Any:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
@@ -246,9 +260,6 @@ class MultiViewEstimator(
             If the views are not usable, or too few for c clusters and their anchors.
         """
         return self._score(views, y)
-
-    def _transform(self, views: Views, present: npt.ArrayLike | None = None) -> Floats:
-        return self._named(self._placed(views, present, lambda z, _: z), views)
 
     def _predict(self, views: Views, as_frame: bool, present: npt.ArrayLike | None = None) -> Any:
         check_is_fitted(self, "model_")
@@ -544,7 +555,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._transform(views, present)
+        return self._named(self._placed(views, present, lambda z, _: z), views)
 
     def predict(
         self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False

@@ -117,7 +117,8 @@ def test_options_reach_the_estimator(call):
     assert given == (4, "revised", 3, "cpu")
     assert [path.name for path in Path("state").iterdir()] == ["checkpoint.safetensors"]
     code, out, _ = call("info", "kept")
-    assert code == 0 and "supports" not in out  # a network does not say it
+    assert code == 0 and "a model of 60 samples, DMAC, recipe revised" in out
+    assert "supports" not in out  # a network does not say it
 
 
 def test_keys_name_the_views_and_rows_may_be_columns(call):
@@ -165,6 +166,11 @@ SPOKEN_PYTHON = (
             "fit named.npz --clusters 3 --out x.csv --recipe best",
             2,
             "'--recipe': 'best' is not one",
+        ),
+        (
+            "fit named.npz --clusters 3 --out x.csv --checkpoint run",
+            2,
+            "--checkpoint keeps a training, and closed_form trains nothing",
         ),
         ("fit named.npz --clusters ten --out x.csv", 2, "'ten' is no whole number from 2"),
         ("fit named.npz --clusters 3 --out x.h5ad", 1, "a copy of DATA, which is no .h5ad file"),

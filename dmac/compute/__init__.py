@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         files as files,
         interruption as interruption,
         kmeans as kmeans,
+        lanczos as lanczos,
         layers as layers,
         lloyd as lloyd,
         progress_bar as progress_bar,

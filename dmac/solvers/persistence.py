@@ -27,7 +27,6 @@ from dmac.training import EpochRecord
 NAME = "model.safetensors"
 #: Counts what files hold; a file without a field that was added since gets its default.
 FORMAT = 5
-_ARRAYS = ("labels_", "embedding_", "anchors_", "cluster_centers_")
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -49,7 +48,10 @@ def save(estimator: Any, path: PathLike) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
     tensors = {f"network.{k}": v for k, v in estimator.model_.state_dict().items()}
-    tensors |= {name: getattr(estimator, name) for name in _ARRAYS}
+    tensors |= {
+        name: getattr(estimator, name)
+        for name in ("labels_", "embedding_", "anchors_", "cluster_centers_")
+    }
     if hasattr(estimator, "membership_"):
         tensors["membership"] = estimator.membership_
     states = [pipeline.state() for pipeline in estimator.pipelines_]
@@ -118,7 +120,9 @@ def load(
     _check_format(path, model)
     try:
         params = dict(model["params"])
-        params |= {"recipe": _recipe(params)} | ({} if device is None else {"device": device})
+        params["recipe"] = _recipe(params)
+        if device is not None:
+            params["device"] = device
         estimator = estimator_of(params["recipe"])(**params)
         return estimator, _restore(estimator, model, tensors)
     except (AttributeError, KeyError, TypeError, RuntimeError) as error:
@@ -158,20 +162,29 @@ def _recipe(params: dict[str, Any]) -> BaseRecipe:
 
 
 def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
-    recipe, c, n_features = estimator.recipe, estimator.n_clusters, tuple(model["n_features"])
+    recipe, c = estimator.recipe, estimator.n_clusters
+    n_features = tuple(model["n_features"])
     solver, pipelines = solver_of(recipe), []
     for a, pipeline in enumerate(solver.pipelines(len(model["views"]), c)):
         arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
         pipelines.append(pipeline.restore(model["views"][a], arrays))
-    place = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
-    labels, z, anchors, centers = (tensors[name].numpy() for name in _ARRAYS)
-    restored = solver.restore(tensors_of(tensors, "network"), pipelines, c, *place)
+    device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
     outcome = Outcome(
-        *(labels, z, anchors, centers, restored),
-        [PretrainRecord(**record) for record in model["pretrain_history"]],
-        [EpochRecord(**record) for record in model["history"]],
-        tensors["membership"].numpy() if "membership" in tensors else None,
+        labels=tensors["labels_"].numpy(),
+        z=tensors["embedding_"].numpy(),
+        anchors=tensors["anchors_"].numpy(),
+        centers=tensors["cluster_centers_"].numpy(),
+        model=solver.restore(tensors_of(tensors, "network"), pipelines, c, device, dtype),
+        pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
+        history=[EpochRecord(**record) for record in model["history"]],
+        membership=tensors["membership"].numpy() if "membership" in tensors else None,
     )
-    names = model.get("feature_names") or [None] * sum(n_features)
-    names = np.array(names, dtype=object), model.get("view_names", [])
-    return Fitted(recipe, model["n_anchors"], n_features, *names, pipelines, outcome)
+    return Fitted(
+        recipe=recipe,
+        n_anchors=model["n_anchors"],
+        n_features=n_features,
+        column_names=np.array(model.get("feature_names") or [None] * sum(n_features), object),
+        view_names=model.get("view_names", []),
+        pipelines=pipelines,
+        outcome=outcome,
+    )
