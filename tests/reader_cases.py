@@ -805,7 +805,7 @@ KNOWN = [
         "words of classes",
         {"subtype": column([f"k{y}" for y in CLASSES], "subtype")},
         "ab",
-        "subtype.csv",
+        "subtype.csv, column subtype",
         classes=CLASSES,
     ),
     beside(
@@ -892,7 +892,7 @@ KNOWN = [
         "words with a header that names them",
         {"genotype": HEADED},
         "ab",
-        "genotype.csv",
+        "genotype.csv, column genotype",
         [],
         CLASSES,
         labels_key="genotype",
@@ -924,7 +924,7 @@ KNOWN = [
         },
         "ab",
         "mice.csv, column genotype",
-        [],
+        ["mice.csv"],
         CLASSES,
         labels_key="genotype",
         views_key=["a", "b"],
@@ -967,7 +967,9 @@ KNOWN = [
             pair(WORDS, WORDS) | {"labels.csv": text},
             samples=WORDS,
             classes=classes,
-            left_out={"labels.csv": reason} if reason else [],
+            left_out={f"labels.csv{', column class' * ('class' in text)}": reason}
+            if reason
+            else [],
         )
         for kind, text, classes, reason in (
             (

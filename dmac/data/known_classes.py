@@ -92,61 +92,60 @@ def known_classes(
     ValueError
         If nothing has the name ``key``.
     """
-    candidates: list[NamedView] = []
-    for item in items if len(items) > 1 else ():
-        lone, named = vector(item), says_classes(item.name)
-        sure = says_classes(item.name, LABELS)
-        if lone is not None and named and (sure or _repeat(lone.values)):
+    parts = [(item, []) if key is False else _apart(item, key) for item in items]
+    rest = [item for item, _ in parts if 0 not in np.shape(item.values)[1:]]
+    columns, candidates = [column for _, found in parts for column in found], []
+    for item in [*rest, *columns] if len(items) + len(columns) > 1 else ():
+        lone = vector(item)
+        if lone is not None and _are_classes(item.name, lone.values):
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
-        elif lone is not None and _is_text(item, lone, key):
+        elif lone is not None and is_frame(item.values) and lone.values.dtype.kind == "U":
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
-    rest = list(items)
-    if key is not False:
-        rest = [_without_classes(item, key, candidates) for item in items]
-        rest = [x for x in rest if 0 not in np.shape(x.values)[1:]]
-    chosen = candidates
-    if key:
-        chosen = _keyed(items, key) or [x for x in candidates if x.name == key]
-        if not chosen:
-            listed = ", ".join(dict.fromkeys(map(called, items)))
-            raise ValueError(
-                f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
-            )
-    # Of a table that is left out, or is the classes, its columns are not told as well.
-    taken, told = [x.source for x in chosen], [x.source for x in candidates]
-    tables = {*taken, *left_out}
-    left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in tables}
-    left_out |= dict.fromkeys(taken, _OTHERS)
+    chosen = (_keyed(rest, key) or _keyed(columns, key)) if key else candidates
+    if key and not chosen:
+        listed = ", ".join(dict.fromkeys(map(called, items)))
+        raise ValueError(
+            f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
+        )
+    told = [x.source for x in (*candidates, *chosen)]
+    # Of a table that is left out its columns are not told as well.
+    left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in left_out}
     return ([] if key is False else chosen), rest
 
 
-def _is_text(item: NamedView, lone: NamedView, key: object) -> bool:
-    """Whether a table is a lone column of words, and not the one that is asked for."""
-    words = is_frame(item.values) and lone.values.dtype.kind == "U"
-    return words and key not in (item.features or [])
+def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]]:
+    """A table without its columns of classes, and these."""
+    headers = (item.features or []) if is_frame(item.values) else []
+    classes = {j: typed(item.values.iloc[:, j]) for j, x in enumerate(headers) if _says(x, key)}
+    places = [j for j, x in classes.items() if headers[j] == key or _repeat(x)]
+    columns = [
+        NamedView(
+            classes[j], headers[j], item.samples, source=f"{called(item)}, column {headers[j]}"
+        )
+        for j in places
+    ]
+    return without(item, *places) if places else item, columns
+
+
+def _says(header: str, key: str | None) -> bool:
+    """Whether a header is that of classes, as a whole; a feature may be called y."""
+    return header == key or (len(header) > 2 and whole(header) in CLASSES)
+
+
+def _are_classes(name: str, values: Array) -> bool:
+    """Whether a lone vector is called labels, or has another name of classes and repeats."""
+    return says_classes(name, LABELS) or (says_classes(name) and _repeat(values))
 
 
 def _is_narrow(item: NamedView) -> bool:
-    """Whether a table has few columns; an array, which may lie either way, few of either kind."""
-    shape = np.shape(item.values)
-    if is_frame(item.values):
-        return shape[1] <= _FEW
-    return len(shape) == 2 and min(shape) <= _FEW and item.features is None
+    """Whether a table has few columns, and an array, which may lie either way, few of either kind.
 
-
-def _without_classes(item: NamedView, key: str | None, candidates: list[NamedView]) -> NamedView:
-    """A table without its columns of classes, which are added to the candidates."""
-    headers = item.features if is_frame(item.values) else None
-    for j, header in reversed(list(enumerate(headers or []))):
-        lone = len(headers or []) == 1 and says_classes(item.name)  # which is a candidate itself
-        if header == key or (len(header) > 2 and whole(header) in CLASSES and not lone):
-            values, place = typed(item.values.iloc[:, j]), f"{called(item)}, column {header}"
-            if header == key or _repeat(values):
-                candidates.append(NamedView(values, header, item.samples, source=place))
-                item = without(item, j)
-    return item
+    An array whose features have names, as that of a modality, is a view whatever its name is.
+    """
+    shape, table = np.shape(item.values), is_frame(item.values)
+    return len(shape) == 2 and min(shape[table:]) <= _FEW and (table or item.features is None)
 
 
 def _keyed(items: Sequence[NamedView], key: str) -> list[NamedView]:

@@ -98,8 +98,9 @@ def counts(names: Sequence[Any]) -> bool:
 
 
 def called(item: NamedView) -> str:
-    """What to call a thing of a file: by the file, where it has its name."""
-    return item.source if item.source.startswith(f"{item.name}.") else item.name
+    """What to call a thing of a file: by the file, where it has its name or is a column of it."""
+    whole = item.source.startswith(f"{item.name}.") or item.source.endswith(f", column {item.name}")
+    return item.source if whole else item.name
 
 
 def ending_of(file: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.preprocessing import StandardScaler
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
@@ -68,8 +69,7 @@ class ViewPipeline:
     #: What messages call the view.
     title = "a view"
     rows_: RowNormalizer | LiftedRows
-    mean_: Array
-    scale_: Array
+    scaler_: Any
     lengths_: dict[str, RowNormalizer]
 
     def __init__(
@@ -128,29 +128,27 @@ class ViewPipeline:
     def _unit_rows(self, x: Matrix) -> Matrix:
         return self.rows_.transform(self._take_root(self._in_units(x)))
 
+    def _scaler(self, centred: bool) -> Any:
+        return StandardScaler(with_mean=centred, with_std=self.columns == "standardised")
+
     def _learn_columns(self, blocks: Iterable[Matrix]) -> None:
         """The means and standard deviations of columns, of the samples that have the view."""
-        from sklearn.preprocessing import StandardScaler
-
         dense = not any(scipy.sparse.issparse(x) for x in blocks)
         if not dense and self.columns == "centred":
             raise ValueError(
                 f"{self.title} is sparse, and would not be with its means taken off: standardise it"
             )
-        scaler = StandardScaler(with_mean=dense, with_std=self.columns == "standardised")
+        self.scaler_ = self._scaler(dense)
         for x in blocks:
-            scaler.partial_fit(x[filled(x)])
-        scale = np.ones(x.shape[1]) if scaler.scale_ is None else scaler.scale_
-        self.mean_, self.scale_ = scaler.mean_ if dense else np.zeros(x.shape[1]), scale
+            self.scaler_.partial_fit(x[filled(x)])
 
     def _in_units(self, x: Matrix) -> Matrix:
         """A view whose columns are centred or standardised; missing samples stay zeros."""
         if self.columns == "given":
             return x
-        if scipy.sparse.issparse(x) and not self.mean_.any():
-            return scipy.sparse.csr_matrix(x.multiply(1 / self.scale_))
-        x, present = as_dense(x), filled(x)
-        return with_measured(np.where(present[:, None], (x - self.mean_) / self.scale_, 0), present)
+        x, present = as_dense(x) if self.scaler_.with_mean else x, filled(x)
+        x = self.scaler_.transform(x)
+        return x if scipy.sparse.issparse(x) else with_measured(x * present[:, None], present)
 
     def _fit_lengths(self, rows: Iterable[Matrix]) -> Floats:
         """What the heads make of unit rows in blocks, each in unit rows again, side by side."""
@@ -229,10 +227,12 @@ class ViewPipeline:
             numbers["lifted"] = {key: value.tolist() for key, value in vars(self.rows_).items()}
         else:
             numbers["floor"] = self.rows_.floor_
-        columns = {} if self.columns == "given" else {"columns": self}
+        heads = dict(self.heads_)
+        if self.columns != "given":
+            heads["columns"], numbers["centred"] = self.scaler_, self.scaler_.with_mean
         arrays = {
             f"{name}.{key}": value
-            for name, head in (columns | self.heads_).items()
+            for name, head in heads.items()
             for key, value in vars(head).items()
             if isinstance(value, np.ndarray)
         }
@@ -242,6 +242,7 @@ class ViewPipeline:
         """Take over a `state` of a pipeline with the same parameters. Returns self."""
         self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
         self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
+        self.scaler_ = self._scaler(numbers.get("centred", False))
         lengths = numbers["lengths"].items()
         self.lengths_ = {name: RowNormalizer(floor) for name, floor in lengths}
         if "lifted" in numbers:
@@ -251,7 +252,7 @@ class ViewPipeline:
             self.rows_ = RowNormalizer(numbers["floor"])
         for key, value in arrays.items():
             head, name = key.split(".")
-            setattr(self.heads_.get(head, self), name, value)
+            setattr(self.heads_[head] if head in self.heads_ else self.scaler_, name, value)
         return self
 
 

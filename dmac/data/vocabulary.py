@@ -55,6 +55,7 @@ _PATTERNS = {
     "numbers with commas between thousands": r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
     "numbers with decimal commas": r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
     "dates": r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
+    "numbers with units": r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
 }
 _LINES = {
     "numbers with commas between thousands": 'pandas.read_csv(file, thousands=",")',
@@ -170,12 +171,10 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     samples : list of n str, or None
         What was taken out of the table as names.
     """
-    for sign in _SIGNS if len(columns) == 1 else "":
-        if all(sign in cell for cell in columns[text[0]]):
-            return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
-    kinds = {name: _kind([cell for cell in columns[name] if cell]) for name in text}
-    if samples:
-        kinds = {name: kind.replace("names", "free text") for name, kind in kinds.items()}
+    sign = next((x for x in _SIGNS if all(x in cell for cell in columns[text[0]])), None)
+    if sign and len(columns) == 1:
+        return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
+    kinds = {name: _kind([x for x in columns[name] if x], samples is not None) for name in text}
     sizes = {name: len(set(cells)) for name, cells in columns.items()}
     n = max(map(len, columns.values()))
     keys = [
@@ -202,14 +201,11 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     )
 
 
-def _kind(cells: list[str]) -> str:
+def _kind(cells: list[str], named: bool) -> str:
     """What the cells of a column of words look like, of which the first may be its header."""
     for kind, pattern in _PATTERNS.items():
         if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
             return kind
-    units = {re.sub(r"[-+.,\d]", "", cell) for cell in cells}
-    if len(units) == 1 and all(re.match(r"[^\w]*\d", cell) for cell in cells):
-        return "numbers with units"
-    distinct = len(set(cells))
-    several = "categories" if 2 * distinct <= len(cells) else "free text"
-    return "names" if distinct == len(cells) else several
+    if 2 * len(set(cells)) <= len(cells):
+        return "categories"
+    return "free text" if named or len(set(cells)) < len(cells) else "names"
