@@ -354,6 +354,13 @@ class SpectralRecipe(BaseRecipe):
         far the others'
         graphs support its own (:func:`dmac.closed_form.support.view_weights`).""",
     )
+    length_guard: bool = choice(
+        False,
+        FLAG,
+        """
+        Keep the lengths of rows in views whose rows differ by nothing else
+        (:mod:`dmac.closed_form.lengths`).""",
+    )
     filter: str = choice(
         "resolvent",
         one_of("cut", "resolvent"),
@@ -496,14 +503,20 @@ CLOSED_FORM = SpectralRecipe(
     vote_weight=1.0,
     plain_scale="spread",
     view_weight="support",
+    length_guard=True,
     vote_rounds=1,
     guard=0.99,
     final_unit_rows=True,
 )
 
-#: CLOSED_FORM as it was in November 2026: all views weigh the same.
+#: CLOSED_FORM as it was in November 2026: all views weigh the same, and all rows are divided by
+#: their lengths.
 CLOSED_FORM_2026_11 = replace(
-    CLOSED_FORM, name="closed_form_2026_11", plain_scale="rows", view_weight="equal"
+    CLOSED_FORM,
+    name="closed_form_2026_11",
+    plain_scale="rows",
+    view_weight="equal",
+    length_guard=False,
 )
 
 #: All by name.
