@@ -45,9 +45,9 @@ class RowLengths:
     Attributes
     ----------
     along : float
-        Share of the squared entries that lie along :math:`\bar u`.
+        The mean cosine of a row and :math:`\bar u`.
     share : float
-        The same of the variance: how much of what varies is the length.
+        Share of the variance that is along it: how much of what varies is the length.
     shared : float
         The variance of the length in units of what it would be if columns were independent.
     leads : float
@@ -76,10 +76,10 @@ class RowLengths:
     def vary(self) -> bool:
         """Whether rows point one way, columns rise together, and nothing else varies as much.
 
-        A row's length along the mean row is more than half of its own, more than half of that
-        length's variance is what columns share, and no direction across it varies more.
+        More than half of a row's length lies along the mean row, more than half of the variance of
+        that is what columns share, and no direction across it varies more.
         """
-        return self.along > 0.25 and self.shared > 2 and self.leads > 1
+        return self.along > 0.5 and self.shared > 2 and self.leads > 1
 
     @property
     def lost(self) -> bool:
@@ -192,15 +192,17 @@ def _first_half(x: Matrix) -> RowLengths:
     if d <= NARROW or n < _FEWEST:
         return RowLengths()
     mean = np.asarray(x.mean(0)).ravel()
-    squares = np.asarray(on_entries(np.square, x).mean(0)).ravel()
-    variances, norm = (squares - mean**2).clip(0), np.linalg.norm(mean)
+    squares = on_entries(np.square, x)
+    variances = (np.asarray(squares.mean(0)).ravel() - mean**2).clip(0)
+    norm = np.linalg.norm(mean)
     if variances.sum() <= 1e-12 * norm**2 or norm <= 1e-6 * np.sqrt(variances.sum()):
         return RowLengths()
     direction = mean / norm
     length = np.asarray(x @ direction)
     variance, own = length.var(), direction**2 @ variances
+    whole = np.sqrt(np.asarray(squares.sum(1)).ravel()).clip(1e-100)
     found = RowLengths(
-        along=float((length**2).mean() / squares.sum()),
+        along=float((length / whole).mean()),
         share=float(variance / variances.sum()),
         shared=float(variance / max(own, 1e-300)),
         leads=np.inf,
