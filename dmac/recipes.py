@@ -487,7 +487,8 @@ REVISED_2026_11 = replace(REVISED, name="revised_2026_11")
 #: Clustering without a network (:mod:`dmac.closed_form.solver`), one setting for all data;
 #: chapter 12 derives it, chapter 13 measures it. It averages graphs of two levels of features, of
 #: all views and of each, and three views or more count as far as they support each other
-#: (:func:`dmac.closed_form.support.view_weights`); a filter takes the place of the cut at c
+#: (:func:`dmac.closed_form.support.view_weights`); rows that differ by their length alone keep it
+#: (:mod:`dmac.closed_form.lengths`); a filter takes the place of the cut at c
 #: eigenvectors (:func:`dmac.closed_form.votes.column_weights`); the filtered rows and a learned
 #: linear map vote once (:mod:`dmac.closed_form.votes`), and a guard refuses the votes where they
 #: merge what the graph holds apart.

@@ -93,6 +93,23 @@ NUISANCE = {
 }
 
 
+def _by_both(rng, y):
+    """Answers of which two groups differ by length, and the third from both by its profile."""
+    views = [_agreement(rng, np.minimum(y, 1), d, 2.4) for d in (12, 8)]
+    return [np.where((y == 2)[:, None] & (np.arange(x.shape[1]) % 2 == 0), 1, x) for x in views]
+
+
+def _two_of_noise(rng, y):
+    """Two views of noise with one random length, and a third that alone has the groups."""
+    lengths = np.exp(0.5 * rng.normal(size=len(y)))
+    noise = [_profiles(rng, 0 * y, 20, 0.3, lengths) for _ in range(2)]
+    return [*noise, 3 * rng.normal(size=(3, 10))[y] + rng.normal(size=(len(y), 10))]
+
+
+#: What the guard gets wrong, of three groups each.
+LIMITS = {"length and profile": _by_both, "two views of noise": _two_of_noise}
+
+
 def generate(kind, size, seed, together=False):
     """Two views of a kind, and the groups of their samples.
 
@@ -143,9 +160,24 @@ def on_generated(seeds=range(SEEDS)):
             for size in sizes:
                 one = [accuracies(*generate(kind, size, i, together), i) for i in seeds]
                 about = {"kind": kind, "together": together, "size": size}
-                found.append(about | {k: [round(x[k], 1) for x in one] for k in one[0]})
+                found.append(about | _by_column(one))
                 print(found[-1], flush=True)
     return found
+
+
+def at_limits(seeds=range(SEEDS)):
+    """`accuracies` of each of `LIMITS`: a dict of lists over seeds."""
+    found = {}
+    for kind, make in LIMITS.items():
+        groups = [np.random.default_rng(i).permutation(300) % 3 for i in seeds]
+        views = [make(np.random.default_rng([i, 1]), y) for i, y in zip(seeds, groups)]
+        found[kind] = _by_column([accuracies(x, y, i) for x, y, i in zip(views, groups, seeds)])
+        print(kind, found[kind], flush=True)
+    return found
+
+
+def _by_column(records):
+    return {k: [round(x[k], 1) for x in records] for k in records[0]}
 
 
 def on_sets(names):
@@ -169,12 +201,16 @@ def on_sets(names):
 
 def _plain(one):
     numbers = {k: np.round(v, 3).tolist() for k, v in dataclasses.asdict(one).items()}
-    return numbers | {"vary": bool(one.vary), "kept": bool(one.kept)}
+    return numbers | {"vary": bool(one.vary), "kept": one.kept}
 
 
 def main():
     """Write the file."""
-    stored = {"generated": on_generated(), "sets": on_sets(dmac.available())}
+    stored = {
+        "generated": on_generated(),
+        "limits": at_limits(),
+        "sets": on_sets(dmac.available()),
+    }
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Rows that differ by their length alone: found, kept from fit to prediction, and left alone else."""
+"""Rows that differ by their length alone: found, kept from fit to prediction; else left alone."""
 
 import dataclasses
 import warnings
