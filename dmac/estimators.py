@@ -118,6 +118,7 @@ class MultiViewEstimator(
             shown(self.verbose, stages, solver.epochs),
         ):
             order = shuffled(n, generator)[:n_fitted]
+            solver.decide(checked, pipelines)
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)

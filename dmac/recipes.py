@@ -354,6 +354,13 @@ class SpectralRecipe(BaseRecipe):
         far the others'
         graphs support its own (:func:`dmac.closed_form.support.view_weights`).""",
     )
+    length_guard: bool = choice(
+        False,
+        FLAG,
+        """
+        Keep the lengths of rows in views whose rows differ by nothing else
+        (:mod:`dmac.closed_form.lengths`).""",
+    )
     filter: str = choice(
         "resolvent",
         one_of("cut", "resolvent"),
@@ -480,7 +487,8 @@ REVISED_2026_11 = replace(REVISED, name="revised_2026_11")
 #: Clustering without a network (:mod:`dmac.closed_form.solver`), one setting for all data;
 #: chapter 12 derives it, chapter 13 measures it. It averages graphs of two levels of features, of
 #: all views and of each, and three views or more count as far as they support each other
-#: (:func:`dmac.closed_form.support.view_weights`); a filter takes the place of the cut at c
+#: (:func:`dmac.closed_form.support.view_weights`); rows that differ by their length alone keep it
+#: (:mod:`dmac.closed_form.lengths`); a filter takes the place of the cut at c
 #: eigenvectors (:func:`dmac.closed_form.votes.column_weights`); the filtered rows and a learned
 #: linear map vote once (:mod:`dmac.closed_form.votes`), and a guard refuses the votes where they
 #: merge what the graph holds apart.
@@ -496,14 +504,20 @@ CLOSED_FORM = SpectralRecipe(
     vote_weight=1.0,
     plain_scale="spread",
     view_weight="support",
+    length_guard=True,
     vote_rounds=1,
     guard=0.99,
     final_unit_rows=True,
 )
 
-#: CLOSED_FORM as it was in November 2026: all views weigh the same.
+#: CLOSED_FORM as it was in November 2026: all views weigh the same, and all rows are divided by
+#: their lengths.
 CLOSED_FORM_2026_11 = replace(
-    CLOSED_FORM, name="closed_form_2026_11", plain_scale="rows", view_weight="equal"
+    CLOSED_FORM,
+    name="closed_form_2026_11",
+    plain_scale="rows",
+    view_weight="equal",
+    length_guard=False,
 )
 
 #: All by name.

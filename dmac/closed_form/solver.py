@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from dmac.closed_form.completion import (
     warn_of_patterns,
     with_graphs,
 )
+from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
 from dmac.closed_form.support import own_support, view_agreement, view_weights, warn_of_one_view
@@ -202,6 +203,11 @@ class SpectralSolver(Solver):
             )
         given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
         return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
+
+    def decide(self, views: Sequence[Matrix], pipelines: list[Any], tells: bool = True) -> None:
+        """Keep the lengths of rows in views that differ by nothing else."""
+        if self.recipe.length_guard and self.recipe.columns == "given":
+            keep_lengths(views, pipelines, tells)
 
     def solve(
         self,

@@ -81,7 +81,8 @@ class LevelPipeline(ViewPipeline):
     The first two steps are those of :class:`dmac.data.pipeline.ViewPipeline`. The whitened level is
     its third step; the plain level is a `Projection` instead. Rows of both are scaled to unit
     length, and the levels stand side by side in the result. A row of zeros, which is a sample that
-    lacks the view, teaches nothing and stays one.
+    lacks the view, teaches nothing and stays one. Where `keeps_lengths` is set, lengths are what
+    the columns share, and the whitened level is one direction.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ class LevelPipeline(ViewPipeline):
 
     def _heads(self) -> dict[str, Any]:
         heads = {
-            "whitened": Whitening(self.n_components, self.ridge),
+            "whitened": Whitening(1 if self.keeps_lengths else self.n_components, self.ridge),
             "plain": Projection(self.plain_components),
         }
         return {name: head for name, head in heads.items() if self.levels in (name, "both")}

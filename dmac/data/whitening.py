@@ -91,17 +91,22 @@ class RowNormalizer:
 
 
 class LiftedRows:
-    r"""Rows of a narrow view to unit length, with a column of ones first, which keeps their length.
+    r"""Rows of a view to unit length, with a constant column first, which keeps their length.
 
     A unit row is an angle. Of two columns that is one number, and what lies on one ray from the
     origin becomes one point. So the columns are standardised,
     :math:`z_{ij} = (x_{ij} - \bar x_j) / s_j`, and
 
-    .. math:: x_i \leftarrow (z_i, 1) / \sqrt{\|z_i\|^2 + 1}
+    .. math:: x_i \leftarrow (z_i, h) / \sqrt{\|z_i\|^2 + h^2}
 
     is a point of the sphere in one more dimension :eq:`eq:lifted-rows`: no two rows become one,
     and distances far from the middle shrink. A zero row stays zero and counts neither in
     :math:`\bar x` nor in s; a constant column becomes 0.
+
+    Parameters
+    ----------
+    height : float
+        h: 1 for few columns. The root mean squared length of :math:`z_i` is :math:`\sqrt d`.
 
     Attributes
     ----------
@@ -112,8 +117,11 @@ class LiftedRows:
         Brings the largest entry of each column to [1/2, 1).
     """
 
+    def __init__(self, height: float = 1.0) -> None:
+        self.height = height
+
     def fit_blocks(self, blocks: Iterable[Matrix]) -> Self:
-        """Learn from the blocks of rows of a view, dense or CSR; they have few columns."""
+        """Learn from the blocks of rows of a view, dense or CSR, which is made dense."""
         x = np.concatenate([as_dense(block) for block in blocks])
         x = x[x.any(1)] if x.any() else x
         self.exponent_ = np.frexp(np.abs(x).max(0))[1]
@@ -129,7 +137,7 @@ class LiftedRows:
         x = as_dense(x)
         z = (np.ldexp(x, -self.exponent_) - self.mean_) * self.inverse_
         z = np.where(self.inverse_ > 0, z, 0.0).clip(-1e100, 1e100)
-        z = np.column_stack([z, np.ones(len(z))])
+        z = np.column_stack([z, np.full(len(z), self.height)])
         z /= np.linalg.norm(z, axis=1, keepdims=True)
         z[~np.any(x, axis=1)] = 0
         return z

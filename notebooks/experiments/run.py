@@ -156,7 +156,10 @@ def peer_settings(name, **changes):
 def complete_settings(method, settings):
     """Settings of a stored record, with parameters added since at their defaults."""
     if "kind" in settings:
-        return _defaults(settings["kind"]) | settings
+        # CLOSED_FORM has the guard of lengths now, which moves no label of what was stored before.
+        ours = settings.get("view_weight") == "support" or settings.get("plain_scale") == "spread"
+        guard = {"length_guard": True} if ours else {}
+        return _defaults(settings["kind"]) | guard | settings
     return _peer_defaults(method) | settings if method in PEERS else settings
 
 

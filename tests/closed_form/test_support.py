@@ -254,9 +254,11 @@ def test_weights_of_other_views_are_refused():
 
 
 def test_the_recipe_of_november_is_what_it_was():
-    """Both fields are as recipes had them that did not know them, as saved models have."""
+    """The fields are as recipes had them that did not know them, as saved models have."""
     fields = {f.name: f.default for f in dataclasses.fields(CLOSED_FORM_2026_11)}
     assert CLOSED_FORM_2026_11.plain_scale == fields["plain_scale"] == "rows"
     assert CLOSED_FORM_2026_11.view_weight == fields["view_weight"] == "equal"
+    assert CLOSED_FORM_2026_11.length_guard == fields["length_guard"] is False
     changed = {"plain_scale": "rows", "view_weight": "equal", "name": "closed_form_2026_11"}
+    changed |= {"length_guard": False}
     assert dataclasses.replace(CLOSED_FORM, **changed) == CLOSED_FORM_2026_11

@@ -16,7 +16,7 @@ import dmac
 from dmac import peers
 from dmac.compute.kmeans import kmeans
 from dmac.model_selection import CRITERIA
-from dmac.recipes import CLOSED_FORM, RELEASED, REVISED
+from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.solvers.contract import solver_of
 from experiments import incomplete, measure, plan
 from experiments import records as experiments
@@ -243,6 +243,13 @@ def test_settings_hold_every_field_and_make_the_recipe_again():
     old = {k: v for k, v in runs.settings_of(RELEASED).items() if k != "vote_share"}
     assert runs.complete_settings("DMAC", old) == runs.settings_of(RELEASED)
     assert runs.complete_settings("k-means, whitened", {}) == {}
+    # A guard that moves no label of the sets is what each recipe has today, but where it is said.
+    for recipe in (CLOSED_FORM, CLOSED_FORM_2026_11):
+        now = runs.settings_of(recipe)
+        old = {k: v for k, v in now.items() if k != "length_guard"}
+        assert runs.complete_settings("DMAC", old) == now
+        other = now | {"length_guard": not recipe.length_guard}
+        assert runs.complete_settings("DMAC", other) == other
 
 
 def test_a_retired_choice_is_found_and_not_made(tmp_path):
