@@ -93,9 +93,9 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     .. math:: V_a = \frac{S_a + \delta}{\max_b S_b + \delta} , \qquad
         \delta = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
 
-    The scale of what chance gives, :math:`\delta` keeps such differences from deciding. It bounds one
-    standard deviation of :math:`S_a` for random U, were the views independent. Graphs of samples
-    that are all alike, or without a step to another sample, neither answer nor count.
+    The scale of what chance gives, :math:`\delta` keeps such differences from deciding. It bounds
+    one standard deviation of :math:`S_a` for random U, were the views independent. Graphs of
+    samples that are all alike, or without a step to another sample, neither answer nor count.
 
     Parameters
     ----------
