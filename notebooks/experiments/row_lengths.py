@@ -142,7 +142,10 @@ def accuracies(views, y, seed):
     """
     c = int(y.max()) + 1
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        fits = [dmac.DMAC(c, r, random_state=seed, device="cpu") for r in (DIVIDED, CLOSED_FORM)]
+        fits = [
+            dmac.AnchorGraphClustering(c, r, random_state=seed, device="cpu")
+            for r in (DIVIDED, CLOSED_FORM)
+        ]
         labels = [fit.fit_predict(views) for fit in fits]
     columns = np.hstack(views)
     sums = ((columns - columns.mean(0)) / columns.std(0)).sum(1, keepdims=True)

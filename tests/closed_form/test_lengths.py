@@ -47,7 +47,9 @@ def two_views(kind, n=150, seed=0, dims=(12, 8), **more):
 def fit(views, recipe=CLOSED_FORM, seed=0, said=KEPT, **options):
     """A fit, and that it says so once a view."""
     with warnings.catch_warnings(record=True, action="always") as heard:
-        model = dmac.DMAC(3, recipe, random_state=seed, device="cpu").fit(views, **options)
+        model = dmac.AnchorGraphClustering(3, recipe, random_state=seed, device="cpu").fit(
+            views, **options
+        )
     texts = [str(one.message) for one in heard]
     assert len(set(texts)) == len(texts) and [said in text for text in texts].count(True) >= 1
     return model
@@ -61,7 +63,9 @@ def kept(model):
 @pytest.mark.parametrize("kind", [answers, visits, brightness])
 def test_groups_by_length_are_found_predicted_and_saved(kind, seed, tmp_path):
     views, groups = two_views(kind, seed=seed)
-    assert acc(groups, dmac.DMAC(3, DIVIDED, random_state=0).fit_predict(views)) < 0.6
+    assert (
+        acc(groups, dmac.AnchorGraphClustering(3, DIVIDED, random_state=0).fit_predict(views)) < 0.6
+    )
     model = fit(views, seed=seed)
     assert kept(model) == [True, True] and acc(groups, model.labels_) > 0.95
     np.testing.assert_array_equal(model.predict(views), model.labels_)
@@ -69,7 +73,7 @@ def test_groups_by_length_are_found_predicted_and_saved(kind, seed, tmp_path):
     if kind is not visits:  # whose rates are drawn, too
         assert acc(truth, model.predict(new)) > 0.95
     model.save(tmp_path)
-    again = dmac.DMAC.load(tmp_path)
+    again = dmac.load_model(tmp_path)
     np.testing.assert_array_equal(again.transform(new), model.transform(new))
     np.testing.assert_array_equal(again.predict(views), model.labels_)
 
@@ -80,7 +84,7 @@ def test_a_length_that_is_a_nuisance_is_divided_out_and_told(together):
     views, groups = two_views(profiles, dims=(20, 30), lengths=lengths)
     model = fit(views, said=TOLD)
     assert kept(model) == [False, False] and acc(groups, model.labels_) > 0.99
-    without = dmac.DMAC(3, DIVIDED, random_state=0, device="cpu").fit(views)
+    without = dmac.AnchorGraphClustering(3, DIVIDED, random_state=0, device="cpu").fit(views)
     np.testing.assert_array_equal(model.embedding_, without.embedding_)  # no draw is disturbed
 
 
