@@ -89,6 +89,7 @@ def measured(part, folder=RESULTS):
         names in tables), what was found and the ``load`` of the machine; of a measurement without
         a name what was found. Under "machine" the whole of the last record.
     """
+    shown = {name.upper(): title for name, title in SHOWN.items()}
     path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         record = json.loads(line)
@@ -97,7 +98,7 @@ def measured(part, folder=RESULTS):
         if about:
             one = about | record["found"] | {"load": record.get("load")}
             for name in {"system", "recipe"} & one.keys():
-                one[name] = SHOWN.get(one[name].lower(), one[name])
+                one[name] = shown.get(one[name], one[name])
             found.setdefault(of, []).append(one)
         else:
             found[of] = record["found"]
