@@ -37,10 +37,9 @@ def tables(runs):
     held = evidence.scores_of(runs, ("AGC", "REVISED"), studies.HELD_OUT)
     sets = {"never scored": studies.NEVER_SCORED, "held out": studies.HELD_OUT}
     pairs = (("AGC", "best single"), ("REVISED", "best single"), ("AGC", "REVISED"))
-    every = evidence.scores_of(runs, ("AGC",), studies.EVERY)
+    every = evidence.scores_of(runs, ("AGC", LEIDEN), studies.EVERY)
     kinds = evidence.by_kind(studies.EVERY)
-    beside = {KMEANS: evidence.gains(every, KMEANS, groups=kinds)}
-    beside[LEIDEN] = evidence.beside_field(runs).loc[LEIDEN].loc[list(kinds)]
+    beside = {name: evidence.gains(every, name, groups=kinds) for name in (KMEANS, LEIDEN)}
     switched = evidence.over_datasets(runs["switches"], revised)
     robust = evidence.by_variant(runs["robustness"], revised)["mean ACC"]
     by_set = evidence.by_variant(runs["closed form, parts"], dated).iloc[:, :-4]
