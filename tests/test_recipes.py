@@ -89,4 +89,4 @@ def test_every_field_is_checked():
     for kind in (Recipe, SpectralRecipe):
         for field in dataclasses.fields(kind):
             with pytest.raises(ValueError, match=f"recipe field {field.name} "):
-                kind(**{"name": "x", field.name: [1]})
+                kind(**{"name": "x", field.name: {1}})

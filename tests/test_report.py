@@ -357,13 +357,13 @@ def data(call):
 
 @pytest.mark.usefixtures("data")
 def test_the_command_writes_the_page(call, tmp_path):
-    given = ["--seeds", 2, "--quiet", "--out", "report.html"]
+    given = ["--seeds", 2, "--out", "report.html"]
     code, out, err = call("report", "data.npz", "--clusters", 4, *given)
     assert code == 0 and "report.html: 120 samples in 4 clusters" in out, err
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     model = dmac.AnchorGraphClustering(4, random_state=0)
     names = {"view_names": ["rna", "protein"], "classes": CLASSES}
-    assert text == page(model, VIEWS, seeds=2, **names)
+    assert text == page(model, VIEWS, seeds=2, by_size=True, **names)
     np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
     with pytest.warns(UserWarning, match="2 of 3 clusters came out"):
         code, out, err = call("report", "two.npy", "--clusters", 3, *given)

@@ -46,7 +46,7 @@ _HEAD = 30
 def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Tabs separate the cells of a text, or semicolons, or commas, or |, or in a ``.txt`` file spaces:
+    Tabs separate the cells of a text, or semicolons, or commas, or bars, or in a ``.txt`` file spaces:
     the first of these that its first line has. Between semicolons a number may have a decimal
     comma, as spreadsheets of many countries write it.
 
