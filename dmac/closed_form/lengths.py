@@ -177,7 +177,8 @@ def row_lengths(views: Sequence[Matrix], root: bool = True) -> list[RowLengths]:
 def _scaled(x: Matrix, root: bool) -> Matrix:
     """A view in units of its largest entry, after the root if it is taken."""
     values = stored(x)
-    x = x * np.ldexp(1.0, -int(np.frexp(np.abs(values).max(initial=0))[1]))
+    exponent = -np.frexp(np.abs(values).max(initial=0))[1]
+    x = on_entries(lambda entries: np.ldexp(entries, exponent), x)
     return on_entries(np.sqrt, x) if root and values.min(initial=0) >= 0 else x
 
 

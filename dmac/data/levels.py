@@ -81,7 +81,7 @@ class LevelPipeline(ViewPipeline):
     The first two steps are those of :class:`dmac.data.pipeline.ViewPipeline`. The whitened level is
     its third step; the plain level is a `Projection` instead. Rows of both are scaled to unit
     length, and the levels stand side by side in the result. A row of zeros, which is a sample that
-    lacks the view, teaches nothing and stays one. Where `keeps_lengths` is set, lengths are what
+    lacks the view, teaches nothing and stays one. Where ``keeps_lengths`` is set, lengths are what
     the columns share, and the whitened level is one direction.
 
     Parameters

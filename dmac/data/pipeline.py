@@ -41,7 +41,7 @@ class ViewPipeline:
     2. Rows to unit length (:class:`dmac.data.whitening.RowNormalizer`). In a view of 2 to 5 columns
        that would leave one to four angles: its columns are standardised, and a column of ones goes
        beside them first (:class:`dmac.data.whitening.LiftedRows`), as it does where
-       `keeps_lengths` is set. Of one column nothing but signs
+       ``keeps_lengths`` is set. Of one column nothing but signs
        would be left: its entries are divided by the largest magnitude, which a ``UserWarning``
        says.
     3. With ``n_components``, the r leading principal directions, divided by
