@@ -76,10 +76,11 @@ class RowLengths:
     def vary(self) -> bool:
         """Whether rows point one way, columns rise together, and nothing else varies as much.
 
-        More than half of a row's length lies along the mean row, more than half of the variance of
-        that is what columns share, and no direction across it varies more.
+        More than half of a row's length lies along the mean row, more than a third of the variance
+        of that is what columns share, as is half of two such views, and no direction across it
+        varies more.
         """
-        return self.along > 0.5 and self.shared > 2 and self.leads > 1
+        return self.along > 0.5 and self.shared > 1.5 and self.leads > 1
 
     @property
     def lost(self) -> bool:

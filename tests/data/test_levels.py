@@ -94,6 +94,30 @@ def test_new_samples_and_saved_states(levels, sparse):
     assert (again.widths_, again.spread_) == (made.widths_, made.spread_)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kept_lengths_are_one_whitened_direction_and_all_plain_ones(sparse):
+    x = view(d=6)
+    x[3] = 0
+    made = pipeline()
+    made.keeps_lengths = True
+    fitted = made.fit_transform(scipy.sparse.csr_matrix(x) if sparse else x)
+    assert made.widths_ == (1, 7) and not fitted[3].any()
+    root, there = np.sqrt(x), np.arange(60) != 3
+    z = (root - root[there].mean(0)) / root[there].std(0)
+    rows = np.column_stack([z, np.full(60, np.sqrt(6))])[there]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    plain = fitted[there, 1:]
+    np.testing.assert_allclose(plain @ plain.T, rows @ rows.T, atol=1e-9)
+    left = np.linalg.svd(rows - rows.mean(0))[0][:, 0]
+    assert abs(np.corrcoef(left, fitted[there, 0])[0, 1]) == pytest.approx(1)
+    again = pipeline().restore(*made.state())
+    np.testing.assert_array_equal(again.transform(x), made.transform(x))
+    np.testing.assert_allclose(made.transform(x), fitted, atol=1e-12)
+    divided = pipeline()
+    divided.keeps_lengths = False
+    assert divided.fit_transform(x[:, :4]).shape[1] == 4 + 4  # no column beside them
+
+
 def test_a_row_that_the_directions_hardly_see_stays_short():
     rng = np.random.default_rng(0)
     x = np.pad(rng.normal(size=(80, 3)), ((0, 0), (0, 27)))
