@@ -10,6 +10,7 @@ from toy_runs import METHOD, VARIANTS, filled
 
 from experiments import records as experiments
 from experiments import studies
+from experiments.run import complete_settings
 
 
 # Dask keeps threads and sockets of its own, and closes some of them late.
@@ -82,4 +83,5 @@ def test_what_made_a_run_is_known_but_for_those_that_are_retired():
             assert run["code"]["sha256"] and "retired" not in run["settings"], name
     gone = [run for s in studies.STUDIES.values() if s.retired for run in s.variants.values()]
     for run in retired:
-        assert "sha256" not in run.get("code", {}) or (run["method"], run["settings"]) in gone
+        settings = complete_settings(run["method"], run["settings"])
+        assert "sha256" not in run.get("code", {}) or (run["method"], settings) in gone
