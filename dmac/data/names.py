@@ -20,7 +20,7 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, is_frame, number_of, title
-from dmac.data.vocabulary import no_samples
+from dmac.data.vocabulary import no_samples, says_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
@@ -114,7 +114,16 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
 
 
 def _check_rows(view: NamedView, a: int) -> None:
-    """Refuse first and last rows that are no samples."""
+    """Refuse first and last rows that are no samples, and doubt columns that name them."""
+    x: Any = view.values
+    if is_frame(x) and x.columns.is_unique:
+        texts = (name for name in x.columns if isinstance(name, str))
+        ids = (name for name in texts if says_samples(name) or name.startswith("Unnamed: "))
+        if ids := [name for name in ids if x[name].is_unique]:
+            warn(
+                f"{title(a, view)} has the features {_some(map(repr, ids))}, which seem to name or "
+                "count the samples: take them out, as by frame.set_index(name)"
+            )
     if wrong := no_samples(view.samples or []):
         raise ValueError(
             f"{title(a, view)} has {_some(map(repr, wrong))} where samples are named: what "
@@ -139,9 +148,10 @@ def _doubt_counts(views: Sequence[NamedView]) -> None:
     for a, b in itertools.permutations(range(len(views)), 2):
         doubtful = views[a].numbered and every[a] != every[b]
         if doubtful and all(map(str.isdecimal, every[b])):
+            others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
             text = (
                 f"{title(a, views[a])} only counts its samples ({_some(views[a].samples)}), and "
-                f"{title(b, views[b])} has other whole numbers ({_some(views[b].samples)}): one "
+                f"{title(b, views[b])} has other whole numbers ({_some(others)}): one "
                 "number may be two samples. Name them by ids, as by frame.set_index(id); or, if "
                 "row i is the same sample in both, take the numbers out of both, as by "
                 "frame.reset_index(drop=True)"
