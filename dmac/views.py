@@ -217,30 +217,31 @@ def _found(
 ) -> tuple[list[str | Path], str | None, str, list[str] | None, Any]:
     """The files of a source, its name and description if it is a known one, and what to read."""
     paths = [source] if isinstance(source, (str, Path)) else source
-    if (
-        not isinstance(paths, (list, tuple))
-        or not paths
-        or not all(isinstance(path, (str, Path)) for path in paths)
-    ):
+    are_paths = isinstance(paths, (list, tuple)) and all(isinstance(x, (str, Path)) for x in paths)
+    if not are_paths or not paths:
         raise ValueError(
             f"source is {source!r:.60}, it must be a name or a path, or a list of paths"
         )
     keys = [views_key] if isinstance(views_key, str) else list(views_key or []) or None
-    known = {name.lower(): name for name in available()}
-    name = known.get(source.lower()) if isinstance(source, str) else None
+    name = _known_name(paths[0]) if paths == [source] else None
+    if name is None:
+        return list(paths), None, "", keys, labels_key
     if name == "mfeat":
         return [_EMBEDDED], name, _EMBEDDED_ABOUT, keys, labels_key
-    if name is not None:
-        entry = DATASETS[name]
-        labels_key = entry.labels_key if labels_key is None else labels_key
-        keys = list(entry.views_key) or None if keys is None else keys
-        return [registry.fetch(name)], name, entry.description, keys, labels_key
-    lone = Path(source) if isinstance(source, (str, Path)) else None
-    if lone is not None and not (lone.suffix or lone.expanduser().exists()):
+    entry = DATASETS[name]
+    labels_key = entry.labels_key if labels_key is None else labels_key
+    return [registry.fetch(name)], name, entry.description, keys or [*entry.views_key], labels_key
+
+
+def _known_name(source: str | Path) -> str | None:
+    """The name of a known data set, whatever its case; None of a path."""
+    known = {name.lower(): name for name in available()}
+    name = known.get(source.lower()) if isinstance(source, str) else None
+    if name is None and not (Path(source).suffix or Path(source).expanduser().exists()):
         close = difflib.get_close_matches(str(source).lower(), known, n=1)
         hint = f"; did you mean {known[close[0]]!r}?" if close else ""
         raise ValueError(
             f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path of a "
             f"file or folder{hint}"
         )
-    return list(paths), None, "", keys, labels_key
+    return name

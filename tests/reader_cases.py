@@ -434,7 +434,11 @@ BAD = [
                 with_columns(country=np.repeat(["A", "B", "C"], 10), year=np.tile(COUNTS[:10], 3)),
                 r"country and year look like two halves of a name: frame.index = frame\['coun",
             ),
-            ("a long table", LONG.to_csv(), r"frame.pivot\(index=frame.columns\[0\], columns='f"),
+            (
+                "a long table",
+                LONG.to_csv(),
+                r"frame.pivot\(index=frame.columns\[0\], columns=\['feat",
+            ),
             (
                 "a long table with views",
                 LONG.assign(view=np.where(LONG.feature < "g3", "rna", "meth")).to_csv(

@@ -71,9 +71,11 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
     if np.isfinite(stored(x)).all():
         return
     bad = on_entries(lambda entries: ~np.isfinite(entries), x)
-    row, column = np.transpose(bad.nonzero())[0]
+    places = np.transpose(bad.nonzero())
+    row, column = places[0]
     raise ValueError(
-        f"{where} has NaN or infinite (or missing) entries, the first ({x[row, column]}) at row "
+        f"{where} has NaN or infinite (or missing) entries, {len(places)} "
+        f"{'of them' if rows is None else 'in one block'}, the first ({x[row, column]}) at row "
         f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
         "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
         "the view, the whole row is NaN, and only dmac.AnchorGraphClustering takes it"

@@ -20,7 +20,7 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, is_frame, number_of, title
-from dmac.data.vocabulary import no_samples
+from dmac.data.vocabulary import no_samples, says_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
@@ -84,27 +84,21 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         lack a view.
     """
     for a, x in enumerate(views):
-        if wrong := no_samples(x.samples or []):
-            raise ValueError(
-                f"{title(a, x)} has {_some(map(repr, wrong))} where samples are named: what "
-                "describes features or adds samples up is none. Take that line or column out of "
-                f"{x.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
-            )
-    named = {a: x for a, x in enumerate(views) if x.samples is not None}
+        _check_rows(x, a)
+    named = [x for x in views if x.samples is not None]
     if not named:
         return list(views)
     unnamed = [title(a, x) for a, x in enumerate(views) if x.samples is None]
-    has = f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}"
-    first, every = next((a, x.samples) for a, x in named.items())
-    starts = {(len(x.samples), str(x.samples[0])) for x in named.values() if x.samples}
-    alike = min(len(set(values)) for values in zip(*starts)) == 1 if starts else False
-    by_place = alike and all(x.numbered for x in named.values())
-    if by_place or all(x.samples == every for x in named.values()):
-        if unnamed and not by_place:
+    has, every = (
+        f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}",
+        named[0].samples,
+    )
+    if _of_same_rows(named):
+        if unnamed and not named[0].numbered:
             warn(
-                f"{title(first, views[first])} has names of samples, and {has} none: rows "
-                "are taken by position, as if all were in its order. To have them lined up by "
-                "name, name the samples in every view"
+                f"{title(list(views).index(named[0]), named[0])} has names of samples, and {has} "
+                "none: rows are taken by position, as if all were in its order. To have them lined "
+                "up by name, name the samples in every view"
             )
         return [replace(x, samples=every) for x in views]
     if unnamed:
@@ -119,23 +113,52 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
     return [_placed(x, union, own) for x, own in zip(views, places)]
 
 
+def _check_rows(view: NamedView, a: int) -> None:
+    """Refuse first and last rows that are no samples, and doubt columns that name them."""
+    x: Any = view.values
+    if is_frame(x) and x.columns.is_unique:
+        texts = (name for name in x.columns if isinstance(name, str))
+        ids = (name for name in texts if says_samples(name) or name.startswith("Unnamed: "))
+        if ids := [name for name in ids if x[name].is_unique]:
+            warn(
+                f"{title(a, view)} has the features {_some(map(repr, ids))}, which seem to name or "
+                "count the samples: take them out, as by frame.set_index(name)"
+            )
+    if wrong := no_samples(view.samples or []):
+        raise ValueError(
+            f"{title(a, view)} has {_some(map(repr, wrong))} where samples are named: what "
+            "describes features or adds samples up is none. Take that line or column out of "
+            f"{view.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
+        )
+
+
+def _of_same_rows(named: Sequence[NamedView]) -> bool:
+    """Whether views have the same names in one order, or none that say more than their places."""
+    first = named[0].samples
+    places = all(x.numbered for x in named) and (
+        len({len(x.samples or []) for x in named}) == 1
+        or len({str((x.samples or [""])[0]) for x in named}) == 1
+    )
+    return places or all(x.samples == first for x in named)
+
+
 def _doubt_counts(views: Sequence[NamedView]) -> None:
     """Refuse names that only count rows beside other whole numbers; where one has all, warn."""
-    every = [[str(name) for name in x.samples or []] for x in views]
+    every = [set(map(str, x.samples or [])) for x in views]
     for a, b in itertools.permutations(range(len(views)), 2):
-        own, other = set(every[a]), set(every[b])
-        if not views[a].numbered or own == other or not all(map(str.isdecimal, other)):
-            continue
-        text = (
-            f"{title(a, views[a])} only counts its samples ({_some(every[a])}), and "
-            f"{title(b, views[b])} has other whole numbers ({_some(every[b])}): one number may be "
-            "two samples. Name them by ids, as by frame.set_index(id); or, if row i is the same "
-            "sample in both, take the numbers out of both, as by frame.reset_index(drop=True)"
-        )
-        if not (own < other or other < own):
-            raise ValueError(text)
-        warn(text)
-        return
+        doubtful = views[a].numbered and every[a] != every[b]
+        if doubtful and all(map(str.isdecimal, every[b])):
+            others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
+            text = (
+                f"{title(a, views[a])} only counts its samples ({_some(views[a].samples)}), and "
+                f"{title(b, views[b])} has other whole numbers ({_some(others)}): one "
+                "number may be two samples. Name them by ids, as by frame.set_index(id); or, if "
+                "row i is the same sample in both, take the numbers out of both, as by "
+                "frame.reset_index(drop=True)"
+            )
+            if not (every[a] < every[b] or every[b] < every[a]):
+                raise ValueError(text)
+            return warn(text)
 
 
 def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedView:
@@ -254,9 +277,9 @@ def _stem(text: str) -> str:
     return stem if last.isalpha() and len(last) > 1 and re.search(r"\d", stem) else text
 
 
-def _some(names: Iterable[Any]) -> str:
+def _some(names: Iterable[Any] | None) -> str:
     """A few names, and dots where there are more."""
-    names = list(names)
+    names = list(names or [])
     shown = [f"{name!s:.40}" for name in names[:_EXAMPLES]]
     return ", ".join([*shown, "..."] if len(names) > _EXAMPLES else shown)
 

@@ -46,9 +46,9 @@ _HEAD = 30
 def read_table(file: Path) -> list[NamedView]:
     """The cells of a table, or of every sheet of a workbook: numbers, words, and nan for none.
 
-    Tabs separate the cells of a text, or semicolons, or commas, or bars, or in a ``.txt`` file spaces:
-    the first of these that its first line has. Between semicolons a number may have a decimal
-    comma, as spreadsheets of many countries write it.
+    Tabs separate the cells of a text, or semicolons, or commas, or bars, or in a ``.txt`` file
+    spaces: the first of these that its first line has. Between semicolons a number may have a
+    decimal comma, as spreadsheets of many countries write it.
 
     Parameters
     ----------
@@ -96,10 +96,7 @@ def read_table(file: Path) -> list[NamedView]:
 
 
 def _read_text(file: Path) -> Frame:
-    """The cells of a table of text; the first line, and columns that may have ids, are text.
-
-    The first line has a cell less where it names the columns of a table that R wrote.
-    """
+    """The cells of a table of text; the first line, and columns that may have ids, are text."""
     import pandas as pd
 
     above, head = _head(file)
@@ -108,13 +105,7 @@ def _read_text(file: Path) -> Frame:
     spaces = " " if ".txt" in file.name.lower() else ","
     sign = next((x for x in _SEPARATORS if x in head[0]), spaces)
     rows = list(csv.reader(head, delimiter=sign, skipinitialspace=sign == " "))
-    first, second = ([x.strip().removeprefix("#").strip() for x in row] for row in [*rows, []][:2])
-    filled = [sum(map(bool, row)) for row in (first, second)]
-    if filled[0] + 1 < filled[1] and not np.isfinite(parsed(second)[0]).any():
-        raise ValueError(f"expected {filled[1]} fields in line {above + 1}, saw {filled[0]}")
-    width = max(len(first), len(second))
-    if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
-        first = ["", *first]
+    first, width = _first_line(rows, above)
     commas = _columns(rows, _DECIMAL_COMMA) if sign == ";" else set()
     # Columns that may have ids are text: of such a header, with zeros in front, and the first.
     text = {j for j, x in enumerate(first) if says_samples(x, j)} | _columns(rows, r"\s*0\d+\s*")
@@ -134,18 +125,37 @@ def _read_text(file: Path) -> Frame:
         encoding="utf-8-sig",
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
-    unsure = rest.drop(columns=list(text)).select_dtypes(exclude="number") if commas else rest[[]]
-    for j in unsure:
-        for i in np.flatnonzero(unsure[j].astype(str).str.fullmatch(_POINTS))[:1]:
-            raise ValueError(
-                f"line {above + i + 2}, column {j + 1} holds {unsure[j][i]!r} among numbers with a "
-                "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
-            )
     if commas:
+        _check_points(rest.drop(columns=list(text)), above)
         first = [x.replace(",", ".") if re.fullmatch(_DECIMAL_COMMA, x) else x for x in first]
     cells = np.full((len(rest) + 1, width), np.nan, object)
     cells[0, : len(first)], cells[1:] = [x or np.nan for x in first], rest.to_numpy(object)
     return pd.DataFrame(cells, range(above, above + len(cells)))
+
+
+def _first_line(rows: list[list[str]], above: int) -> tuple[list[str], int]:
+    """The first line, and how many columns there are.
+
+    A title above the table is refused.
+    """
+    first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
+    first[0] = first[0].removeprefix("#").strip()
+    filled, width = [sum(map(bool, row)) for row in (first, second)], max(len(first), len(second))
+    if filled[0] + 1 < filled[1] and not np.isfinite(parsed(second)[0]).any():
+        raise ValueError(f"expected {filled[1]} fields in line {above + 1}, saw {filled[0]}")
+    if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
+        return ["", *first], width  # as R writes it
+    return first, width
+
+
+def _check_points(cells: Frame, above: int) -> None:
+    """Refuse what may be points between thousands, in a table with decimal commas."""
+    for j, column in cells.select_dtypes(exclude="number").items():
+        for i in np.flatnonzero(column.astype(str).str.fullmatch(_POINTS))[:1]:
+            raise ValueError(
+                f"line {above + i + 2}, column {j + 1} holds {column[i]!r} among numbers with a "
+                "decimal comma: pandas.read_csv(file, sep=';', decimal=',', thousands='.')"
+            )
 
 
 def _columns(rows: list[list[str]], pattern: str) -> set[int]:

@@ -69,7 +69,8 @@ _LINES = {
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
-# So many columns are tried for the other half of a name.
+# The column that was taken for names, and so many are tried for the other half of a name.
+_FIRST_COLUMN = "frame.columns[0]"
 _TRIED = 20
 
 
@@ -175,30 +176,35 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     if sign and len(columns) == 1:
         return f"its cells may be parted by {sign!r}: pandas.read_csv(file, sep={sign!r})"
     kinds = {name: _kind([x for x in columns[name] if x], samples is not None) for name in text}
-    sizes = {name: len(set(cells)) for name, cells in columns.items()}
-    n = max(map(len, columns.values()))
-    keys = [
-        name
-        for name, cells in columns.items()
-        if 1 < sizes[name] < n
-        and (kinds[name] == "categories" if name in text else all(map(str.isdecimal, cells)))
-    ]
-    value = [x for x in columns if sizes[x] > 1 and x not in keys] or keys[-1:]
-    index = ["frame.columns[0]"] if samples and len(set(samples)) < n else []
-    index += [repr(x) for x in keys if x not in value]
-    if len(value) == 1 and len(index) > 1 and set(value).isdisjoint(text):
-        what = f"[{', '.join(index[1:])}]" if len(index) > 2 else index[1]
-        line = f"frame.pivot(index={index[0]}, columns={what}, values={value[0]!r})"
-        return f"it looks like a long table, a line a value: {line}"
-    for a, b in product([x for x in keys if x in text], keys[:_TRIED]):
-        if len(set(zip(columns[a], columns[b]))) == n:
-            line = f"frame.index = frame[{a!r}].astype(str) + ' ' + frame[{b!r}].astype(str)"
-            return f"{a} and {b} look like two halves of a name: {line}"
-    alike = {kind: [x for x in text if kinds[x] == kind] for kind in dict.fromkeys(kinds.values())}
-    return "; ".join(
+    words = [name for name in text if kinds[name] == "categories"]
+    if samples and len(set(samples)) < len(samples):  # which are no names then
+        columns, words = {_FIRST_COLUMN: samples} | columns, [_FIRST_COLUMN, *words]
+    return _of_keys(columns, words) or "; ".join(
         f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
-        for kind, names in alike.items()
+        for kind in dict.fromkeys(kinds.values())
+        for names in [[name for name in text if kinds[name] == kind]]
     )
+
+
+def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
+    """What to do where two columns, one of words, name a row together; "" where none do."""
+    varying = {name: cells for name, cells in columns.items() if len(set(cells)) > 1}
+    counted = (x for x in varying if all(map(str.isdecimal, varying[x])))
+    keys = [
+        x for x in (*words, *counted) if x in varying and len(set(varying[x])) < len(varying[x])
+    ]
+    for a, b in product(filter(varying.get, words), keys[:_TRIED]):
+        if len(set(zip(columns[a], columns[b]))) < len(columns[a]):
+            continue
+        (value, *more) = [x for x in varying if x not in keys] or keys[-1:]
+        if more:
+            join = f"frame.index = frame[{a!r}].astype(str) + ' ' + frame[{b!r}].astype(str)"
+            return f"{a} and {b} look like two halves of a name: {join}"
+        what = [x for x in keys if x not in (a, value)]
+        index = a if a == _FIRST_COLUMN else repr(a)
+        line = f"frame.pivot(index={index}, columns={what}, values={value!r})"
+        return f"it looks like a long table, a line a value: {line}"
+    return ""
 
 
 def _kind(cells: list[str], named: bool) -> str:

@@ -120,6 +120,8 @@ def test_what_nullable_types_miss_is_nan():
     assert check_views([X, masked], incomplete=True)[1].any(1).tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match="view 2 has NaN or infinite"):
         check_views([X, table.fillna({"a": 2})], incomplete=True)
+    with pytest.raises(ValueError, match="entries, 2 of them, the first .nan. at row 0, column 1"):
+        check_views([[[1, np.nan], [np.nan, 2]]])
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])

@@ -218,6 +218,14 @@ def test_names_that_only_count_are_none():
     assert len(check_views(ids, incomplete=True)[0]) == 9  # an index with a name is believed
 
 
+@pytest.mark.parametrize("header", ["Unnamed: 0", "patient_id"])
+def test_columns_that_name_samples_are_no_features(header):
+    given = frame().assign(**{header: range(6)})
+    with pytest.warns(UserWarning, match=f"view 2 has the features {header!r}, which seem to name"):
+        check_views([X, given], incomplete=True)
+    check_views([X, given.assign(**{header: 1})], incomplete=True)
+
+
 @pytest.mark.parametrize("wrong", ["Entrez_Gene_Id", "start", "Length", "Total", "gene length"])
 def test_rows_that_describe_features_are_no_samples(wrong):
     for names in ([wrong, *NAMES[1:]], [*NAMES[1:], wrong], ["Start", wrong, *NAMES[2:]]):
