@@ -43,6 +43,11 @@ def is_streamed(x: object) -> bool:
     return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
 
 
+def is_dask(x: object) -> bool:
+    """Whether a view is a Dask array, which is told without Dask."""
+    return type(x).__module__.startswith("dask.array")
+
+
 def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
     """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
     if np.dtype(x.dtype).kind not in kinds:
@@ -75,6 +80,22 @@ def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
         "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
         "the view, the whole row is NaN, and only dmac.AnchorGraphClustering takes it"
     )
+
+
+def checked_rows(
+    x: Floats, where: str, numbers: Integers, incomplete: bool, missing: Flags | None = None
+) -> Floats:
+    """Rows (b, d) of a view that were read, checked, with zeros where a sample lacks it.
+
+    ``numbers`` (b,) are theirs in the view, ``missing`` (n,) marks further rows that are lacking.
+    """
+    if incomplete:
+        lacking = np.asarray(np.isnan(x).all(1))
+        if missing is not None:
+            lacking |= missing[numbers]
+        x = np.where(lacking[:, None], 0.0, x) if lacking.any() else x
+    check_finite(x, where, numbers)
+    return x
 
 
 class StreamedArray:
@@ -121,13 +142,8 @@ class StreamedArray:
         x = np.asarray(x[among], dtype=np.float64)
         if isinstance(self.source, np.memmap) and self.source.mode == "r" and _FORGET is not None:
             self.source._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
-        if self.incomplete:
-            missing = np.asarray(np.isnan(x).all(1))
-            if self.missing is not None:
-                missing |= self.missing[rows][among]
-            x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-        check_finite(x, self.where, np.arange(rows.start, rows.stop)[among])
-        return x
+        numbers = np.arange(rows.start, rows.stop)[among]
+        return checked_rows(x, self.where, numbers, self.incomplete, self.missing)
 
     def blocks(self) -> Iterator[Floats]:
         """All blocks in order."""
