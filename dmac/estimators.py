@@ -289,17 +289,17 @@ class MultiViewEstimator(
         solver, c = solver_of(CLOSED_FORM), len(self.cluster_centers_)
 
         def drawn(n: int) -> Integers:
-            return np.random.default_rng(0).permutation(n)[: solver.n_fitted(n, c)]
+            few = solver.n_fitted(n, c)
+            return np.random.default_rng(0).permutation(n)[:few] if few < n else np.arange(n)
 
-        if has_dask(views):  # only those that are drawn are computed
+        if has_dask(views):  # of which only those that are drawn are computed
             lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
             some = drawn(lazy[0].shape[0])
             views = [pick(x, some) for x in lazy]
         labels = self._predict(views, False, present)
-        views = _checked(views, solver, present, self.n_features_)
-        n = solver.n_fitted(len(labels), c)
+        views, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
+        n = len(some)
         if n < len(labels):
-            some = drawn(len(labels))
             views, labels = [pick(x, some) for x in views], labels[some]
         solver, m = solver.effective(n, c)
         with threads_for(solver.work(n, self.n_features_, m, c)):
