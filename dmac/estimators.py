@@ -403,6 +403,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     comes out is in the order of the first, then of the names that the next ones add
     (:mod:`dmac.data.names`). A memory map, an HDF5 data set or a Zarr array stays on disk
     (:mod:`dmac.compute.streaming`). Samples may lack views (:mod:`dmac.closed_form.completion`).
+    Dask arrays are computed in tasks (the notes say how).
 
     Parameters
     ----------
@@ -426,9 +427,10 @@ class AnchorGraphClustering(MultiViewEstimator):
     Attributes
     ----------
     labels_ : numpy.ndarray of shape (n,), int64
-        Clusters from 0.
+        Clusters from 0. Of more than 2**27 samples of Dask arrays, a lazy Dask array.
     embedding_ : numpy.ndarray of shape (n, K)
-        Z, the weighed eigenvectors, whose rows k-means clusters.
+        Z, the weighed eigenvectors, whose rows k-means clusters. Where a part of Dask arrays was
+        fitted, the rows of that part; `transform` gives all of them.
     anchors_ : numpy.ndarray of shape (m, K)
         Means of the samples of each anchor of the first set, in Z.
     cluster_centers_ : numpy.ndarray of shape (c, K), float64
@@ -436,7 +438,8 @@ class AnchorGraphClustering(MultiViewEstimator):
     membership_ : numpy.ndarray of shape (n, c)
         How sure the labels are: the share of a sample's links in the averaged graph that end in
         each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum to 1. It ranks
-        samples, and is no probability of being right: chapter 14 of the book measures it.
+        samples, and is no probability of being right: chapter 14 of the book measures it. Where a
+        part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
     view_agreement_ : numpy.ndarray of shape (v,)
@@ -451,7 +454,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
-        How many of the samples lack each view.
+        How many of the samples lack each view; of those that were fitted where ``labels_`` is lazy.
     model_ : dmac.closed_form.model.SpectralModel
         What embeds samples.
     recipe_ : dmac.recipes.SpectralRecipe
@@ -484,6 +487,14 @@ class AnchorGraphClustering(MultiViewEstimator):
     distinct rows than clusters, down to one, fit without an error; a ``ConvergenceWarning`` says
     how many of the c clusters came out. Samples that are zero in every view are counted in a
     ``UserWarning``.
+
+    *Dask arrays.* All views are Dask arrays, or none. What is fitted is drawn, the moments of all
+    samples are added up, and samples are placed in tasks, wherever the user's client is. A task
+    holds the fitted model, on the processor, and a block of rows of all views: a chunk of the first
+    view, cut where it has more than 2**22 numbers in all of them; the others are chunked alike.
+    `fit_transform`, `transform`, `predict` and `predict_proba` return lazy Dask arrays, and what is
+    wrong in a block is said when it is computed. A row of NaN is a view that a sample lacks;
+    ``present`` and ``as_frame`` are refused. A model with lazy labels is saved without them.
 
     Examples
     --------
@@ -564,7 +575,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, K)
+        numpy.ndarray of shape (n_new, K), or dask.array.Array of Dask arrays
 
         Raises
         ------
@@ -593,7 +604,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
+        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
         """
         return self._predict(views, as_frame, present)
 
@@ -611,7 +622,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, c)
+        numpy.ndarray of shape (n_new, c), or dask.array.Array of Dask arrays
             Rows sum to 1.
         """
         return self._placed(views, present, lambda _, shares: np.asarray(shares))
