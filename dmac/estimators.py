@@ -47,7 +47,7 @@ from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, Recipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
 from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
-from dmac.solvers.placing import NearestCentre, OfBlock, in_order, lazily, placed
+from dmac.solvers.placing import NearestCentre, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
 # An embedding has collapsed where its spread, 1 minus the mean cosine between its rows, is below
@@ -310,7 +310,7 @@ class MultiViewEstimator(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        of_block: OfBlock,
+        of_block: Callable[[Array, Array | None], Array],
     ) -> Any:
         """Check samples, embed them, and put together what a function returns of each block.
 
@@ -492,7 +492,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     samples are added up, and samples are placed in tasks, wherever the user's client is. A task
     holds the fitted model, on the processor, and a block of rows of all views: a chunk of the first
     view, cut where it has more than 2**22 numbers in all of them; the others are chunked alike.
-    `fit_transform`, `transform`, `predict` and `predict_proba` return lazy Dask arrays, and what is
+    ``fit_transform``, `transform`, `predict` and `predict_proba` return lazy Dask arrays, and what is
     wrong in a block is said when it is computed. A row of NaN is a view that a sample lacks;
     ``present`` and ``as_frame`` are refused. A model with lazy labels is saved without them.
 
