@@ -38,6 +38,8 @@ from dmac.data.checks import (
     say_which_are_zero,
     warn_of_zero_samples,
 )
+from dmac.data.dask_views import DaskView, dask_views, has_dask
+from dmac.data.disk import is_dask
 from dmac.data.named_views import as_named, number_of, title
 from dmac.data.names import check_feature_names, column_names, index_of
 from dmac.diagnostics import mean_cosine
@@ -45,7 +47,7 @@ from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, Recipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
 from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
-from dmac.solvers.placing import NearestCentre, in_order, place
+from dmac.solvers.placing import NearestCentre, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
 # An embedding has collapsed where its spread, 1 minus the mean cosine between its rows, is below
@@ -108,7 +110,9 @@ class MultiViewEstimator(
         if not is_part:  # else it is known when they are placed
             warn_of_zero_samples(checked)
         seed = int(check_seed(self.random_state).randint(2**31 - 1))
-        generator, distinct = torch.Generator().manual_seed(seed), n_distinct(checked, c)
+        generator = torch.Generator().manual_seed(seed)
+        lazy = isinstance(checked[0], DaskView)  # in which nothing is counted
+        distinct = c if lazy else n_distinct(checked, c)
         pipelines = solver.pipelines(len(checked), c)
         for a, (pipeline, x) in enumerate(zip(pipelines, given)):
             pipeline.title = title(a, x)
@@ -117,7 +121,7 @@ class MultiViewEstimator(
             threads_for(solver.work(n_fitted, widths, m, c)),
             shown(self.verbose, stages, solver.epochs),
         ):
-            order = shuffled(n, generator)[:n_fitted]
+            order = shuffled(n, generator)[:n_fitted].copy()  # of many, not all need stay
             solver.decide(checked, pipelines)
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
@@ -158,14 +162,18 @@ class MultiViewEstimator(
         self.column_names_ = fitted.column_names
         self.view_names_ = fitted.view_names
         self.pipelines_ = fitted.pipelines
-        self.labels_ = np.array(outcome.labels, np.int64)
         self.embedding_ = outcome.z
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
         self.model_ = outcome.model
+        self.labels_ = outcome.labels
+        if not is_dask(outcome.labels):
+            self.labels_ = np.array(outcome.labels, np.int64)
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
+        if is_dask(self.labels_):
+            return
         filled, c = len(np.unique(self.labels_)), self.n_clusters
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
@@ -189,7 +197,10 @@ class MultiViewEstimator(
 
         Parameters, ``options`` among them, and errors are those of ``fit``.
         """
-        return self._named(self.fit(views, y, **options).embedding_, views)
+        model = self.fit(views, y, **options)
+        if has_dask(views):
+            return model.transform(views)
+        return self._named(model.embedding_, views)
 
     def transform(self, views: Views) -> Floats:
         """Embed samples, the fitted ones or new ones.
@@ -265,9 +276,14 @@ class MultiViewEstimator(
     def _predict(self, views: Views, as_frame: bool, present: npt.ArrayLike | None = None) -> Any:
         check_is_fitted(self, "model_")
         with usual_settings():
-            nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
+            nearest = NearestCentre(self.cluster_centers_, self._labels_here, self.recipe_)
         if not as_frame:
             return self._placed(views, present, lambda z, _: nearest(z))
+        if has_dask(views):
+            raise ValueError(
+                "as_frame=True is not for Dask arrays: predict(views) and predict_proba(views) "
+                "have a method to_dask_dataframe()"
+            )
         import pandas as pd
 
         def with_confidence(z: Array, shares: Array | None) -> Array:
@@ -281,12 +297,21 @@ class MultiViewEstimator(
 
     def _score(self, views: Views, y: object, present: npt.ArrayLike | None = None) -> float:
         check_no_views(y)
-        labels, solver = self._predict(views, False, present), solver_of(CLOSED_FORM)
-        views = _checked(views, solver, present, self.n_features_)
-        c = len(self.cluster_centers_)
-        n = solver.n_fitted(len(labels), c)
+        check_is_fitted(self, "model_")
+        solver, c = solver_of(CLOSED_FORM), len(self.cluster_centers_)
+
+        def drawn(n: int) -> Integers:
+            few = solver.n_fitted(n, c)
+            return np.random.default_rng(0).permutation(n)[:few] if few < n else np.arange(n)
+
+        if has_dask(views):  # of which only those that are drawn are computed
+            lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
+            some = drawn(lazy[0].shape[0])
+            views = [pick(x, some) for x in lazy]
+        labels = self._predict(views, False, present)
+        views, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
+        n = len(some)
         if n < len(labels):
-            some = np.random.default_rng(0).permutation(len(labels))[:n]
             views, labels = [pick(x, some) for x in views], labels[some]
         solver, m = solver.effective(n, c)
         with threads_for(solver.work(n, self.n_features_, m, c)):
@@ -298,26 +323,29 @@ class MultiViewEstimator(
         views: Views,
         present: npt.ArrayLike | None,
         of_block: Callable[[Array, Array | None], Array],
-    ) -> Array:
+    ) -> Any:
         """Check samples, embed them, and put together what a function returns of each block.
 
-        It gets the block's Z (b, d) and its memberships (b, c), None where there are none.
+        It gets the block's Z (b, d) and its memberships (b, c), None where there are none. Of Dask
+        arrays that is a lazy one.
         """
         check_is_fitted(self, "model_")
         check_feature_names(views, self.column_names_, self.n_features_)
         solver = solver_of(self.recipe_)
         views = _checked(views, solver, present, self.n_features_)
         n, c = views[0].shape[0], len(self.cluster_centers_)
-        blocks: dict[int, Array] = {}
-
-        def keep(rows: slice, z: Array, shares: Array | None) -> None:
-            with usual_settings(), torch.no_grad():
-                blocks[rows.start] = of_block(z, shares)
-
+        about = views, self.pipelines_, self.model_
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
-            has = place(views, self.pipelines_, self.model_, keep)
+            if isinstance(views[0], DaskView):
+                return lazily(*about, self.recipe_, c, of_block)
+            made, has = placed(*about, of_block)
         say_which_are_zero(np.asarray(~has.any(1)))
-        return np.concatenate([block for _, block in sorted(blocks.items())])
+        return made
+
+    @property
+    def _labels_here(self) -> Integers:
+        """The labels, where they are in memory, else none of them."""
+        return np.empty(0, np.int64) if is_dask(self.labels_) else self.labels_
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -387,6 +415,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     comes out is in the order of the first, then of the names that the next ones add
     (:mod:`dmac.data.names`). A memory map, an HDF5 data set or a Zarr array stays on disk
     (:mod:`dmac.compute.streaming`). Samples may lack views (:mod:`dmac.closed_form.completion`).
+    Dask arrays are computed in tasks (the notes say how).
 
     Parameters
     ----------
@@ -410,9 +439,10 @@ class AnchorGraphClustering(MultiViewEstimator):
     Attributes
     ----------
     labels_ : numpy.ndarray of shape (n,), int64
-        Clusters from 0.
+        Clusters from 0. Of more than 2**27 samples of Dask arrays, a lazy Dask array.
     embedding_ : numpy.ndarray of shape (n, K)
-        Z, the weighed eigenvectors, whose rows k-means clusters.
+        Z, the weighed eigenvectors, whose rows k-means clusters. Where a part of Dask arrays was
+        fitted, the rows of that part; `transform` gives all of them.
     anchors_ : numpy.ndarray of shape (m, K)
         Means of the samples of each anchor of the first set, in Z.
     cluster_centers_ : numpy.ndarray of shape (c, K), float64
@@ -420,7 +450,8 @@ class AnchorGraphClustering(MultiViewEstimator):
     membership_ : numpy.ndarray of shape (n, c)
         How sure the labels are: the share of a sample's links in the averaged graph that end in
         each cluster (:func:`dmac.closed_form.membership.memberships`). Rows sum to 1. It ranks
-        samples, and is no probability of being right: chapter 14 of the book measures it.
+        samples, and is no probability of being right: chapter 14 of the book measures it. Where a
+        part of Dask arrays was fitted, neither this nor the next; `predict_proba` gives it.
     confidence_ : numpy.ndarray of shape (n,)
         The membership of each sample in its own cluster.
     view_agreement_ : numpy.ndarray of shape (v,)
@@ -435,7 +466,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
-        How many of the samples lack each view.
+        How many of the samples lack each view; of those that were fitted where ``labels_`` is lazy.
     model_ : dmac.closed_form.model.SpectralModel
         What embeds samples.
     recipe_ : dmac.recipes.SpectralRecipe
@@ -468,6 +499,14 @@ class AnchorGraphClustering(MultiViewEstimator):
     distinct rows than clusters, down to one, fit without an error; a ``ConvergenceWarning`` says
     how many of the c clusters came out. Samples that are zero in every view are counted in a
     ``UserWarning``.
+
+    *Dask arrays.* All views are Dask arrays, or none. What is fitted is drawn, the moments of all
+    samples are added up, and samples are placed in tasks, wherever the user's client is. A task
+    holds the fitted model, on the processor, and a block of rows of all views: a chunk of the
+    first view, cut where it has more than 2**22 numbers in all of them; the others are chunked
+    alike. ``fit_transform``, `transform`, `predict` and `predict_proba` return lazy Dask arrays,
+    and what is wrong in a block is said when it is computed. A row of NaN is a view that a sample
+    lacks; ``present`` and ``as_frame`` are refused. A model with lazy labels is saved without them.
 
     Examples
     --------
@@ -548,7 +587,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, K)
+        numpy.ndarray of shape (n_new, K), or dask.array.Array of Dask arrays
 
         Raises
         ------
@@ -577,7 +616,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
+        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
         """
         return self._predict(views, as_frame, present)
 
@@ -595,7 +634,7 @@ class AnchorGraphClustering(MultiViewEstimator):
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, c)
+        numpy.ndarray of shape (n_new, c), or dask.array.Array of Dask arrays
             Rows sum to 1.
         """
         return self._placed(views, present, lambda _, shares: np.asarray(shares))
@@ -875,6 +914,8 @@ def _checked(
     n_features: tuple[int, ...] | None = None,
 ) -> list[Matrix]:
     """Checked views, of a fit or, with its widths, of new samples."""
+    if solver.takes_incomplete and has_dask(views):
+        return dask_views(views, present, n_features)
     return check_views(
         views,
         n_features=n_features,

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import dask.array
 import h5py
 import numpy as np
 import pandas as pd
@@ -74,6 +75,11 @@ def hdf5(x):
     """The array as a data set of an HDF5 file that is kept in memory."""
     file = h5py.File(f"{next(_numbers)}.h5", "w", driver="core", backing_store=False)
     return file.create_dataset("x", data=x)
+
+
+def lazy(x):
+    """The array as a Dask array in chunks of ten rows."""
+    return dask.array.from_array(x, chunks={0: 10})
 
 
 def lacking_objects():
@@ -365,6 +371,33 @@ BAD = {
             "view 1 holds complex128 values, not real numbers",
         ),
         ("sparse, 3 dimensions", lambda: [torch.tensor(X[None]).to_sparse()], "3 dimension(s)"),
+    ],
+    "Dask": [
+        (
+            "to a network",
+            lambda: lazy(X),
+            "view 1 is a Dask array, which only dmac.AnchorGraphClustering takes: pass numpy.asarr",
+            {"recipe": "revised"},
+        ),
+        (
+            "beside an array",
+            lambda: [lazy(X), SECOND],
+            "view 2 is a ndarray, and other views are Dask arrays: pass all of them",
+        ),
+        ("a size that is unknown", lambda: lazy(X)[lazy(X)[:, 0] > 3], "x.compute_chunk_sizes()"),
+        (
+            "sparse chunks",
+            lambda: lazy(X).map_blocks(scipy.sparse.csr_matrix),
+            "view 1 has chunks of the type csr_matrix: make them NumPy arrays by x.map_blocks",
+        ),
+        ("complex", lambda: lazy(X + 1j), "view 1 holds complex128 values, not real numbers"),
+        ("3 dimensions", lambda: [lazy(X[None])], "view 1 has 3 dimension(s)"),
+        ("other numbers of samples", lambda: [lazy(X), lazy(SECOND[1:])], "view 2 has 39 samples"),
+        (
+            "NaN in a block",
+            lambda: [lazy(X), lazy(with_entry(np.nan, row=33))],
+            "view 2 has NaN or infinite (or missing) entries, the first (nan) at row 33, column 1",
+        ),
     ],
     "sizes": [
         ("one sample", lambda: X[:1], "there are only 1 samples"),

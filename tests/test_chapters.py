@@ -6,13 +6,11 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import portable
 import pytest
-from helpers import imported, positive_views, python, sources
+from helpers import imported, python, sources
 
-import dmac
 from experiments import evidence, records, repair, studies
 
 BOOK = Path(__file__).parent.parent / "book"
@@ -62,21 +60,6 @@ def test_a_download_reads_the_runs_that_it_carries(name, carried, tmp_path, monk
     exec(READ, here)
     assert len(here["runs"]) > 100
     pd.testing.assert_frame_equal(pd.read_csv("read.csv"), here["runs"])
-
-
-def test_the_dask_cluster_of_the_chapter_on_costs_places_all_samples(tmp_path):
-    texts = sources(BOOK / "17_scaling.ipynb", "markdown").values()
-    (text,) = [text for text in texts if "dask.distributed" in text]
-    code = text.split("```python\n")[1].split("```")[0]
-    for shown, small in (("20_000", "90"), ("Clustering(10", "Clustering(3"), ("100_000", "50")):
-        code = code.replace(shown, small)
-    views = positive_views(130, (7, 12))
-    for name, x in zip("ab", views):
-        np.save(tmp_path / f"{name}.npy", x)
-    (tmp_path / "place.py").write_text(code)
-    python("place.py", cwd=tmp_path)
-    labels = dmac.load_model(tmp_path / "model").predict(views)
-    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), labels)
 
 
 #: A listing of a page: its file, and its options.

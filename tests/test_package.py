@@ -80,7 +80,7 @@ def test_names_that_the_package_lacks_are_said():
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # where the module has another name
 
 
-OPTIONAL = {"triton", "anndata", "mudata"}  # imported where they are at hand
+OPTIONAL = {"triton", "anndata", "mudata", "dask"}  # imported where they are at hand
 
 
 def test_core_dependencies_are_what_is_imported():

@@ -172,6 +172,20 @@ def side_by_side(functions: Sequence[Callable[[], _Result]]) -> list[_Result]:
         torch.set_num_threads(before)
 
 
+@contextmanager
+def as_a_piece() -> Iterator[None]:
+    """Within it a thread of somebody else's computes as for a piece: with one thread, and alone."""
+    before, inside = torch.get_num_threads(), getattr(_piece, "inside", False)
+    torch.set_num_threads(1)
+    _piece.inside = True
+    try:
+        with usual_settings(), torch.no_grad():
+            yield
+    finally:
+        _piece.inside = inside
+        torch.set_num_threads(before)
+
+
 def many(n: int) -> bool:
     """Whether n samples are above `MANY`."""
     return n > MANY

@@ -24,6 +24,7 @@ from dmac.data.disk import (
     block_rows,
     check_finite,
     check_kind,
+    is_dask,
     is_streamed,
     with_measured,
 )
@@ -44,6 +45,12 @@ _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 
 def _as_array(x: Any, where: str) -> Any:
     """One view as a NumPy array or a sparse matrix of SciPy, of any shape and type."""
+    if is_dask(x):
+        raise ValueError(
+            f"{where} is a Dask array, which only dmac.AnchorGraphClustering takes: pass "
+            "numpy.asarray(x), or, where it is larger than memory, a memory map of it "
+            "(numpy.lib.format.open_memmap)"
+        )
     if hasattr(x, "detach") and hasattr(x, "is_complex"):  # a torch tensor, without importing torch
         return _from_tensor(x, where)
     if hasattr(x, "to_numpy"):  # pandas, likewise
@@ -216,13 +223,14 @@ def check_views(
     named = lined_up(named, incomplete)
     samples, titles = named[0].samples, [title(a, x) for a, x in enumerate(named)]
     kept = [_kept(x.values, where, streamed, incomplete, most) for x, where in zip(named, titles)]
-    _check_shapes(kept, titles, n_features)
+    check_shapes(kept, titles, n_features)
     there = _present(present, named, (kept[0].shape[0], len(kept)))
     measured = there & ([x.measured for x in named] if present is None else True)
     if not (incomplete or there.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
     if tells:
-        _tell(kept, there & ~measured if incomplete else np.zeros_like(there), titles)
+        there_is = there & ~measured if incomplete else np.zeros_like(there)
+        tell_of_columns(kept, there_is, titles)
     if incomplete:
         kept = _complete_with_zeros(kept, there, measured, samples, titles if tells else [])
     for a, (x, where) in enumerate(zip(kept, titles)):
@@ -241,7 +249,7 @@ def _kept(x: Any, where: str, streamed: bool, incomplete: bool, most: int | None
     return x if _stays(x, most) else _as_matrix(_rows_or_nan(x), where)
 
 
-def _check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
+def check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
     """Refuse views of other numbers of samples, or of other numbers or widths than in a fit."""
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(
@@ -293,7 +301,7 @@ def say_which_are_zero(zero: Flags) -> None:
         )
 
 
-def _tell(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
+def tell_of_columns(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
     """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
     single = [where for x, where in zip(views, titles) if x.shape[1] == 1]
     if single:

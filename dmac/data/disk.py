@@ -46,6 +46,11 @@ def is_streamed(x: object) -> bool:
     return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
 
 
+def is_dask(x: object) -> bool:
+    """Whether a view is a Dask array, which is told without Dask."""
+    return type(x).__module__.startswith("dask.array")
+
+
 def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
     """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
     if np.dtype(x.dtype).kind not in kinds:
@@ -88,6 +93,30 @@ def with_measured(x: Array, measured: Flags) -> Array:
     if zero.any():
         x = x.astype(np.float64)
         x[zero, 0] = MEASURED * (np.abs(x).max() or 1.0)
+    return x
+
+
+def checked_rows(
+    x: Floats,
+    where: str,
+    numbers: Integers,
+    incomplete: bool,
+    missing: Flags | None = None,
+    measured: Flags | None = None,
+) -> Floats:
+    """Rows (b, d) of a view that were read, checked, with zeros where a sample lacks it.
+
+    ``numbers`` (b,) are theirs in the view, ``missing`` (n,) marks further rows that are lacking,
+    ``measured`` (n,) rows whose zeros are values.
+    """
+    if incomplete:
+        lacking = np.asarray(np.isnan(x).all(1))
+        if missing is not None:
+            lacking |= missing[numbers]
+        x = np.where(lacking[:, None], 0.0, x) if lacking.any() else x
+        if measured is not None:
+            x = with_measured(x, measured[numbers] & ~lacking)
+    check_finite(x, where, numbers)
     return x
 
 
@@ -136,15 +165,9 @@ class StreamedArray:
         x = np.asarray(x[among], dtype=np.float64)
         if isinstance(self.source, np.memmap) and self.source.mode == "r" and _FORGET is not None:
             self.source._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
-        if self.incomplete:
-            missing = np.asarray(np.isnan(x).all(1))
-            if self.missing is not None:
-                missing |= self.missing[rows][among]
-            x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-            if self.measured is not None:
-                x = with_measured(x, self.measured[rows][among] & ~missing)
-        check_finite(x, self.where, np.arange(rows.start, rows.stop)[among])
-        return x
+        numbers = np.arange(rows.start, rows.stop)[among]
+        flags = self.missing, self.measured
+        return checked_rows(x, self.where, numbers, self.incomplete, *flags)
 
     def blocks(self) -> Iterator[Floats]:
         """All blocks in order."""

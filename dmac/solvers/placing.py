@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from dmac._types import Array, Flags, Integers, Matrix
+from dmac.compute.device import usual_settings
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import take
-from dmac.compute.threads import row_slices, side_by_side
+from dmac.compute.threads import as_a_piece, row_slices, side_by_side
 from dmac.data.checks import filled, say_which_are_zero
+from dmac.data.dask_views import DaskView, checked_block
 from dmac.data.disk import block_rows
 from dmac.recipes import BaseRecipe
-from dmac.solvers.contract import Model, Outcome, Prepared, final_rows
+from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 
 # Samples of a block, whose activations stay near the processor; a GPU has to be filled.
 _ROWS = {"cpu": 2**13, "cuda": 2**16}
+#: Labels of more samples of Dask arrays, which would take more than a gibibyte, stay lazy.
+MOST_LABELS = 2**27
+#: From the Z (b, d) of a block and its memberships (b, c) or None to what is kept of it, (b, ...).
+OfBlock: TypeAlias = Callable[[Array, Array | None], Array]
 
 
 def place(
@@ -74,6 +81,79 @@ def place(
     return present
 
 
+def placed(
+    views: Sequence[Matrix], pipelines: Sequence[Any], model: Model, of_block: OfBlock
+) -> tuple[Array, Flags]:
+    """What a function returns of each block of `place`, put together, and which views are there."""
+    blocks: dict[int, Array] = {}
+
+    def keep(rows: slice, z: Array, shares: Array | None) -> None:
+        with usual_settings(), torch.no_grad():
+            blocks[rows.start] = of_block(z, shares)
+
+    present = place(views, pipelines, model, keep)
+    return np.concatenate([block for _, block in sorted(blocks.items())]), present
+
+
+class _Task:
+    """What every task of `lazily` holds beside its block: the fitted model, on the processor."""
+
+    def __init__(
+        self,
+        views: Sequence[DaskView],
+        pipelines: Sequence[Any],
+        model: Model,
+        of_block: OfBlock,
+        flags: bool,
+    ) -> None:
+        self.titles, self.starts = [x.where for x in views], views[0].starts
+        self.pipelines, self.model = pipelines, model
+        self.of_block, self.flags = of_block, flags
+
+    def __call__(self, number: int, *blocks: Array) -> Array:
+        start = self.starts[number]
+        with as_a_piece():
+            views = [checked_block(x, where, start) for x, where in zip(blocks, self.titles)]
+            made, present = placed(views, self.pipelines, self.model, self.of_block)
+        return np.column_stack([made, present]) if self.flags else made
+
+
+def _of_task(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
+    return task(block_id[0], *blocks)
+
+
+def lazily(
+    views: Sequence[DaskView],
+    pipelines: list[Any],
+    model: Model,
+    recipe: BaseRecipe,
+    n_clusters: int,
+    of_block: OfBlock,
+    flags: bool = False,
+) -> Any:
+    """`placed` as a Dask array, a block a task; the model is in its graph once.
+
+    With ``flags`` which views are there stands in columns behind a column of what is made.
+    """
+    import dask.array
+    from dask.delayed import delayed
+
+    # From its state: a task may run where there is no such device.
+    cpu, state = torch.device("cpu"), dict(model.state_dict())
+    model = solver_of(recipe).restore(state, pipelines, n_clusters, cpu, model.dtype)
+    task = _Task(views, pipelines, model, of_block, flags)
+    like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
+    return dask.array.map_blocks(
+        _of_task,
+        *(x.source for x in views),
+        task=delayed(task, traverse=False),
+        dtype=like.dtype,
+        chunks=(views[0].source.chunks[0], *((size,) for size in like.shape[1:])),
+        drop_axis=None if like.ndim == 2 else 1,
+        meta=like[:0],
+    )
+
+
 class NearestCentre:
     """From Z to labels: the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
@@ -117,6 +197,8 @@ def in_order(
         )
     announce("the rest")
     views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
+    if isinstance(views[0], DaskView):
+        return _labels_of(outcome, prepared, recipe)
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64) if into is None else into
     of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
@@ -133,3 +215,27 @@ def in_order(
     if into is not None:
         return dataclasses.replace(outcome, labels=labels, membership=None)
     return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all)
+
+
+def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
+    """The outcome with labels of all samples of Dask arrays; nothing is kept of Z but the part's.
+
+    More than `MOST_LABELS` stay lazy, and nothing is counted.
+    """
+    from dask.base import compute
+
+    views, model, c = prepared.sources, outcome.model, len(outcome.centers)
+    few = views[0].shape[0] <= MOST_LABELS
+    nearest = NearestCentre(outcome.centers, outcome.labels if few else outcome.labels[:0], recipe)
+    about = views, prepared.pipelines, model, recipe, c
+    if not few:
+        labels = lazily(*about, lambda z, _: nearest(z))
+        return dataclasses.replace(outcome, labels=labels, membership=None)
+    both = lazily(*about, lambda z, _: nearest(z), flags=True)
+    narrow, present = both[:, 0].astype(np.min_scalar_type(c)), both[:, 1:]
+    with warnings.catch_warnings():  # of a model of many clusters, which is there once
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        labels, zero, missing = compute(narrow, ~present.any(1), (present == 0).sum(0))
+    say_which_are_zero(zero)
+    model.missing = missing
+    return dataclasses.replace(outcome, labels=labels.astype(np.int64), membership=None)

@@ -13,6 +13,7 @@ from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
 from dmac.compute.streaming import PreparedView, StreamedView, pick, take
 from dmac.compute.threads import row_slices, walk
+from dmac.data.dask_views import DaskView
 from dmac.data.disk import StreamedArray, block_rows
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
@@ -95,6 +96,9 @@ def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
 
 def _moments_of(x: Matrix, transform: Callable[[Matrix], Matrix]) -> Moments:
     """Of all samples."""
+    if isinstance(x, DaskView):
+        count, total, gram = x.summed(lambda rows: moments([transform(rows)]))
+        return count, total, gram
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
     parts = walk(slices, lambda some: moments(transform(take(x, s)) for s in some))

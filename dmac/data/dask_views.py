@@ -1,0 +1,140 @@
+"""Views as Dask arrays: read, added up and placed in tasks, wherever the user's client is.
+
+Dask is imported only where a view is a Dask array. Chapter 17 of the book places samples so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dmac._types import Array, Floats, Integers, Views
+from dmac.data.checks import check_shapes, tell_of_columns
+from dmac.data.disk import StreamedArray, block_rows, check_kind, checked_rows, is_dask
+from dmac.data.named_views import as_named, title
+
+# So many partial sums are added in one task.
+_ADDED = 8
+
+
+class DaskView(StreamedArray):
+    """A Dask array (n, d) whose chunks are blocks of rows with all columns.
+
+    A row of NaN is a row of zeros, as in its base class.
+
+    Parameters
+    ----------
+    source : dask.array.Array of shape (n, d)
+    where : str
+    rows : sequence of int
+        Samples of each block; the array is chunked again where it has others.
+    """
+
+    def __init__(self, source: Any, where: str, rows: Sequence[int]) -> None:
+        super().__init__(source.rechunk((tuple(rows), -1)), where, incomplete=True)
+        self.starts = np.cumsum((0, *rows))
+
+    def rows(self, numbers: Integers) -> Floats:
+        """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
+        order = np.argsort(numbers)
+        out, sorted_numbers = np.empty((len(numbers), self.shape[1])), numbers[order]
+        found = np.asarray(self.source[sorted_numbers], dtype=np.float64)
+        out[order] = checked_rows(found, self.where, sorted_numbers, incomplete=True)
+        return out
+
+    def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
+        """Sums over all blocks of the arrays that a function of one returns, in tasks."""
+        from dask.delayed import delayed
+
+        function = delayed(function, traverse=False)
+        blocks = zip(self.starts, self.source.to_delayed().ravel())
+        of_block, added = delayed(_of_block), delayed(_added)
+        parts = [of_block(function, self.where, start, block) for start, block in blocks]
+        while len(parts) > 1:
+            parts = [added(parts[i : i + _ADDED]) for i in range(0, len(parts), _ADDED)]
+        return list(parts[0].compute())
+
+
+def _of_block(function: Callable[[Floats], Any], where: str, start: int, block: Array) -> Any:
+    return function(checked_block(block, where, start))
+
+
+def _added(parts: Iterable[Sequence[Any]]) -> list[Any]:
+    return [sum(values) for values in zip(*parts)]
+
+
+def checked_block(block: Array, where: str, start: int) -> Floats:
+    """A block (b, d) whose first row has that number, as a task gets it: as float64."""
+    numbers = np.arange(start, start + len(block))
+    return checked_rows(np.asarray(block, dtype=np.float64), where, numbers, incomplete=True)
+
+
+def has_dask(views: Views) -> bool:
+    """Whether a view is a Dask array."""
+    return any(is_dask(x.values) for x in as_named(views))
+
+
+def dask_views(
+    views: Views, present: object, n_features: Sequence[int] | None = None
+) -> list[DaskView]:
+    """Checked Dask arrays in common blocks, of which nothing is computed.
+
+    Blocks are the chunks of the first view; those of more than 2**22 numbers in all views together
+    (32 MiB) are cut into equal ones.
+
+    Parameters
+    ----------
+    views : list of v dask.array.Array of shape (n, d_a)
+    present : None
+        Anything else is refused: it would be of size n in memory.
+    n_features : tuple of int, optional
+        The widths that a model was fitted on; in a fit a view of one feature is told.
+
+    Raises
+    ------
+    ValueError
+        If some views are no Dask arrays, their chunks no NumPy arrays, their sizes unknown, or
+        their shapes and types none of views.
+    """
+    from sklearn.utils import gen_even_slices
+
+    named = as_named(views)
+    titles, arrays = [title(a, x) for a, x in enumerate(named)], [x.values for x in named]
+    if present is not None:
+        raise ValueError(
+            "present= is not for Dask arrays: where a sample lacks a view, make its row NaN, as by "
+            "dask.array.where(has[:, None], x, numpy.nan)"
+        )
+    for x, where in zip(arrays, titles):
+        _check_array(x, where)
+    check_shapes(arrays, titles, n_features)
+    most = block_rows(sum(x.shape[1] for x in arrays))
+    rows = [
+        part.stop - part.start
+        for size in arrays[0].chunks[0]
+        if size
+        for part in gen_even_slices(size, -(-size // most))
+    ]
+    checked = [DaskView(x, where, rows) for x, where in zip(arrays, titles)]
+    if n_features is None:
+        tell_of_columns(checked, np.ones((0, len(checked)), bool), titles)
+    return checked
+
+
+def _check_array(x: Any, where: str) -> None:
+    """Refuse what is no Dask array of NumPy arrays with known sizes."""
+    if not is_dask(x):
+        raise ValueError(
+            f"{where} is a {type(x).__name__}, and other views are Dask arrays: pass all of them "
+            "as Dask arrays, as by dask.array.from_array(x), or none"
+        )
+    if type(x._meta) is not np.ndarray:
+        raise ValueError(
+            f"{where} has chunks of the type {type(x._meta).__name__}: make them NumPy arrays by "
+            "x.map_blocks, as with lambda block: block.toarray() of sparse ones, or numpy.ma.filled"
+        )
+    if np.isnan(x.shape).any():
+        raise ValueError(f"{where} has an unknown size: call x.compute_chunk_sizes() first")
+    check_kind(x, where)

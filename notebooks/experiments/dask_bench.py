@@ -1,0 +1,105 @@
+"""Anchor-graph clustering of samples that are in no memory, on a local Dask cluster.
+
+    python -m experiments.dask_bench 1000000 100000000 --save dask.json
+
+Views are drawn where they are needed, a block of samples at a time, and never stored.
+"""
+
+import argparse
+import functools
+import os
+import sys
+import time
+from pathlib import Path
+
+import dask.array
+import numpy as np
+from distributed import Client, LocalCluster
+from scipy.optimize import linear_sum_assignment
+
+import dmac
+from experiments import provenance
+from experiments.bench import Job, Results, measure
+
+#: Widths of the views, clusters, and samples of a block.
+DIMS, CLUSTERS, ROWS = (64, 64, 64), 10, 20_000
+
+
+def block_classes(number, n_samples):
+    """Classes of the samples of a block: (b,)."""
+    rows = min(ROWS, n_samples - ROWS * number)
+    return np.random.default_rng(number).integers(CLUSTERS, size=rows)
+
+
+def block_of_view(block_id, n_samples, view):
+    """Unit rows around the centre of each class in a view: (b, d), float32."""
+    number, d = block_id[0], DIMS[view]
+    centres = np.random.default_rng([view]).standard_normal((CLUSTERS, d), dtype=np.float32)
+    noise = np.random.default_rng([number, view])
+    classes = block_classes(number, n_samples)
+    x = noise.standard_normal((len(classes), d), dtype=np.float32) + 0.7 * centres[classes]
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def lazy_views(n_samples):
+    """Views of so many samples as Dask arrays."""
+    rows = dask.array.core.normalize_chunks(ROWS, (n_samples,))[0]
+    return [
+        dask.array.map_blocks(
+            block_of_view,
+            n_samples=n_samples,
+            view=view,
+            chunks=(rows, (d,)),
+            dtype=np.float32,
+            meta=np.empty((0, 0), np.float32),
+        )
+        for view, d in enumerate(DIMS)
+    ]
+
+
+def accuracy(labels):
+    """Share of labels that are the classes, matched as well as they can be."""
+    table = np.zeros((CLUSTERS, CLUSTERS), np.int64)
+    for number, start in enumerate(range(0, len(labels), ROWS)):
+        pairs = CLUSTERS * block_classes(number, len(labels)) + labels[start : start + ROWS]
+        table += np.bincount(pairs, minlength=table.size).reshape(table.shape)
+    return table[linear_sum_assignment(-table)].sum() / len(labels)
+
+
+def fit_on_workers(n_samples, workers=2, limit=None):
+    """Fit so many samples on workers with one thread each.
+
+    Returns
+    -------
+    dict
+        ``seconds`` of the fit, ``acc``, ``worker_gb`` and ``client_gb``: peak memory of the largest
+        worker and of this process; ``date`` and ``load_before``.
+    """
+    about = {"date": provenance.machine()["date"], "load_before": round(os.getloadavg()[0], 2)}
+    options = dict(threads_per_worker=1, processes=True, dashboard_address=":0")
+    with LocalCluster(workers, **options) as cluster, Client(cluster) as client:
+        provenance.reset_peak_memory()
+        start = time.perf_counter()
+        model = dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu")
+        labels = model.fit_predict(lazy_views(n_samples))
+        seconds = time.perf_counter() - start
+        peaks = client.run(provenance.peak_gb, "cpu").values()
+    found = {"seconds": seconds, "acc": accuracy(labels), "workers": len(peaks)}
+    return about | found | {"worker_gb": max(peaks), "client_gb": provenance.peak_gb("cpu")}
+
+
+def main(arguments=None):
+    """Entry point of ``python -m experiments.dask_bench``."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("samples", type=int, nargs="+")
+    parser.add_argument("--save", type=Path, required=True, metavar="FILE")
+    given = parser.parse_args(arguments)
+    jobs = [Job("dask", {"n": n}, functools.partial(fit_on_workers, n)) for n in given.samples]
+    results = Results(given.save, versions=provenance.versions() | {"dask": dask.__version__})
+    sys.exit(bool(measure(results, jobs)))
+
+
+if __name__ == "__main__":
+    from experiments import dask_bench
+
+    dask_bench.main()  # by its name, which the workers import
