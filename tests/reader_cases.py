@@ -547,13 +547,34 @@ NAMED = [
             values=SAME,
             samples=[str(x) for x in ids],
             left_out={
-                f"{name}.csv, {index if index[1:] else 'column 1'}": "it only counts rows"
+                f"{name}.csv, {index if index[1:] else 'column 1'}": "it only numbers the rows"
                 for name in "ab"
             },
         )
         for kind, ids in (("words", WORDS), ("numbers", IDS))
         for header in ("patient_id", "run", "Patient")
         for index in ("", "Unnamed: 0", "Nr.", "#")
+    ),
+    *(
+        Case(
+            f"ids under {header!r} behind an index of pandas that is {kind}",
+            {
+                f"{a}.csv": pd.DataFrame(x)
+                .add_prefix(a)
+                .assign(**{header: ids})[[header, *(f"{a}{j}" for j in range(x.shape[1]))]]
+                .set_axis(index)
+                .iloc[rows]
+                .to_csv()
+                for a, x, rows in (("a", VIEWS[0], slice(None)), ("b", VIEWS[1], ORDER))
+            },
+            values=SAME,
+            samples=[str(x) for x in ids],
+        )
+        for header, ids in (("patient_id", IDS), ("patient_id", WORDS), ("case", WORDS))
+        for kind, index in (
+            ("in another order", COUNTS),
+            ("of some rows", np.sort(RNG.permutation(90)[:N])),
+        )
     ),
     *(
         Case(
@@ -649,8 +670,9 @@ NAMED = [
         warns=r"view 1 \(a\) only counts its samples .*, and view 2 \(b\) has other whole numbers",
     ),
     Case(
-        "ids of patients may count",
+        "ids of patients may count, which is told",
         indexed(COUNTS + 1, COUNTS + 11, index_label="patient_id"),
+        warns=r"view 1 \(a\) only counts its samples .*, and view 2 \(b\) has other whole numbers",
         lacking=[10, 10],
         samples=[str(i) for i in range(1, 41)],
     ),

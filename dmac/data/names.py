@@ -19,7 +19,7 @@ import scipy.sparse
 
 from dmac._types import Array, Views
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, as_named, is_frame, number_of, title
+from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of, title
 from dmac.data.vocabulary import no_samples, says_samples
 
 # So many names stand in a message.
@@ -143,10 +143,13 @@ def _of_same_rows(named: Sequence[NamedView]) -> bool:
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:
-    """Refuse names that only count rows beside other whole numbers; where one has all, warn."""
+    """Refuse names that only count rows beside other whole numbers.
+
+    Where one view has all numbers of the other, or a header says that they are ids, it is told.
+    """
     every = [set(map(str, x.samples or [])) for x in views]
     for a, b in itertools.permutations(range(len(views)), 2):
-        doubtful = views[a].numbered and every[a] != every[b]
+        doubtful = every[a] != every[b] and counts(views[a].samples or [])
         if doubtful and all(map(str.isdecimal, every[b])):
             others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
             text = (
@@ -156,7 +159,7 @@ def _doubt_counts(views: Sequence[NamedView]) -> None:
                 "row i is the same sample in both, take the numbers out of both, as by "
                 "frame.reset_index(drop=True)"
             )
-            if not (every[a] < every[b] or every[b] < every[a]):
+            if views[a].numbered and not (every[a] < every[b] or every[b] < every[a]):
                 raise ValueError(text)
             return warn(text)
 

@@ -241,17 +241,17 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     list of NamedView
     """
     tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
-    counting = [_counting(x) for x in tables]
-    columns = [_own_names(x, places) for x, places in zip(tables, counting)]
+    running = [_running(x) for x in tables]
+    columns = [_own_names(x, places) for x, places in zip(tables, running)]
     cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
     if len(tables) > 1 and _share(cells) < 0.5:
         columns = _everywhere(tables) or columns
     named = {}
-    for x, j, places in zip(tables, columns, counting):
+    for x, j, places in zip(tables, columns, running):
         j = places[0] if j is None and places else j
         rest = [k for k in places if k != j]
         headers = (_headers(x)[k] or "column 1" for k in rest)
-        left_out |= {f"{called(x)}, {header}": "it only counts rows" for header in headers}
+        left_out |= {f"{called(x)}, {header}": "it only numbers the rows" for header in headers}
         named[id(x)] = _named(x, j, rest)
     return [named.get(id(x), x) for x in items]
 
@@ -290,18 +290,20 @@ def _everywhere(tables: list[NamedView]) -> list[int] | None:
     shared = [header for header in shares if shares[header] > 0.5]
     if not shared:
         return None
-    best = max(shared, key=lambda x: (not all(counts(names[x]) for names in ids), shares[x]))
+    best = max(shared, key=lambda x: (not any(counts(names[x]) for names in ids), shares[x]))
     return [_headers(x).index(best) for x in tables]
 
 
-def _counting(view: NamedView) -> list[int]:
-    """The columns that count rows: the first, or those whose header says no more than that."""
-    enough = len(view.values) > 2  # for a count that no header says
-    return [
-        j
-        for j, header in enumerate(view.features or ["x"])
-        if (only_counts(header) or (j == 0 and enough)) and counts(_plain(view.values.iloc[:, j]))
-    ]
+def _running(view: NamedView) -> list[int]:
+    """The columns that seem to number the rows: one that counts, first, or an index of pandas."""
+    places = []
+    for j, header in enumerate(view.features or ["x"]):
+        if j == 0 or only_counts(header):
+            names = _plain(view.values.iloc[:, j])
+            index = only_counts(header) and len(set(names)) == len(names)
+            if (index and all(map(str.isdecimal, names))) or (len(names) > 2 and counts(names)):
+                places.append(j)
+    return places
 
 
 def _plain(column: Frame) -> list[str]:
@@ -310,12 +312,12 @@ def _plain(column: Frame) -> list[str]:
     return as_text(parsed(column)[0]) if "." in "".join(text[:1]) else text
 
 
-def _own_names(view: NamedView, counting: list[int]) -> int | None:
+def _own_names(view: NamedView, running: list[int]) -> int | None:
     """The column that names the samples, as far as the table itself says it, and not by counts."""
     cells, headers = view.values, view.features or []
-    rest = [j for j in range(cells.shape[1]) if j not in counting]
+    rest = [j for j in range(cells.shape[1]) if j not in running]
     for place, j in enumerate(rest if headers else ()):
-        sure = place == 0 and not counting
+        sure = place == 0 and not running
         if says_samples(headers[j], place) and (sure or _names(cells.iloc[:, j])):
             return j
     for j in rest[:1]:
@@ -323,7 +325,7 @@ def _own_names(view: NamedView, counting: list[int]) -> int | None:
         numbers = first.astype(str).str.fullmatch(r"\s*[+-]?[\d.,]+\s*")  # in some writing
         if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) > numbers.sum():
             return j
-    return None
+    return next((j for j in running if not counts(_plain(cells.iloc[:, j]))), None)
 
 
 def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:

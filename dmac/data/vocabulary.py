@@ -118,7 +118,7 @@ def says_samples(header: str, j: int = 1) -> bool:
 
 def only_counts(header: str) -> bool:
     """Whether a header says no more of numbers than that they count rows: Unnamed: 0, Nr."""
-    return not words(header) or words(header)[-1] in _COUNTING
+    return not header or bool(_COUNTING & set(words(header)[-1:]))
 
 
 def no_samples(names: Sequence[Any]) -> list[str]:

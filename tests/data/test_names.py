@@ -215,7 +215,8 @@ def test_names_that_only_count_are_none():
     np.testing.assert_array_equal(found[1], [[0, 0], *X[1:]])
     np.testing.assert_array_equal(check_views([frame(), frame().iloc[::-1]])[1], X)
     ids = [frame(pandas.RangeIndex(a, a + 6, name="patient"), X + 1) for a in (0, 3)]
-    assert len(check_views(ids, incomplete=True)[0]) == 9  # an index with a name is believed
+    with pytest.warns(UserWarning, match="view 1 only counts its samples"):
+        assert len(check_views(ids, incomplete=True)[0]) == 9  # an index with a name is believed
 
 
 @pytest.mark.parametrize("header", ["Unnamed: 0", "patient_id"])
