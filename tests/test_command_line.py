@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import scipy.io
 from helpers import python
+from reader_cases import INPUTS
 
 import dmac
 from dmac import command_line
@@ -518,3 +519,21 @@ def test_nothing_is_said_where_that_is_asked_for(call):
     assert (code, out) == (0, "")
     code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv", "--quiet")
     assert (code, out) == (0, "") and table("more.csv") == table("labels.csv")
+
+
+@pytest.mark.skipif(not INPUTS.is_dir(), reason="these files are in no copy of the project")
+@pytest.mark.filterwarnings("ignore:(view |the rows of view |.* of what varies in view )")
+def test_real_tables_from_the_file_to_clusters(call):
+    mice = [INPUTS / "mice" / f"{name}.csv" for name in ("gene", "lipid", "genotype")]
+    arguments = ["--labels-key", "genotype", "--clusters", 2, "--out", "mice.csv"]
+    code, out, err = call("fit", *mice, *arguments)
+    assert code == 0 and "40 samples, 2 views" in out and "ACC 100.0 %" in out, err
+    assert "2 known classes in genotype.csv" in out and "left out" not in out
+    plants = INPUTS / "grasslands" / "grasslands-spe.csv"
+    code, out, err = call("fit", plants, "--clusters", 3, "--out", "plots.csv")
+    assert code == 0 and "171 columns (grasslands-spe)" in out and "left out" not in out, err
+    river = [INPUTS / "river" / f"Doubs{name}.csv" for name in ("Spe", "Env", "Spa")]
+    for option, lacking in (("--all-present", False), ("--standardise", True)):
+        code, out, err = call("fit", *river, option, "--clusters", 4, "--out", "sites.tsv")
+        assert code == 0 and ("1 of 30 samples lack it" in out) == lacking, err
+        assert Path("sites.tsv").read_text().startswith("sample\tcluster\tconfidence\n1\t")

@@ -221,13 +221,12 @@ def weighed(*weights):
     return dataclasses.replace(SMALL, view_weight=weights)
 
 
-@pytest.mark.filterwarnings("ignore:view . decides alone|ignore:.* have all views|ignore:the clust")
+@pytest.mark.filterwarnings("ignore:(view . decides|.* have all views|the clusters go)")
 def test_views_may_be_weighed_by_hand(tmp_path):
     views, classes, categories = with_categories()
     views = [views[0], np.eye(3)[categories]]
-    np.testing.assert_array_equal(
-        fit(views, recipe=weighed(2, 2)).embedding_, fit(views).embedding_
-    )
+    alike, same = fit(views, recipe=weighed(2, 2)), fit(views)
+    np.testing.assert_allclose(alike.embedding_, same.embedding_, atol=1e-4)  # but for rounding
     for weights, expected in (((1, 0), classes), ((0, 1), categories), ((20, 1), classes)):
         model = fit(views, recipe=weighed(*weights))
         assert dmac.scores(expected, model.labels_)["ari"] > 0.9
