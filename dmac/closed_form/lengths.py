@@ -54,7 +54,8 @@ class RowLengths:
         The same in units of the largest variance across :math:`\bar u`.
     halves : tuple of two floats
         How well the graph of one half of the columns tells the leading eigenvector of the other's,
-        :math:`R^2`: of rows without their length, and with it. 0 where lengths do not vary.
+        :eq:`eq:row-lengths`: of rows without their length, and with it. 0 where lengths do not
+        vary.
     directions : float
         How far rows without their length tell those of the other views (of one view, of the other
         half), given the length: standard deviations above samples of nearly the same length in
