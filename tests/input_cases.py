@@ -396,7 +396,8 @@ BAD = {
         (
             "NaN in a block",
             lambda: [lazy(X), lazy(with_entry(np.nan, row=33))],
-            "view 2 has NaN or infinite (or missing) entries, the first (nan) at row 33, column 1",
+            "view 2 has NaN or infinite (or missing) entries, 1 in one block, the first (nan) at"
+            " row 33, column 1",
         ),
     ],
     "sizes": [

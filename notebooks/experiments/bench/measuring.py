@@ -12,7 +12,7 @@ from experiments import provenance
 from experiments.harness import Child
 from experiments.records import RESULTS
 from experiments.store import Store, round_floats, slug
-from experiments.studies import SHOWN
+from experiments.studies import IN_TABLES
 
 
 class Job(NamedTuple):
@@ -89,7 +89,7 @@ def measured(part, folder=RESULTS):
         names in tables), what was found and the ``load`` of the machine; of a measurement without
         a name what was found. Under "machine" the whole of the last record.
     """
-    shown = {name.upper(): title for name, title in SHOWN.items()}
+    shown = {name.upper(): title for name, title in IN_TABLES.items()}
     path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         record = json.loads(line)
