@@ -132,7 +132,7 @@ RECIPES = {
     "agc": CLOSED_FORM,
 }
 #: What tables call a recipe, by its name in code.
-IN_TABLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()}
+TITLES = {recipe.name: name.upper() for name, recipe in RECIPES.items()}
 
 
 @dataclass(frozen=True)

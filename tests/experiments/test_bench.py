@@ -269,7 +269,7 @@ def test_the_file_names_the_card_its_driver_and_the_memory_of_its_tensors(monkey
 def test_the_full_plan_is_what_the_page_shows_and_begins_with_some_of_each(monkeypatch, tmp_path):
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
     assert device.datasets_at_hand() == ["mfeat"]  # without the network
-    stored = measured("device")
+    stored = measured("device", titles={})
     plan = list(device.device_plan(small=False))
     for kind in ("epochs", "fits"):
         planned = {(system, on) for _, of, system, on, _ in plan if of == kind}
@@ -322,7 +322,7 @@ def test_the_command_runs_in_a_bare_environment_and_goes_on_where_it_was(tmp_pat
             assert measured("device", tmp_path) == {} and "the time was up" in said
             first = next(device.jobs(Child(), tmp_path, "cpu"))
             made("device", tmp_path, [first._replace(run=lambda limit: {"passed": 1})])
-    stored = measured("device", tmp_path)
+    stored = measured("device", tmp_path, titles={})
     assert stored["machine"]["card"] is None and stored["tests"][0]["passed"] == 1
     for kind in ("epochs", "fits", "scores"):
         plan = [(s, on) for _, of, s, on, _ in device.device_plan(small=True) if of == kind]

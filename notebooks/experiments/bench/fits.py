@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 
 from dmac.data.datasets import DATASETS
+from dmac.recipes import CLOSED_FORM, PUBLISHED, REVISED
 from experiments import libraries, studies
 from experiments.bench.measuring import Job, measured
 from experiments.bench.shapes import synthetic_views
-from experiments.run import BASELINES, Spec, make_run
+from experiments.run import BASELINES, Spec, make_run, settings_of
 
 #: Seconds after which a fit is stopped.
 LIMIT = 40
@@ -18,14 +19,15 @@ LIMIT = 40
 
 @functools.cache
 def fitted_systems():
-    """By name in tables: method and settings of the systems whose whole fits are timed.
+    """By name in the store: method and settings of the systems whose whole fits are timed.
 
     RELEASED and the systems that train a network are not among them: with their published
     schedules a fit takes minutes to hours.
     """
-    ours = ("CLOSED_FORM", "REVISED", "PUBLISHED")
+    ours = {r.name.upper(): r for r in (CLOSED_FORM, REVISED, PUBLISHED)}
     return {
-        **{name: studies.COMPARISON[name] for name in (*BASELINES, *ours)},
+        **{name: studies.COMPARISON[name] for name in BASELINES},
+        **{name: ("DMAC", settings_of(recipe)) for name, recipe in ours.items()},
         **studies.SHALLOW_PEERS,
         # Its default when fits were timed.
         "MSGL": studies.PEER_DEFAULTS["MSGL, n / c"].variants["MSGL, n / c"],
@@ -104,7 +106,7 @@ def jobs(child, folder, device, datasets=studies.SIXTEEN, systems=None):
     # Small ones first, since what was stopped there is not begun on larger ones.
     datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
     for dataset, threads, system in itertools.product(datasets, (1, 2), systems):
-        fits = measured("fits", folder).get("fits", [])
+        fits = measured("fits", folder, titles={}).get("fits", [])
         failed = [(fit["system"], fit["dataset"]) for fit in fits if "error" in fit]
         if (system, dataset) not in failed:
             about = {"system": system, "dataset": dataset, "threads": threads}

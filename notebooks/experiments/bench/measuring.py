@@ -12,7 +12,7 @@ from experiments import provenance
 from experiments.harness import Child
 from experiments.records import RESULTS
 from experiments.store import Store, round_floats, slug
-from experiments.studies import IN_TABLES
+from experiments.studies import TITLES
 
 
 class Job(NamedTuple):
@@ -73,7 +73,7 @@ def measure(folder, part, jobs, *, device="cpu", seconds=math.inf):
     return failed
 
 
-def measured(part, folder=RESULTS):
+def measured(part, folder=RESULTS, titles=TITLES):
     """What was measured of a part.
 
     Parameters
@@ -81,15 +81,17 @@ def measured(part, folder=RESULTS):
     part : str
     folder : path
         Of results, with a store of runs.
+    titles : dict of str to str
+        What to call recipes, by their names.
 
     Returns
     -------
     dict
-        By `Job.of`: a list of dicts, each with what names the measurement (recipes under their
-        names in tables), what was found and the ``load`` of the machine; of a measurement without
+        By `Job.of`: a list of dicts, each with what names the measurement (recipes by their
+        titles), what was found and the ``load`` of the machine; of a measurement without
         a name what was found. Under "machine" the whole of the last record.
     """
-    shown = {name.upper(): title for name, title in IN_TABLES.items()}
+    shown = {name.upper(): title for name, title in titles.items()}
     path, found = Path(folder) / "runs" / f"{slug(f'bench {part}')}.jsonl", {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         record = json.loads(line)
