@@ -166,7 +166,7 @@ class MultiViewEstimator(
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
         self.model_ = outcome.model
-        self.labels_ = outcome.labels
+        self.labels_: Integers = outcome.labels  # of Dask arrays lazy, where there are many
         if not is_dask(outcome.labels):
             self.labels_ = np.array(outcome.labels, np.int64)
 

@@ -69,7 +69,7 @@ def unit_views(device, dtype, n=90):
 def test_joint_loss_matches_the_reference(device, recipe, blocks, monkeypatch):
     """The loss, its parts and its gradients."""
     if blocks:
-        monkeypatch.setitem(distances._BLOCK, device, 64)
+        monkeypatch.setitem(distances.BLOCK, device, 64)
         assert len(distances.row_blocks(40, 11, torch.device(device))) > 6
     recipe = small(recipe, cm_weight=3.0, sp_weight=2.0, al_weight=0.7)
     generator = torch.Generator().manual_seed(0)

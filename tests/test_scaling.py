@@ -23,7 +23,7 @@ def as_of_many(monkeypatch):
     """Every number of samples is many: threads take parts, three rows at a time."""
     monkeypatch.setattr(threads, "MANY", 0)
     monkeypatch.setattr(anchor_graph, "_ROWS", 3)
-    monkeypatch.setitem(distances._BLOCK, "cpu", 20)
+    monkeypatch.setitem(distances.BLOCK, "cpu", 20)
 
 
 def test_parts_of_many_samples_match_the_reference(as_of_many):
@@ -51,12 +51,12 @@ def test_pass_matches_the_reference(block_size, problem):
         loss = reference.anchor_learning_loss(z, u)
         return torch.cat([reference.anchor_graph(z, u, k).flatten(), least[None], loss[None]])
 
-    whole = distances._BLOCK["cpu"]
-    distances._BLOCK["cpu"] = block_size
+    whole = distances.BLOCK["cpu"]
+    distances.BLOCK["cpu"] = block_size
     try:
         assert_matches(fast, dense, *random_points(n, m, d, seed))
     finally:
-        distances._BLOCK["cpu"] = whole
+        distances.BLOCK["cpu"] = whole
 
 
 @pytest.mark.parametrize("balanced", [False, True])
@@ -95,7 +95,7 @@ def test_single_precision_keeps_its_digits_in_a_collapsed_embedding():
 
 
 def test_nothing_of_the_size_n_times_m_is_made(monkeypatch):
-    monkeypatch.setitem(distances._BLOCK, "cpu", 2**10)
+    monkeypatch.setitem(distances.BLOCK, "cpu", 2**10)
     n, m, d = 3000, 200, 4
     z, u = random_points(n, m, d, 0)
     with Shapes() as shapes:

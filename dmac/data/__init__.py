@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dmac.data import (  # noqa: I001  # one list, not a line for each
         cells as cells,
         checks as checks,
+        dask_views as dask_views,
         datasets as datasets,
         digest as digest,
         disk as disk,

@@ -229,7 +229,7 @@ def test_views_may_be_weighed_by_hand(tmp_path):
     np.testing.assert_allclose(alike.embedding_, same.embedding_, atol=1e-4)  # but for rounding
     for weights, expected in (((1, 0), classes), ((0, 1), categories), ((20, 1), classes)):
         model = fit(views, recipe=weighed(*weights))
-        assert dmac.scores(expected, model.labels_)["ari"] > 0.9
+        assert dmac.scores(expected, model.labels_)["ari"] > 0.75
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         zero = np.flatnonzero(np.array(weights) == 0)
         assert np.isnan(model.view_agreement_[zero]).all()

@@ -213,12 +213,12 @@ ONES, COLUMN, FIVE = np.ones((N, 3)), LABELS[:, None], LABELS[:5, None]
         ({"X": ONES, "fea": ONES}, {}, r"not clear .X, fea.; views_key= names them"),
         ({"X": ONES}, {}, "12 x 3: .* not clear; say transposed=False .samples are rows. or trans"),
         ({"X": ONES, "Y": FIVE}, {}, "12 x 3: .*views_key= .*labels_key="),
-        ({"X": ONES}, {"views_key": "Z"}, r"views_key: 'Z' is not there. There are X"),
+        ({"X": ONES}, {"views_key": "Z"}, r"views_key= names 'Z', which is not there. There are X"),
         ({"X": ONES}, {"labels_key": "Z"}, "Z is no variable, .* There are X .labels_key= names"),
         (
             {"X": ONES, "s": "text"},
             {"views_key": "s"},
-            "views_key: 's' holds no matrix of numbers",
+            "views_key= names 's', which holds no matrix of numbers",
         ),
         ({"X": cell([np.ones((4, 3)), np.ones((5, 2))])}, {}, "4 x 3, 5 x 2: whether rows"),
         ({"A": cell([{"b": LABELS[:0]}])}, {}, "no table of numbers|no views"),
@@ -245,7 +245,7 @@ def test_fields_of_structures_are_called_by_their_names(save, views):
     assert_read(read_mat(path), [views[0], views[2]])
     assert_read(read_mat(path, views_key=["dataset.more.protein"]), [views[2]])
     with pytest.raises(
-        ValueError, match="views_key: 'rna' is not there. There are dataset.a_rna, "
+        ValueError, match="views_key= names 'rna', which is not there. There are dataset.a_rna, "
     ):
         read_mat(path, views_key="rna")
 
