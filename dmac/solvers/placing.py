@@ -32,7 +32,7 @@ from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_o
 _ROWS = {"cpu": 2**13, "cuda": 2**16}
 #: Labels of more samples of Dask arrays, which would take more than a gibibyte, stay lazy.
 MOST_LABELS = 2**27
-#: From the Z (b, d) of a block and its memberships (b, c) or None to what is kept of it, (b, ...).
+# From the Z (b, d) of a block and its memberships (b, c) or None to what is kept of it, (b, ...).
 OfBlock: TypeAlias = Callable[[Array, Array | None], Array]
 
 
