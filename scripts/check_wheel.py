@@ -94,7 +94,7 @@ def run_downloads(python, pip, folder):
     if not pages:
         print("downloads: the book is not rendered")
         return
-    call(*pip, "matplotlib", "pandas", "nbclient", "ipykernel")
+    call(*pip, "matplotlib", "pandas", "nbclient", "ipykernel", "dask[array]")
     for page in pages:
         alone = folder / page.stem
         alone.mkdir()
