@@ -638,6 +638,16 @@ NAMED = [
             (14, ..., "name .p00, ....; name may be free text|name .p00, ....; name may be names"),
         )
     ),
+    Case(
+        "a first column of the ids that another table has without a header",
+        {
+            "a.csv": indexed(IDS, IDS)["a.csv"],
+            "b.csv": table(VIEWS[1], IDS, "plot", order=ORDER, start="b"),
+        },
+        values=SAME,
+        samples=[str(x) for x in IDS],
+        left_out=[],
+    ),
     Case("counts alone are places", indexed(COUNTS, COUNTS), values=SAME, warns=PLACES),
     Case("counts from 0 and from 1", indexed(COUNTS, COUNTS + 1), values=SAME, warns=PLACES),
     Case(

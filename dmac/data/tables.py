@@ -226,7 +226,8 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     It is one of ids by its header, or a first column of words, most of them distinct, where the
     tables share half of these names. Else it is a column that every table has under the same
     header, with distinct words or whole numbers of which the tables share more than half, wherever
-    it stands. A column that counts the rows names them only where no other does, and is left out.
+    it stands; or a first column whose values name the samples of another table. A column that
+    counts the rows names them only where no other does, and is left out.
 
     Parameters
     ----------
@@ -246,6 +247,9 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
     if len(tables) > 1 and _share(cells) < 0.5:
         columns = _everywhere(tables) or columns
+    names = next((cells[a] for a, j in enumerate(columns) if j is not None), [])
+    alike = [_share([names, _names(x.values.iloc[:, 0])]) > 0.5 for x in tables]
+    columns = [0 if j is None and same else j for j, same in zip(columns, alike)]
     named = {}
     for x, j, places in zip(tables, columns, running):
         j = places[0] if j is None and places else j
