@@ -417,6 +417,7 @@ BAD = [
                 'a,b\n"1,234.50",1\n"2,345.60",2\n"0.50",3\n',
                 'a may be numbers with commas between thousands: .*thousands=","',
             ),
+            ("thousands, spaces", "a,b\n1 234.5,1\n2 345,2\n17,3\n", "a may be numbers with signs"),
             (
                 "decimal commas between commas",
                 'a,b\n"1,5",1\n"2,25",2\n"0,5",3\n',

@@ -51,7 +51,7 @@ def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
 
 
 def vector(view: NamedView) -> NamedView | None:
-    """A lone column or row as a vector (n,); None for all else."""
+    """A lone column or row as a vector (n,); None for all else, as for a modality."""
     x: Any = view.values
     shape: tuple[int, ...] = getattr(x, "shape", ())
     if len(shape) not in (1, 2) or 0 in shape or (len(shape) == 2 and 1 not in shape):
@@ -60,7 +60,7 @@ def vector(view: NamedView) -> NamedView | None:
         if shape[1] > 1:
             view, x = replace(view, samples=view.features), x.T
         return replace(view, values=typed(x.iloc[:, 0]), features=None)
-    if x.dtype.kind not in "biufSU":
+    if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
 

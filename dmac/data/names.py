@@ -187,7 +187,7 @@ def _places(view: NamedView, a: int) -> dict[Any, int]:
         way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
         raise ValueError(
             f"{title(a, view)} names samples twice, or not at all ({_some(map(repr, bad))}), and "
-            f"views are lined up by name: give each sample its own{way}"
+            f"views are lined up by name: give each its own, of two columns if need be{way}"
         )
     return {name: i for i, name in enumerate(count)}
 

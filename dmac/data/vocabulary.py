@@ -54,12 +54,15 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 _PATTERNS = {
     "numbers with commas between thousands": r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
     "numbers with decimal commas": r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
+    "numbers with signs between thousands": r"[+-]?\d{1,3}([ '’]\d{3})*([.,]\d+)?",
     "dates": r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
     "numbers with units": r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
 }
 _LINES = {
     "numbers with commas between thousands": 'pandas.read_csv(file, thousands=",")',
     "numbers with decimal commas": 'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
+    "numbers with signs between thousands": "frame[{0!r}] = frame[{0!r}]"
+    ".str.replace(\"[ '’]\", '', regex=True).astype(float)",
     "dates": "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
     "numbers with units": "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
     "names": "frame.set_index({0!r})",
