@@ -599,6 +599,15 @@ NAMED = [
         samples=[str(IDS[i]) for i in [*ORDER[:25], *ORDER[25:]]],
         lacking=[5, 3],
     ),
+    Case(
+        "ids of few samples beside those of all",
+        {
+            "a.csv": table(VIEWS[0], IDS, "run"),
+            "b.csv": table(VIEWS[1], IDS, "run", order=ORDER[:12]),
+        },
+        samples=[str(x) for x in IDS],
+        lacking=[0, 18],
+    ),
     *(
         Case(
             f"a feature that both have is no id: {kind}",

@@ -284,7 +284,7 @@ def _ids(view: NamedView) -> dict[str, list[str]]:
 def _share(named: list[list[str]]) -> float:
     """The share of names that every list has with the first, at least."""
     first, *rest = map(set, named)
-    return min((len(x & first) / max(min(len(x), len(first)), 1) for x in rest), default=1.0)
+    return min(len(x & first) / max(min(len(x), len(first)), 1) for x in rest)
 
 
 def _everywhere(tables: list[NamedView]) -> list[int] | None:
