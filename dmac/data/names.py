@@ -206,7 +206,10 @@ def _check_union(
         reached.update(*(places[a] for a in near))
         rest = [a for a in rest if a not in near]
     pairs = alike(places)
-    examples = ", ".join(f"{x!r:.40} and {y!r:.40}" for x, y in pairs[:2])
+    # Two forms of Unicode look the same.
+    forms = [len({unicodedata.normalize("NFC", str(x)) for x in pair}) == 1 for pair in pairs[:2]]
+    shown = [[*map(ascii if form else repr, pair)] for form, pair in zip(forms, pairs)]
+    examples = ", ".join(f"{x:.40} and {y:.40}" for x, y in shown)
     if rest:
         same = f" ({examples} differ in writing alone)" if pairs else ""
         raise ValueError(
