@@ -133,7 +133,7 @@ from dmac.training import EpochRecord
 import dmac.training
 inner = dmac.training._epoch
 def _epoch(epoch, *args):
-    print("epoch", epoch, flush=True)
+    print("epoch", epoch, file=sys.__stdout__, flush=True)  # --quiet has taken the other
     if epoch == 3:
         sys.stdin.readline()  # the signal comes in the middle of this epoch
     return inner(epoch, *args)
