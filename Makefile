@@ -118,8 +118,9 @@ lint: $(READY)
 
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
-ELSEWHERE := api book browser drawings faults fold_modules fuzz moving \
-    notebooks portable launch_buttons print_book project repeat_runs show_checks soak write_concordance
+ELSEWHERE := api book browser drawings faults fold_modules fuzz launch_buttons moving notebooks \
+    number_record portable print_book project repeat_runs show_checks soak \
+    write_concordance
 CORE_TESTS := tests/closed_form tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
