@@ -1,4 +1,4 @@
-"""A small Sphinx extension: the pages of the record are numbered R1, R2, ..., and not as chapters."""
+"""A small Sphinx extension: the pages of the record are numbered R1, R2, ..., not as chapters."""
 
 from docutils import nodes
 
