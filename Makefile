@@ -42,7 +42,7 @@ help:
 	@echo "make html   render the book again without running the experiments again"
 	@echo "make experiments PROFILE=quick|full   short runs of every experiment, or all missing stored runs"
 	@echo "make figures  run the pages of the experiments, write their figures and tables to _build/figures"
-	@echo "make pdf    print the rendered book to _build/dmac-book.pdf, with Chromium"
+	@echo "make pdf    print the rendered book to _build/html/dmac-book.pdf, with Chromium"
 	@echo "make wheel  build wheel and sdist, use the wheel in an empty environment, lowest and highest versions"
 	@echo "make faults  kill fits and the store at KILLS=50 random moments: nothing may be lost"
 	@echo "make bench  time every system on every shape, one after the other, epochs and whole fits (idle machine)"
@@ -118,8 +118,9 @@ lint: $(READY)
 
 # Tests of the module's core, without those of pages, pictures, scripts, experiments and systems,
 # and without kills and odd views, which would take as long as all others.
-ELSEWHERE := api book browser drawings faults fold_modules fuzz moving \
-    notebooks portable print_book project repeat_runs show_checks soak write_concordance
+ELSEWHERE := api book browser drawings faults fold_modules fuzz launch_buttons moving notebooks \
+    number_record portable print_book project repeat_runs show_checks soak \
+    write_concordance
 CORE_TESTS := tests/closed_form tests/data tests/compute tests/solvers \
     $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
 

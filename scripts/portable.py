@@ -207,6 +207,8 @@ def _tags(cell):
 def _code_cell(cell):
     """A cell without what needs the book, and without the numbers of its text."""
     source = cell.source.replace("from myst_nb import glue", GLUE)
+    # The shell may have another Python than the notebook, or none.
+    source = re.sub(r"(?m)^(\w+ = )?!python ", r"\1!{sys.executable} ", source)
     outputs = [one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})]
     folded = any(tag.startswith(("hide", "remove")) for tag in _tags(cell))
     more = {"metadata": {"jupyter": {"source_hidden": True}}} if folded else {}
@@ -230,7 +232,10 @@ def portable(html, notebook, macros):
     nbformat.NotebookNode
     """
     cells = [cell for cell in cells_of(html, notebook, macros) if cell.source]
-    source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    source = "\n".join(cell.source for cell in code)
+    if "{sys.executable}" in source:
+        code[0].source = f"import sys\n\n{code[0].source}"
     carried, own = CARRIES.get(html.stem, ()), f"stored/{html.stem}"
     title, _, text = cells[0].source.partition("\n")
     first = INSTALL

@@ -68,6 +68,8 @@ async (style) => {
   list.className = "book-contents";
   list.innerHTML = contents.innerHTML;
   for (const one of list.querySelectorAll("[role=heading]")) one.removeAttribute("role");
+  for (const one of list.querySelectorAll("details")) one.open = true;
+  for (const one of list.querySelectorAll("summary")) one.hidden = true;
   for (const one of list.querySelectorAll("a")) {
     // Room for the number of a page, which is known once all are printed.
     one.append(Object.assign(document.createElement("span"), { textContent: "000" }));

@@ -9,9 +9,9 @@ import contextlib
 import json
 from pathlib import Path
 
+import pikepdf
 from chromium import resize, served, started, visit
-from pypdf import PdfReader, PdfWriter
-from pypdf.generic import NameObject, TextStringObject
+from pypdf import PdfReader
 
 HERE = Path(__file__).resolve().parent
 COLUMN = 643  # the width of the text on the paper, 170 mm, in pixels
@@ -45,7 +45,7 @@ def print_book(browser, html, target, start="book/index.html"):
             page.evaluate(NUMBER % json.dumps(numbers))
         else:
             raise RuntimeError("the page numbers do not settle")
-    name_outline(target, book["headings"])
+    finish(target, book["headings"])
     return book["pages"]
 
 
@@ -56,24 +56,24 @@ def page_numbers(path):
     return {name: pdf.get_destination_page_number(place) + 1 for name, place in places.items()}
 
 
-def name_outline(path, titles):
-    """Write the headings into the outline: Chromium doubles those at the top of a page."""
-    pdf = PdfWriter(path, incremental=True)
-    entries = []
+def finish(path, titles):
+    """Write the headings into the outline, since Chromium doubles some, and pack the file.
 
-    def collect(entry):
-        while entry is not None:
-            entry = entry.get_object()
+    Most of its objects are elements of the structure that screen readers follow, a hundred thousand
+    of a few words each; packed in streams they are a third as large.
+    """
+    with pikepdf.open(path, allow_overwriting_input=True) as pdf:
+        entries, left = [], [pdf.Root.Outlines.First]
+        while left:
+            entry = left.pop()
             entries.append(entry)
-            collect(entry.get("/First"))
-            entry = entry.get("/Next")
-
-    collect(pdf.root_object["/Outlines"].get_object().get("/First"))
-    if len(entries) != len(titles):
-        raise RuntimeError(f"the outline has {len(entries)} entries for {len(titles)} headings")
-    for entry, title in zip(entries, titles):
-        entry[NameObject("/Title")] = TextStringObject(title)
-    pdf.write(path)
+            left += [entry[name] for name in ("/Next", "/First") if name in entry]
+        if len(entries) != len(titles):
+            raise RuntimeError(f"the outline has {len(entries)} entries for {len(titles)} headings")
+        for entry, title in zip(entries, titles):
+            entry.Title = title
+        packed = pikepdf.ObjectStreamMode.generate
+        pdf.save(path, object_stream_mode=packed, recompress_flate=True)
 
 
 def main():
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("html", nargs="?", type=Path, default=HERE.parent / "_build" / "html")
     parser.add_argument("target", nargs="?", type=Path)
     options = parser.parse_args()
-    target = options.target or options.html.parent / "dmac-book.pdf"
+    target = options.target or options.html / "dmac-book.pdf"
     if not (options.html / "book" / "index.html").exists():
         parser.error(f"{options.html} holds no book: run make book first")
     try:

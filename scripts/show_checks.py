@@ -124,7 +124,8 @@ class AddTicks(SphinxPostTransform):
         held = checks([cell.source for cell in cells if cell.cell_type == "code"], origins)
         for number, node in enumerate(self.document.findall(nodes.inline)):
             code = held.get(node.get("glued"))
-            if code and not isinstance(node.parent, nodes.caption):
+            within = isinstance(node.parent, nodes.caption)
+            if code and not within and re.search(r"\d", node.astext()):
                 text = TICK.format(id=f"check-{number}", code=html.escape("\n".join(code)))
                 node.parent.insert(node.parent.index(node) + 1, nodes.raw("", text, format="html"))
 

@@ -61,7 +61,9 @@ def python(*arguments, **options):
 def pages():
     """The pages of the book in their order, as the table of contents names them."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [toc["root"], *(one["file"] for part in toc["parts"] for one in part["chapters"])]
+    chapters = [one for part in toc["parts"] for one in part["chapters"]]
+    files = [[one["file"], *(s["file"] for s in one.get("sections", []))] for one in chapters]
+    return [toc["root"], *(name for names in files for name in names)]
 
 
 def sources(notebook, kind="code"):

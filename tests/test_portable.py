@@ -87,6 +87,14 @@ def test_cells_come_in_order_between_the_text_of_the_page(page):
     exec("\n".join(c.source for c in code), {})
 
 
+def test_the_command_line_is_that_of_the_notebooks_python(page):
+    path, notebook = page
+    notebook.cells[4].source = "out = !python -m dmac info\n!python -m dmac"
+    code = [c for c in portable.portable(path, notebook, MACROS).cells if c.cell_type == "code"]
+    assert code[3].source == "out = !{sys.executable} -m dmac info\n!{sys.executable} -m dmac"
+    assert code[0].source.startswith("import sys\n")
+
+
 def test_a_page_that_lacks_a_cell_is_refused(page):
     path, notebook = page
     path.write_text(PAGE.replace('<div class="cell">shown</div>', ""), encoding="utf-8")

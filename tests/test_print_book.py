@@ -13,7 +13,7 @@ from print_book import print_book
 from pypdf import PdfReader
 
 BUILT = Path(__file__).resolve().parent.parent / "_build"
-PDF = BUILT / "dmac-book.pdf"
+PDF = BUILT / "html" / "dmac-book.pdf"
 
 
 @pytest.fixture(scope="module")
