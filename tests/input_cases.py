@@ -382,7 +382,7 @@ BAD = {
         (
             "beside an array",
             lambda: [lazy(X), SECOND],
-            "view 2 is a ndarray, and other views are Dask arrays: pass all of them",
+            "view 2 is no Dask array (ndarray), and other views are: pass all of them",
         ),
         ("a size that is unknown", lambda: lazy(X)[lazy(X)[:, 0] > 3], "x.compute_chunk_sizes()"),
         (

@@ -127,7 +127,7 @@ def _check_array(x: Any, where: str) -> None:
     """Refuse what is no Dask array of NumPy arrays with known sizes."""
     if not is_dask(x):
         raise ValueError(
-            f"{where} is a {type(x).__name__}, and other views are Dask arrays: pass all of them "
+            f"{where} is no Dask array ({type(x).__name__}), and other views are: pass all of them "
             "as Dask arrays, as by dask.array.from_array(x), or none"
         )
     if type(x._meta) is not np.ndarray:

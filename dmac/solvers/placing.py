@@ -118,7 +118,7 @@ class _Task:
         return np.column_stack([made, present]) if self.flags else made
 
 
-def _of_task(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
+def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
     return task(block_id[0], *blocks)
 
 
@@ -144,7 +144,7 @@ def lazily(
     task = _Task(views, pipelines, model, of_block, flags)
     like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
     return dask.array.map_blocks(
-        _of_task,
+        placed_rows,
         *(x.source for x in views),
         task=delayed(task, traverse=False),
         dtype=like.dtype,

@@ -10,6 +10,7 @@ import torch
 
 from experiments import bench
 from experiments.bench import (
+    cluster,
     device,
     epochs,
     fits,
@@ -32,6 +33,7 @@ PARTS = {
     "samples": samples,
     "lacking": lacking,
     "rare groups": rare_groups,
+    "cluster": cluster,
     "device": device,
 }
 #: Seconds of "device" unless others are given: of a GPU, and of a processor in its place.

@@ -1,28 +1,22 @@
-"""Anchor-graph clustering of samples that are in no memory, on a local Dask cluster.
-
-    python -m experiments.dask_bench 1000000 100000000 --save dask.json
+"""Fits of samples that are in no memory, on a local Dask cluster.
 
 Views are drawn where they are needed, a block of samples at a time, and never stored.
 """
 
-import argparse
 import functools
 import os
-import sys
 import time
-from pathlib import Path
 
-import dask.array
 import numpy as np
-from distributed import Client, LocalCluster
 from scipy.optimize import linear_sum_assignment
 
 import dmac
 from experiments import provenance
-from experiments.bench import Job, Results, measure
+from experiments.bench.measuring import Job
+from experiments.bench.shapes import CLUSTERS, DIMS
 
-#: Widths of the views, clusters, and samples of a block.
-DIMS, CLUSTERS, ROWS = (64, 64, 64), 10, 20_000
+#: Samples of each fit, and of a block.
+SAMPLES, ROWS = (1_000_000, 10_000_000, 100_000_000), 20_000
 
 
 def block_classes(number, n_samples):
@@ -42,16 +36,14 @@ def block_of_view(block_id, n_samples, view):
 
 
 def lazy_views(n_samples):
-    """Views of so many samples as Dask arrays."""
+    """Views of so many samples, as Dask arrays."""
+    import dask.array
+
     rows = dask.array.core.normalize_chunks(ROWS, (n_samples,))[0]
+    like = dict(dtype=np.float32, meta=np.empty((0, 0), np.float32))
     return [
         dask.array.map_blocks(
-            block_of_view,
-            n_samples=n_samples,
-            view=view,
-            chunks=(rows, (d,)),
-            dtype=np.float32,
-            meta=np.empty((0, 0), np.float32),
+            block_of_view, n_samples=n_samples, view=view, chunks=(rows, (d,)), **like
         )
         for view, d in enumerate(DIMS)
     ]
@@ -66,16 +58,18 @@ def accuracy(labels):
     return table[linear_sum_assignment(-table)].sum() / len(labels)
 
 
-def fit_on_workers(n_samples, workers=2, limit=None):
-    """Fit so many samples on workers with one thread each.
+def fit_on_workers(n_samples, workers, limit=None):
+    """Fit so many samples on workers of one thread each.
 
     Returns
     -------
     dict
         ``seconds`` of the fit, ``acc``, ``worker_gb`` and ``client_gb``: peak memory of the largest
-        worker and of this process; ``date`` and ``load_before``.
+        worker and of this process; the ``load_before``.
     """
-    about = {"date": provenance.machine()["date"], "load_before": round(os.getloadavg()[0], 2)}
+    from distributed import Client, LocalCluster
+
+    load = os.getloadavg()[0]
     options = dict(threads_per_worker=1, processes=True, dashboard_address=":0")
     with LocalCluster(workers, **options) as cluster, Client(cluster) as client:
         provenance.reset_peak_memory()
@@ -84,22 +78,12 @@ def fit_on_workers(n_samples, workers=2, limit=None):
         labels = model.fit_predict(lazy_views(n_samples))
         seconds = time.perf_counter() - start
         peaks = client.run(provenance.peak_gb, "cpu").values()
-    found = {"seconds": seconds, "acc": accuracy(labels), "workers": len(peaks)}
-    return about | found | {"worker_gb": max(peaks), "client_gb": provenance.peak_gb("cpu")}
+    found = {"seconds": seconds, "acc": accuracy(labels), "load_before": load}
+    return found | {"worker_gb": max(peaks), "client_gb": provenance.peak_gb("cpu")}
 
 
-def main(arguments=None):
-    """Entry point of ``python -m experiments.dask_bench``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("samples", type=int, nargs="+")
-    parser.add_argument("--save", type=Path, required=True, metavar="FILE")
-    given = parser.parse_args(arguments)
-    jobs = [Job("dask", {"n": n}, functools.partial(fit_on_workers, n)) for n in given.samples]
-    results = Results(given.save, versions=provenance.versions() | {"dask": dask.__version__})
-    sys.exit(bool(measure(results, jobs)))
-
-
-if __name__ == "__main__":
-    from experiments import dask_bench
-
-    dask_bench.main()  # by its name, which the workers import
+def jobs(*_, samples=SAMPLES, workers=2):
+    for n in samples:
+        about = {"n": n, "workers": workers}
+        run = functools.partial(fit_on_workers, n, workers)
+        yield Job("fits", about, run)  # here, as only a process that is no child has workers
