@@ -27,12 +27,13 @@ import click
 import numpy as np
 
 import dmac
-from dmac._types import Array, Matrix
+from dmac._types import Array
 from dmac.data.cells import open_cells
-from dmac.data.checks import check_views, filled
+from dmac.data.checks import as_sources
 from dmac.data.named_views import NamedView, ending_of, number_of
 from dmac.data.names import in_order
 from dmac.data.readers import ENDINGS, READERS, Reading, is_data
+from dmac.data.source import Source
 
 #: Exit code of a fit that was stopped by Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -418,13 +419,13 @@ def _estimator(
     return kind(clusters, chosen, seed, device, verbose=not quiet)
 
 
-def _say(read: Reading, checked: list[Matrix]) -> None:
+def _say(read: Reading, checked: list[Source]) -> None:
     """Say which file became which view, which the classes, and what was decided otherwise."""
     n = read.views[0].values.shape[0]
     click.echo(f"{number_of(n, 'sample')}, {number_of(len(read.views), 'view')}")
     several = len({x.source for x in read.views}) > 1
     for a, x in enumerate(read.views):
-        lacking = int((~filled(checked[a])).sum())
+        lacking = int((~checked[a].filled()).sum())
         told = f"{x.name}, from {x.source}" if several else x.name
         zeros = f"; {lacking} of {n} samples lack it" if lacking else ""
         columns = number_of(x.values.shape[1], "column")
@@ -498,7 +499,7 @@ def _read(
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, check_views(read.views, streamed=True, incomplete=True))
+    _say(read, as_sources(read.views, streamed=True, incomplete=True))
     return read
 
 

@@ -23,25 +23,25 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dmac._types import Array, Floats, Integers, Matrix, PathLike, Views
+from dmac._types import Array, Floats, Integers, PathLike, Views
 from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
 from dmac.compute.progress_bar import shown
-from dmac.compute.streaming import pick
 from dmac.compute.threads import threads_for
 from dmac.data.checks import (
+    as_sources,
     check_no_views,
     check_seed,
-    check_views,
+    is_dask,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
 )
-from dmac.data.dask_views import DaskView, dask_views, has_dask
-from dmac.data.disk import is_dask
-from dmac.data.named_views import as_named, number_of, title
+from dmac.data.dask_views import DaskSource, dask_views, has_dask
+from dmac.data.named_views import number_of
 from dmac.data.names import check_feature_names, column_names, index_of
+from dmac.data.source import Source
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
 from dmac.recipes import CLOSED_FORM, BaseRecipe, Recipe, SpectralRecipe, get_recipe
@@ -101,9 +101,10 @@ class MultiViewEstimator(
         check_no_views(y)
         solver, c = self._solver(), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
-        given = as_named(views)
-        checked = _checked(given, solver, present)
+        checked = _checked(views, solver, present)
         n, widths = checked[0].shape[0], tuple(x.shape[1] for x in checked)
+        columns = column_names([x.view for x in checked], widths)
+        view_names = [x.view.name for x in checked]
         n_fitted = solver.n_fitted(n, c)
         is_part = n_fitted < n
         solver, m = solver.effective(n_fitted, c)
@@ -111,11 +112,11 @@ class MultiViewEstimator(
             warn_of_zero_samples(checked)
         seed = int(check_seed(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
-        lazy = isinstance(checked[0], DaskView)  # in which nothing is counted
+        lazy = isinstance(checked[0], DaskSource)  # in which nothing is counted
         distinct = c if lazy else n_distinct(checked, c)
         pipelines = solver.pipelines(len(checked), c)
-        for a, (pipeline, x) in enumerate(zip(pipelines, given)):
-            pipeline.title = title(a, x)
+        for pipeline, x in zip(pipelines, checked):
+            pipeline.title = x.where
         stages = len(checked) + solver.stages + is_part
         with (
             threads_for(solver.work(n_fitted, widths, m, c)),
@@ -133,8 +134,8 @@ class MultiViewEstimator(
                 recipe=solver.recipe,
                 n_anchors=m,
                 n_features=widths,
-                column_names=column_names(given, widths),
-                view_names=[x.name for x in given],
+                column_names=columns,
+                view_names=view_names,
                 pipelines=pipelines,
                 outcome=outcome,
             )
@@ -307,15 +308,15 @@ class MultiViewEstimator(
         if has_dask(views):  # of which only those that are drawn are computed
             lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
             some = drawn(lazy[0].shape[0])
-            views = [pick(x, some) for x in lazy]
+            views = [x.rows(some) for x in lazy]
         labels = self._predict(views, False, present)
-        views, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
+        checked, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
         n = len(some)
         if n < len(labels):
-            views, labels = [pick(x, some) for x in views], labels[some]
+            checked, labels = [x.some(some) for x in checked], labels[some]
         solver, m = solver.effective(n, c)
         with threads_for(solver.work(n, self.n_features_, m, c)):
-            graph = averaged_graph(views, c, n_anchors=m, seed=0, recipe=solver.recipe)
+            graph = averaged_graph(checked, c, n_anchors=m, seed=0, recipe=solver.recipe)
             return markov_stability(graph, labels, CLOSED_FORM.guard_time)
 
     def _placed(
@@ -332,11 +333,11 @@ class MultiViewEstimator(
         check_is_fitted(self, "model_")
         check_feature_names(views, self.column_names_, self.n_features_)
         solver = solver_of(self.recipe_)
-        views = _checked(views, solver, present, self.n_features_)
-        n, c = views[0].shape[0], len(self.cluster_centers_)
-        about = views, self.pipelines_, self.model_
+        checked = _checked(views, solver, present, self.n_features_)
+        n, c = checked[0].shape[0], len(self.cluster_centers_)
+        about = checked, self.pipelines_, self.model_
         with threads_for(solver.work(n, self.n_features_, self.n_anchors_, c)):
-            if isinstance(views[0], DaskView):
+            if isinstance(checked[0], DaskSource):
                 return lazily(*about, self.recipe_, c, of_block)
             made, has = placed(*about, of_block)
         say_which_are_zero(np.asarray(~has.any(1)))
@@ -561,7 +562,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         ------
         ValueError
             If the recipe is that of a network, the views are not usable
-            (:func:`dmac.data.checks.check_views`), or c, k and m do not fit the number of samples.
+            (:func:`dmac.data.checks.as_sources`), or c, k and m do not fit the number of samples.
             If only some entries of a row are NaN, or a sample lacks all views.
         """
         return self._fit(views, y, present)
@@ -803,7 +804,7 @@ class DMAC(MultiViewEstimator):
         ------
         ValueError
             If the recipe trains no network, the views are not usable
-            (:func:`dmac.data.checks.check_views`), samples lack views, c, k and m do not fit the
+            (:func:`dmac.data.checks.as_sources`), samples lack views, c, k and m do not fit the
             number of samples, or the checkpoint is damaged or of another fit.
         FloatingPointError
             If a loss stops being finite.
@@ -912,11 +913,11 @@ def _checked(
     solver: Solver,
     present: npt.ArrayLike | None,
     n_features: tuple[int, ...] | None = None,
-) -> list[Matrix]:
+) -> list[Source]:
     """Checked views, of a fit or, with its widths, of new samples."""
     if solver.takes_incomplete and has_dask(views):
         return dask_views(views, present, n_features)
-    return check_views(
+    return as_sources(
         views,
         n_features=n_features,
         streamed=True,

@@ -7,14 +7,14 @@ chapter 15 says how often the suggested number is right.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from sklearn.metrics import adjusted_rand_score
 
-from dmac._types import Array, Floats, Matrix, Views
+from dmac._types import Array, Floats, Views
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
@@ -23,7 +23,8 @@ from dmac.closed_form.completion import is_needed, present_views, with_graphs
 from dmac.closed_form.votes import unit_rows
 from dmac.compute.kmeans import kmeans
 from dmac.compute.threads import threads_for
-from dmac.data.checks import check_no_views, check_seed, check_views
+from dmac.data.checks import as_sources, check_no_views, check_seed
+from dmac.data.source import Source
 from dmac.recipes import CLOSED_FORM_2026_11, SpectralRecipe
 from dmac.solvers.contract import solver_of
 from dmac.solvers.preparing import prepare
@@ -37,7 +38,7 @@ _NEARLY = 0.9
 
 
 def averaged_graph(
-    views: Sequence[Matrix],
+    views: list[Source],
     n_clusters: int,
     *,
     n_anchors: int,
@@ -48,7 +49,7 @@ def averaged_graph(
 
     Parameters
     ----------
-    views : list of v checked views
+    views : list of v dmac.data.source.Source
     n_clusters : int
         c, on which the widths of the whitened views depend.
     n_anchors : int
@@ -67,7 +68,7 @@ def averaged_graph(
     return AveragedGraph(averaged(_draw(blocks, len(views), n_anchors, seed, recipe)))
 
 
-def _blocks(views: Sequence[Matrix], n_clusters: int) -> list[Block]:
+def _blocks(views: list[Source], n_clusters: int) -> list[Block]:
     """The blocks of checked views, in the order of the samples.
 
     Where few samples have all views, those of the single views: each compares the samples it has.
@@ -186,20 +187,20 @@ def suggest_n_clusters(
     Raises
     ------
     ValueError
-        If the views are not usable (:func:`dmac.data.checks.check_views`) or have fewer than 12
+        If the views are not usable (:func:`dmac.data.checks.as_sources`) or have fewer than 12
         samples, a candidate is not an integer from 2 to a quarter of the samples, there are fewer
         than two of them, or the criterion is not known.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}, it must be one of {CRITERIA}")
     check_no_views(candidates, "candidates")
-    views = check_views(views, incomplete=True)
+    views = as_sources(views, incomplete=True)
     n = views[0].shape[0]
     candidates = _checked(candidates, n)
     rng = check_seed(random_state)
     if n > _MOST:
         rows = rng.permutation(n)[:_MOST]
-        views, n = [x[rows] for x in views], _MOST
+        views, n = [x.some(rows) for x in views], _MOST
     # The graph needs one number of clusters, and must be fair to all: the middle of a log scale.
     middle = round((candidates[0] * candidates[-1]) ** 0.5)
     solver = solver_of(_RECIPE)

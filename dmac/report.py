@@ -24,14 +24,14 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from dmac._types import Integers, Matrix, Views
+from dmac._types import Integers, Views
 from dmac._version import VERSION
 from dmac._warn import OfViews, warn
 from dmac.closed_form.votes import unit_rows
-from dmac.compute.streaming import pick
-from dmac.data.checks import check_views, filled
+from dmac.data.checks import as_sources
 from dmac.data.named_views import NamedView, as_named
-from dmac.data.names import in_order, index_of, lined_up
+from dmac.data.names import in_order, index_of
+from dmac.data.source import Source
 from dmac.diagnostics import gaussian_like
 from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
 from dmac.metrics import matched, scores
@@ -104,8 +104,8 @@ def page(
         views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         tells = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = check_views(views, streamed=True, incomplete=True, tells=tells)
-        named = lined_up(as_named(views), incomplete=True)
+        checked = as_sources(views, streamed=True, incomplete=True, tells=tells)
+        named = [x.view for x in checked]
         columns = columns_of(named, [x.shape[1] for x in checked], feature_names)
         columns = [_as_text(names) for names in columns]
         samples = _samples(named, sample_names, checked[0].shape[0])
@@ -115,7 +115,7 @@ def page(
             model.fit(views)
         if by_size:
             number_by_size(model)
-        compared = _compared(model, checked, named, seeds)
+        compared = _compared(model, checked, seeds)
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
         warn(text, category)
@@ -165,15 +165,13 @@ def _as_text(given: Iterable[Any] | None) -> list[str] | None:
     return None if given is None or given == list(range(len(given))) else list(map(str, given))
 
 
-def _compared(
-    model: MultiViewEstimator, checked: list[Matrix], named: list[NamedView], seeds: int
-) -> dict[str, Any]:
+def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> dict[str, Any]:
     """What fits of the data, of their halves, and of the control say."""
     n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
     first = int(seed) if isinstance(seed, numbers.Integral) else 0
     rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
-    drawn = [pick(x, rows) for x in checked]
-    some = [NamedView(x, view.name) for x, view in zip(drawn, named)]
+    drawn = [x.rows(rows) for x in checked]
+    some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=OfViews):
         fits = _fits(model, some, first, seeds, n <= _MOST)
@@ -226,7 +224,7 @@ def _csv(samples: list[str], labels: Integers) -> str:
     return table.to_csv(index=False, lineterminator="\r\n")
 
 
-def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Matrix]) -> None:
+def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Source]) -> None:
     """Refuse other samples than those of the fit, in another order, or with what a mask hid."""
     labels, expected = model.predict(views), len(model.labels_)
     if len(labels) != expected:
@@ -237,7 +235,7 @@ def _check_fit(model: MultiViewEstimator, views: Views, checked: list[Matrix]) -
             "them into other clusters"
         )
     lacking = getattr(model, "n_missing_", None)
-    if lacking is not None and lacking.tolist() != [(~filled(x)).sum() for x in checked]:
+    if lacking is not None and lacking.tolist() != [(~x.filled()).sum() for x in checked]:
         raise ValueError(
             f"in the fit {', '.join(map(str, lacking))} samples lacked the views, and in these "
             "views others do: make the rows of those that a mask said to be missing NaN"

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix, Views
-from dmac.compute.streaming import block_slices, pick, take
-from dmac.data.checks import check_labels, check_views
+from dmac.data.checks import as_sources, check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import in_order, index_of
+from dmac.data.source import Source, filled
 
 if TYPE_CHECKING:
     import pandas
@@ -161,17 +161,17 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
         If views or labels are not usable, or all labels are the same.
     """
     labels = in_order(labels, index_of(views))
-    views = check_views(views, streamed=True, incomplete=True)
-    codes = check_labels(labels, views[0].shape[0])
+    sources = as_sources(views, streamed=True, incomplete=True)
+    codes = check_labels(labels, sources[0].shape[0])
     first = np.unique(codes, return_index=True)[1]
     if len(first) < 2:
         raise ValueError("labels: all samples are in one cluster, so there is nothing to compare")
     values = labels.detach().cpu() if hasattr(labels, "detach") else labels
-    return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in views]
+    return np.asarray(values).ravel()[first], [_differences(x, codes, len(first)) for x in sources]
 
 
 @np.errstate(over="ignore")
-def _differences(x: Matrix, codes: Array, c: int) -> Floats:
+def _differences(x: Source, codes: Array, c: int) -> Floats:
     """Standardised differences of the features of a checked view: (c, d)."""
     unit, low, high = _limits(x, codes, c)
     blocks = functools.partial(_moved_rows, x, codes, unit, low, high)
@@ -195,18 +195,18 @@ def _differences(x: Matrix, codes: Array, c: int) -> Floats:
 
 
 def _moved_rows(
-    x: Matrix, codes: Array, unit: Floats, low: Floats, high: Floats
+    x: Source, codes: Array, unit: Floats, low: Floats, high: Floats
 ) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
     """Blocks of a checked view: values within the limits, and where they are stored.
 
     Third is, (c, b), which samples are in a cluster, and have the view.
     """
-    for rows in block_slices([x]):
-        values, own = take(x, rows), codes[rows]
-        has = np.asarray(abs(values).sum(1)).ravel() > 0
+    for rows in x.slices():
+        values, own = x.read(rows), codes[rows]
+        has = filled(values)
         at = own, np.arange(len(own))
         indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(own)))
-        if scipy.sparse.issparse(values):
+        if x.sparse:
             values = scipy.sparse.csr_array(values, copy=True)
             values.eliminate_zeros()
             k, j = np.repeat(own, np.diff(values.indptr)), values.indices
@@ -217,15 +217,15 @@ def _moved_rows(
         yield values, stored, indicator
 
 
-def _limits(x: Matrix, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
+def _limits(x: Source, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     """Units of the features (d,), in which the least and the largest value of a cluster: (c, d)."""
     order = np.random.default_rng(0).permutation(len(codes))
     rows = np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)])
     rows.sort()
-    sample = pick(x, rows)
-    has = np.asarray(abs(sample).sum(1)).ravel() > 0
+    sample = x.rows(rows)
+    has = filled(sample)
     sample, codes = sample[has], codes[rows][has]
-    sample = sample.tocsc() if scipy.sparse.issparse(sample) else sample
+    sample = sample.tocsc() if x.sparse else sample
     step = max(1, _NUMBERS // max(1, len(codes)))
     parts = [
         _limits_of(as_dense(sample[:, j : j + step]), codes, c) for j in range(0, x.shape[1], step)

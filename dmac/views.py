@@ -19,9 +19,9 @@ from dmac._warn import warn
 from dmac.data import registry
 from dmac.data.checks import check_views
 from dmac.data.datasets import DATASETS, KINDS
-from dmac.data.disk import is_streamed
 from dmac.data.named_views import stem
 from dmac.data.readers import Reading, read_views
+from dmac.data.source import is_on_disk
 
 _EMBEDDED = Path(__file__).parent / "data" / "mfeat.npz"
 _EMBEDDED_ABOUT = "UCI Multiple Features: 2000 handwritten numerals, six feature sets (CC BY 4.0)"
@@ -178,7 +178,7 @@ def load(
     if name is None and told and not (views_key or labels_key is False):
         warn("; ".join([*told, "views_key= names the views"]))
     in_memory = [
-        replace(x, values=np.array(x.values)) if is_streamed(x.values) else x for x in read.views
+        replace(x, values=np.array(x.values)) if is_on_disk(x.values) else x for x in read.views
     ]
     try:
         views = check_views(in_memory, incomplete=True)

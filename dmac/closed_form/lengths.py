@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from dmac._types import Array, Integers, Matrix
+from dmac._types import Array, Integers, Matrix, Views
 from dmac._warn import OfViews, warn
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
 from dmac.closed_form.blocks import blocks_of
-from dmac.compute.streaming import pick
-from dmac.data.checks import NARROW, filled
+from dmac.data.checks import NARROW, as_sources
 from dmac.data.levels import LevelPipeline
 from dmac.data.linalg import as_dense, leading_by_products, on_entries, stored
+from dmac.data.source import Source, filled
 from dmac.recipes import CLOSED_FORM_2026_11
 
 # So many samples say it, and fewer than the other number cannot.
@@ -96,7 +96,7 @@ class RowLengths:
 
 
 def keep_lengths(
-    views: Sequence[Matrix], pipelines: Sequence[LevelPipeline], tells: bool = True
+    views: list[Source], pipelines: Sequence[LevelPipeline], tells: bool = True
 ) -> None:
     """Set which views' pipelines keep the lengths of rows.
 
@@ -133,12 +133,12 @@ def keep_lengths(
             warn(message, OfViews)
 
 
-def row_lengths(views: Sequence[Matrix], root: bool = True) -> list[RowLengths]:
-    """What the lengths of rows are in each of v checked views (n, d_a), by 1000 samples at most.
+def row_lengths(views: Views, root: bool = True) -> list[RowLengths]:
+    """What the lengths of rows are in each of v views (n, d_a), by 1000 samples at most.
 
     Parameters
     ----------
-    views : list of v checked views
+    views : list of v array_likes of shape (n, d_a), or of checked views
     root : bool
         Whether the square root of views without negative entries is taken first.
 
@@ -146,9 +146,10 @@ def row_lengths(views: Sequence[Matrix], root: bool = True) -> list[RowLengths]:
     -------
     list of v RowLengths
     """
+    views = as_sources(views, incomplete=True)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     some = np.sort(rng.permutation(views[0].shape[0])[:_MOST])
-    drawn = [_scaled(pick(x, some), root) for x in views]
+    drawn = [_scaled(x.rows(some), root) for x in views]
     found = [_first_half(x[filled(x)]) for x in drawn]
     halves = {}
     for a, x in enumerate(drawn):

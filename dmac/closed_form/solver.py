@@ -53,6 +53,7 @@ from dmac.closed_form.votes import (
 from dmac.compute.kmeans import kmeans
 from dmac.compute.progress_bar import announce
 from dmac.data.levels import LevelPipeline
+from dmac.data.source import Source
 from dmac.recipes import SpectralRecipe
 from dmac.solvers.contract import (
     Outcome,
@@ -204,7 +205,7 @@ class SpectralSolver(Solver):
         given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
         return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
 
-    def decide(self, views: Sequence[Matrix], pipelines: list[Any], tells: bool = True) -> None:
+    def decide(self, views: list[Source], pipelines: list[Any], tells: bool = True) -> None:
         """Keep the lengths of rows in views that differ by nothing else."""
         if self.recipe.length_guard and self.recipe.columns == "given":
             keep_lengths(views, pipelines, tells)

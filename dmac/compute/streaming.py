@@ -2,7 +2,7 @@
 
 The gradient stays that of the full batch: the losses depend on a sample through its embedding only,
 so a block's activations are dropped after the forward pass and computed again, from the disk, when
-its part of the gradient is due (:mod:`dmac.data.disk` reads the blocks).
+its part of the gradient is due (:mod:`dmac.data.source` reads the blocks).
 
 Chapter 17 of the book says what that costs.
 """
@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dmac._types import Array, Integers, Matrix
+from dmac._types import Array, Matrix
 from dmac.compute.layers import SparseView, view_tensor
 from dmac.compute.threads import row_slices
-from dmac.data.disk import StreamedArray, block_rows
+from dmac.data.source import block_rows
 
 PreparedView: TypeAlias = "Tensor | SparseView | StreamedView"
 
@@ -68,21 +68,14 @@ def block_slices(views: Sequence[Any]) -> list[slice]:
 
 
 def _streams(views: Sequence[Any]) -> bool:
-    return any(isinstance(x, (StreamedArray, StreamedView)) for x in views)
+    return any(isinstance(x, StreamedView) for x in views)
 
 
 def take(view: Any, rows: slice) -> Any:
-    """A slice of samples of a view, in the order of the disk for a streamed one."""
+    """A slice of samples of a prepared view, in the order of the disk for a streamed one."""
     if isinstance(view, StreamedView):
         return view.block(rows)
-    if isinstance(view, StreamedArray):
-        return view.read(rows)
     return view if isinstance(view, SparseView) else view[rows]
-
-
-def pick(view: Matrix, numbers: Integers) -> Matrix:
-    """Samples of a checked view by their numbers, in memory."""
-    return view.rows(numbers) if isinstance(view, StreamedArray) else view[numbers]
 
 
 def encode(encoder: nn.Module, view: PreparedView) -> Tensor:

@@ -4,8 +4,8 @@
 finds or downloads them. :mod:`~dmac.data.tables`, :mod:`~dmac.data.variables`,
 :mod:`~dmac.data.cells` and :mod:`~dmac.data.safe_files` read files, :mod:`~dmac.data.readers` says
 what in them is a view, :mod:`~dmac.data.known_classes` what is not, and :mod:`~dmac.data.names`
-lines them up. :mod:`~dmac.data.checks` checks what comes from
-outside, :mod:`~dmac.data.disk` leaves it there, :mod:`~dmac.data.digest` tells data apart, and
+lines them up. :mod:`~dmac.data.checks` checks what comes from outside and makes each view a
+:mod:`~dmac.data.source`, which may stay on disk, :mod:`~dmac.data.digest` tells data apart, and
 :mod:`~dmac.data.pipeline` with :mod:`~dmac.data.whitening` puts views on one scale.
 """
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         dask_views as dask_views,
         datasets as datasets,
         digest as digest,
-        disk as disk,
         known_classes as known_classes,
         levels as levels,
         linalg as linalg,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         readers as readers,
         registry as registry,
         safe_files as safe_files,
+        source as source,
         tables as tables,
         variables as variables,
         vocabulary as vocabulary,

@@ -16,21 +16,20 @@ import scipy.sparse
 
 from dmac._types import Array, Flags, Integers, Matrix, Views
 from dmac._warn import OfViews, warn
-from dmac.data.disk import (
-    MEASURED,
-    ROWS_ARE_FOR,
-    WIDTH,
-    StreamedArray,
-    block_rows,
-    check_finite,
-    check_kind,
-    is_dask,
-    is_streamed,
-    with_measured,
-)
 from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
+from dmac.data.source import (
+    ROWS_ARE_FOR,
+    WIDTH,
+    ArraySource,
+    DiskSource,
+    Source,
+    block_rows,
+    check_finite,
+    check_kind,
+    is_on_disk,
+)
 
 #: Views of 2 to so many columns are narrow; of six, as the numerals have them, unit rows are good.
 NARROW = 5
@@ -41,6 +40,11 @@ _ROWS = 64
 _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
 # What tables that are not computed yet have, and cells with annotations: they are more than arrays.
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
+
+
+def is_dask(x: object) -> bool:
+    """Whether a view is a Dask array, which is told without Dask."""
+    return type(x).__module__.startswith("dask.array")
 
 
 def _as_array(x: Any, where: str) -> Any:
@@ -120,26 +124,6 @@ def _of_objects(x: Array, where: str) -> Array:
     return x
 
 
-def _with_rows(x: Matrix, missing: Flags, measured: Flags) -> Matrix:
-    """A view whose missing rows are zeros, whatever stands there, and whose measured ones are not.
-
-    It is a copy where there are some.
-    """
-    if not (missing.any() or measured.any()):
-        return x
-    if isinstance(x, StreamedArray):
-        return StreamedArray(x.source, x.where, x.incomplete, missing, measured)
-    if not scipy.sparse.issparse(x):
-        x = np.where(missing[:, None], 0.0, x) if missing.any() else x
-        return with_measured(x, measured)
-    x = x.copy()
-    x.data[np.repeat(missing, np.diff(x.indptr))] = 0
-    x.eliminate_zeros()
-    rows = np.flatnonzero(measured & ~filled(x))
-    tiny = np.full(len(rows), MEASURED * (abs(x).max() or 1.0))
-    return x + scipy.sparse.csr_matrix((tiny, (rows, 0 * rows)), x.shape)
-
-
 def _rows_or_nan(x: Any) -> Any:
     """A list of rows with NaN in place of rows that are None; anything else as it is."""
     if not isinstance(x, (list, tuple)) or not any(row is None for row in x):
@@ -164,7 +148,12 @@ def _present(
     return (mask == 1) & ~np.transpose(lacking)
 
 
-def check_views(
+def check_views(views: Views, **options: Any) -> list[Matrix]:
+    """The arrays and CSR matrices in memory of `as_sources`, whose parameters and errors it has."""
+    return [x.values for x in as_sources(views, **options)]
+
+
+def as_sources(
     views: Views,
     *,
     n_features: Sequence[int] | None = None,
@@ -173,8 +162,8 @@ def check_views(
     present: npt.ArrayLike | None = None,
     tells: bool = False,
     most: int | None = None,
-) -> list[Matrix]:
-    """Turn what a user passes as views into matrices that can be computed with.
+) -> list[Source]:
+    """Turn what a user passes as views into what can be computed with.
 
     Parameters
     ----------
@@ -182,12 +171,13 @@ def check_views(
         NumPy arrays, SciPy sparse matrices, torch tensors, pandas data frames or nested lists of
         real numbers (booleans count as 0 and 1). One 2-D array, tensor, sparse matrix or data frame
         is one view; a nested list is always a list of views. Several data frames are lined up by
-        their index, in the order of the first (:func:`dmac.data.names.lined_up`).
+        their index, in the order of the first (:func:`dmac.data.names.lined_up`). What was checked
+        before is returned as it is.
     n_features : tuple of int, optional
         The widths ``(d_1, ..., d_v)`` a model was fitted on, which the views must then have.
     streamed : bool
         Leave arrays on disk where they are: a memory map, an HDF5 data set or a Zarr array becomes
-        a :class:`dmac.data.disk.StreamedArray`, whose blocks are checked as they are read.
+        a :class:`dmac.data.source.DiskSource`, whose blocks are checked as they are read.
     incomplete : bool
         Let samples lack views: a row of NaN, None for a row of a nested list, or a name that a
         data frame does not have and others do, becomes a row of zeros.
@@ -199,13 +189,13 @@ def check_views(
         Warn where one column is nearly all of a view, and, with ``incomplete``, where rows of zeros
         count as missing and may well be values: in views of up to `NARROW` columns.
     most : int, optional
-        Arrays of more samples are not copied as float64: they become such arrays, too.
+        Arrays of more samples are not copied as float64: their rows become that when read.
 
     Returns
     -------
-    list of numpy.ndarray or scipy.sparse.csr_matrix, float64
-        Sparse stays sparse, all else is C-contiguous. The input is never modified, but is returned
-        itself where it already has this form.
+    list of v dmac.data.source.Source
+        Sparse stays sparse. The input is never modified, but an array or a CSR matrix that is
+        float64 and, if dense, C-contiguous, is not copied.
 
     Raises
     ------
@@ -217,39 +207,39 @@ def check_views(
         if some entries of a row are NaN and others not, a sample lacks all views, or ``present``
         has another shape.
     """
+    if isinstance(views, list) and views and all(isinstance(x, Source) for x in views):
+        return list(views)
     named = as_named(views)
     if len(named) == 0:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
     named = lined_up(named, incomplete)
-    samples, titles = named[0].samples, [title(a, x) for a, x in enumerate(named)]
-    kept = [_kept(x.values, where, streamed, incomplete, most) for x, where in zip(named, titles)]
-    check_shapes(kept, titles, n_features)
-    there = _present(present, named, (kept[0].shape[0], len(kept)))
+    titles = [title(a, x) for a, x in enumerate(named)]
+    sources: list[Source] = []
+    for x, where in zip(named, titles):
+        if streamed and is_on_disk(x.values):
+            sources.append(DiskSource(x.values, x, where, incomplete))
+        else:
+            many = most is not None and _is_long(x.values, most)
+            values = x.values if many else _as_matrix(_rows_or_nan(x.values), where)
+            sources.append(ArraySource(values, x, where))
+    check_shapes(sources, titles, n_features)
+    there = _present(present, named, (sources[0].shape[0], len(sources)))
     measured = there & ([x.measured for x in named] if present is None else True)
     if not (incomplete or there.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
     if tells:
-        there_is = there & ~measured if incomplete else np.zeros_like(there)
-        tell_of_columns(kept, there_is, titles)
+        tell_of_columns(sources, there & ~measured if incomplete else np.zeros_like(there))
     if incomplete:
-        kept = _complete_with_zeros(kept, there, measured, samples, titles if tells else [])
-    for a, (x, where) in enumerate(zip(kept, titles)):
-        if not isinstance(x, StreamedArray):  # which checks every block that it reads
-            check_finite(x, where)
+        sources = _complete_with_zeros(sources, there, measured, tells)
+    for x in sources:
+        if x.in_memory:  # others are checked as they are read
+            check_finite(x.values, x.where)
             if tells:
-                _warn_of_one_column(x, where)
-            kept[a] = StreamedArray(x, where, incomplete) if _stays(x, most) else x
-    return kept
+                _warn_of_one_column(x.values, x.where)
+    return sources
 
 
-def _kept(x: Any, where: str, streamed: bool, incomplete: bool, most: int | None) -> Matrix:
-    """One view as it is computed with: on disk, as an array of many samples, or as a matrix."""
-    if streamed and is_streamed(x):
-        return StreamedArray(x, where, incomplete)
-    return x if _stays(x, most) else _as_matrix(_rows_or_nan(x), where)
-
-
-def check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[int] | None) -> None:
+def check_shapes(views: Sequence[Any], titles: list[str], n_features: Sequence[int] | None) -> None:
     """Refuse views of other numbers of samples, or of other numbers or widths than in a fit."""
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(
@@ -269,25 +259,19 @@ def check_shapes(views: list[Matrix], titles: list[str], n_features: Sequence[in
             )
 
 
-def _stays(x: Any, most: int | None) -> bool:
-    """Whether an array in memory has so many samples that it is read in blocks."""
+def _is_long(x: Any, most: int) -> bool:
+    """Whether a view is an array of numbers with more than so many samples."""
     plain = type(x) is np.ndarray and x.ndim == 2 and x.size and x.dtype.kind in "biuf"
-    return bool(most is not None and plain and len(x) > most)
+    plain = plain and x.dtype.itemsize <= 8  # what is longer may be beyond float64
+    return bool(plain and len(x) > most)
 
 
-def filled(x: Matrix) -> Flags:
-    """Which rows have an entry that is not 0: (n, d) -> (n,), bool."""
-    if isinstance(x, StreamedArray):
-        return np.concatenate([filled(part) for part in x.blocks()])
-    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
-
-
-def warn_of_zero_samples(views: Sequence[Matrix]) -> None:
+def warn_of_zero_samples(views: Sequence[Source]) -> None:
     """Say how many samples of checked views are zero in every view, if there are some."""
     zero = np.ones(views[0].shape[0], bool)
     for x in views:
         if zero.any():  # what is on disk is read for it
-            zero &= ~filled(x)
+            zero &= ~x.filled()
     say_which_are_zero(zero)
 
 
@@ -301,9 +285,9 @@ def say_which_are_zero(zero: Flags) -> None:
         )
 
 
-def tell_of_columns(views: Sequence[Matrix], present: Flags, titles: list[str]) -> None:
+def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
     """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
-    single = [where for x, where in zip(views, titles) if x.shape[1] == 1]
+    single = [x.where for x in views if x.shape[1] == 1]
     if single:
         have = "has one feature" if len(single) == 1 else "have one feature each"
         warn(
@@ -311,14 +295,14 @@ def tell_of_columns(views: Sequence[Matrix], present: Flags, titles: list[str]) 
             "since rows of unit length would keep nothing but their signs",
             OfViews,
         )
-    for a, (x, where) in enumerate(zip(views, titles)):
-        if len(views) == 1 or x.shape[1] > NARROW or isinstance(x, StreamedArray):
+    for a, x in enumerate(views):
+        if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
             continue
-        zero = ~filled(x)
+        zero = ~x.filled()
         count = int((zero & present[:, a]).sum())
         if count and not zero.all():
             warn(
-                f"{where} has {number_of(count, 'row')} of zeros in its "
+                f"{x.where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
                 "present= says where 0 is a value; else make these rows NaN",
                 OfViews,
@@ -354,14 +338,12 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
         )
 
 
-def n_distinct(views: Sequence[Matrix], most: int) -> int:
+def n_distinct(views: Sequence[Source], most: int) -> int:
     """How many different samples checked views have, counted up to ``most``."""
     distinct: set[bytes] = set()
     n, size = views[0].shape[0], min(_ROWS, block_rows(sum(x.shape[1] for x in views)))
     for rows in (slice(start, min(start + size, n)) for start in range(0, n, size)):
-        blocks = [
-            x.read(rows) if isinstance(x, StreamedArray) else as_dense(x[rows]) for x in views
-        ]
+        blocks = [as_dense(x.read(rows)) for x in views]
         # Digests, as rows may be long; -0 becomes 0.
         distinct.update(hashlib.sha256(row).digest() for row in np.hstack(blocks) + 0.0)
         if len(distinct) >= most:
@@ -370,12 +352,8 @@ def n_distinct(views: Sequence[Matrix], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Matrix],
-    present: Flags,
-    measured: Flags,
-    names: Sequence[Any] | None,
-    titles: Sequence[str],
-) -> list[Matrix]:
+    views: list[Source], present: Flags, measured: Flags, tells: bool
+) -> list[Source]:
     """Views whose missing rows are zeros, and measured ones are not.
 
     A sample that lacks all views is refused by its name. Of an array on disk the rows of NaN are
@@ -383,22 +361,22 @@ def _complete_with_zeros(
     """
     declared = ~present
     for a, x in enumerate(views):
-        if not isinstance(x, StreamedArray):
-            declared[:, a] |= np.asarray((x != x).sum(1)).ravel() == x.shape[1]  # all are NaN
+        if x.in_memory:
+            declared[:, a] |= np.asarray((x.values != x.values).sum(1)).ravel() == x.shape[1]  # NaN
     if not (declared.any() or measured.any()):
         return views
-    for where, empty in zip(titles, np.atleast_1d(declared.all(0))):
-        if empty and len(views) > 1:
-            warn(f"{where} has no values: all samples lack it. Leave it out")
+    for x, empty in zip(views, np.atleast_1d(declared.all(0))):
+        if tells and empty and len(views) > 1:
+            warn(f"{x.where} has no values: all samples lack it. Leave it out")
     pairs = zip(declared.T, (measured & ~declared).T)
-    out = [_with_rows(x, *rows) for x, rows in zip(views, pairs)]
+    out = [x.with_rows(*rows) for x, rows in zip(views, pairs)]
     # Of an array on disk it is not known which other rows are zeros.
-    has = [~rows if isinstance(x, StreamedArray) else filled(x) for x, rows in zip(out, declared.T)]
+    has = [x.filled() if x.in_memory else ~rows for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))
     if len(nothing):
         others = f", and so do {len(nothing) - 1} others" if len(nothing) > 1 else ""
         who = f"sample {nothing[0]} lacks all views (samples are counted from 0)"
-        if names is not None:
+        if (names := views[0].view.samples) is not None:
             who = f"sample {names[nothing[0]]!s:.40} lacks all views"
         raise ValueError(f"{who}{others}: drop it, there is nothing to group it by")
     return out

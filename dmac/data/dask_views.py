@@ -11,36 +11,41 @@ from typing import Any
 import numpy as np
 
 from dmac._types import Array, Floats, Integers, Views
-from dmac.data.checks import check_shapes, tell_of_columns
-from dmac.data.disk import StreamedArray, block_rows, check_kind, checked_rows, is_dask
-from dmac.data.named_views import as_named, title
+from dmac.data.checks import check_shapes, is_dask, tell_of_columns
+from dmac.data.named_views import NamedView, as_named, title
+from dmac.data.source import Source, block_rows, check_kind, checked_rows
 
 # So many partial sums are added in one task.
 _ADDED = 8
 
 
-class DaskView(StreamedArray):
+class DaskSource(Source):
     """A Dask array (n, d) whose chunks are blocks of rows with all columns.
 
-    A row of NaN is a row of zeros, as in its base class.
+    A row of NaN is a row of zeros.
 
     Parameters
     ----------
-    source : dask.array.Array of shape (n, d)
+    values : dask.array.Array of shape (n, d)
+    view : NamedView
     where : str
     rows : sequence of int
         Samples of each block; the array is chunked again where it has others.
     """
 
-    def __init__(self, source: Any, where: str, rows: Sequence[int]) -> None:
-        super().__init__(source.rechunk((tuple(rows), -1)), where, incomplete=True)
+    def __init__(self, values: Any, view: NamedView, where: str, rows: Sequence[int]) -> None:
+        super().__init__(values.rechunk((tuple(rows), -1)), view, where)
         self.starts = np.cumsum((0, *rows))
+
+    def read(self, rows: slice) -> Floats:
+        """The rows of a slice, in one computation: (b, d)."""
+        return checked_block(self.values[rows], self.where, rows.start)
 
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
         order = np.argsort(numbers)
         out, sorted_numbers = np.empty((len(numbers), self.shape[1])), numbers[order]
-        found = np.asarray(self.source[sorted_numbers], dtype=np.float64)
+        found = np.asarray(self.values[sorted_numbers], dtype=np.float64)
         out[order] = checked_rows(found, self.where, sorted_numbers, incomplete=True)
         return out
 
@@ -49,7 +54,7 @@ class DaskView(StreamedArray):
         from dask.delayed import delayed
 
         function = delayed(function, traverse=False)
-        blocks = zip(self.starts, self.source.to_delayed().ravel())
+        blocks = zip(self.starts, self.values.to_delayed().ravel())
         of_block, added = delayed(_of_block), delayed(_added)
         parts = [of_block(function, self.where, start, block) for start, block in blocks]
         while len(parts) > 1:
@@ -78,7 +83,7 @@ def has_dask(views: Views) -> bool:
 
 def dask_views(
     views: Views, present: object, n_features: Sequence[int] | None = None
-) -> list[DaskView]:
+) -> list[Source]:
     """Checked Dask arrays in common blocks, of which nothing is computed.
 
     Blocks are the chunks of the first view; those of more than 2**22 numbers in all views together
@@ -117,9 +122,9 @@ def dask_views(
         if size
         for part in gen_even_slices(size, -(-size // most))
     ]
-    checked = [DaskView(x, where, rows) for x, where in zip(arrays, titles)]
+    checked: list[Source] = [DaskSource(*about, rows) for about in zip(arrays, named, titles)]
     if n_features is None:
-        tell_of_columns(checked, np.ones((0, len(checked)), bool), titles)
+        tell_of_columns(checked, np.ones((0, len(checked)), bool))
     return checked
 
 

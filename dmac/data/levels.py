@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from dmac._types import Array, Floats, Matrix
-from dmac.data.checks import filled
 from dmac.data.linalg import GRAM, as_dense, leading_by_products, leading_of_gram, signed
 from dmac.data.pipeline import ViewPipeline
+from dmac.data.source import filled
 from dmac.data.whitening import Whitening
 
 # What `moments` gives: a number, (d,) and (d, d).
@@ -147,7 +147,7 @@ class LevelPipeline(ViewPipeline):
         -------
         numpy.ndarray of shape (n, sum of ``widths_``)
         """
-        (rows,) = self._fit_rows(x)
+        (rows,) = self._fit_rows([x], x.shape)
         if not scipy.sparse.issparse(rows) and np.count_nonzero(rows) < _SPARSE * rows.size:
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from dmac._types import Array, Floats, Matrix
 from dmac._warn import warn
-from dmac.data.checks import NARROW, filled
-from dmac.data.disk import StreamedArray, with_measured
+from dmac.data.checks import NARROW
 from dmac.data.linalg import as_dense, on_entries, stored
+from dmac.data.source import filled, with_measured
 from dmac.data.whitening import LiftedRows, RowNormalizer, Whitening
 
 # In units of the geometric mean of the non-zero magnitudes, which few large entries do not move: a
@@ -92,38 +92,40 @@ class ViewPipeline:
             return {}
         return {"whitened": Whitening(self.n_components, self.ridge)}
 
-    def fit_transform(self, x: Matrix | StreamedArray) -> Matrix | None:
+    def fit_transform(self, x: Matrix) -> Matrix:
         """Learn the steps from a checked view (n, d_a), and apply them to it.
 
         Parameters
         ----------
-        x : numpy.ndarray, scipy.sparse.csr_matrix or dmac.data.disk.StreamedArray
-            Of an array on disk a block is in memory at a time.
+        x : numpy.ndarray or scipy.sparse.csr_matrix
 
         Returns
         -------
-        numpy.ndarray or scipy.sparse.csr_matrix of shape (n, ``n_features_out_``), or None
-            CSR where a sparse view is not whitened and not narrow. A view on disk that is not
-            whitened stays there, and `transform` gives its blocks.
+        numpy.ndarray or scipy.sparse.csr_matrix of shape (n, ``n_features_out_``)
+            CSR where a sparse view is not whitened and not narrow.
         """
-        rows, self.heads_ = self._fit_rows(x), self._heads()
+        return self.fit_blocks([x], x.shape)
+
+    def fit_blocks(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Matrix | None:
+        """`fit_transform` of a view of that shape, in blocks of rows that are read several times.
+
+        What is not whitened stays where it is, and `transform` gives its blocks: that is None.
+        """
+        rows, self.heads_ = self._fit_rows(blocks, shape), self._heads()
         if not self.heads_:
-            self.lengths_, self.widths_ = {}, (x.shape[1] + isinstance(self.rows_, LiftedRows),)
+            self.lengths_, self.widths_ = {}, (shape[1] + isinstance(self.rows_, LiftedRows),)
             return rows[0] if isinstance(rows, list) else None
         for head in self.heads_.values():
             head.fit_blocks(rows)
         return self._fit_lengths(rows)
 
-    def _fit_rows(self, x: Matrix | StreamedArray) -> Iterable[Matrix]:
+    def _fit_rows(self, blocks: Iterable[Matrix], shape: tuple[int, int]) -> Iterable[Matrix]:
         """Learn the root and the lengths of rows: the unit rows of a view, in blocks."""
-        blocks: Iterable[Matrix] = [x]
-        if isinstance(x, StreamedArray):
-            blocks = _Lazy(x.slices(), x.read)
         if self.columns != "given":
             self._learn_columns(blocks)
             blocks = _after(blocks, self._in_units)
-        self._decide_on_root(blocks, x.shape)
-        rooted, width = _after(blocks, self._take_root), x.shape[1]
+        self._decide_on_root(blocks, shape)
+        rooted, width = _after(blocks, self._take_root), shape[1]
         if self.keeps_lengths or (self.keeps_lengths is None and 1 < width <= NARROW):
             self.rows_ = LiftedRows(width**0.5 if self.keeps_lengths else 1.0).fit_blocks(rooted)
         else:

@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmac._types import Array, Floats, Matrix
+from dmac._types import Array, Floats
+from dmac.data.source import Source
 from dmac.data.whitening import RowNormalizer
 from dmac.recipes import BaseRecipe
 
@@ -30,7 +31,7 @@ class Prepared:
 
     Attributes
     ----------
-    sources : list of v checked views
+    sources : list of v dmac.data.source.Source
         As they came, (n, d_a).
     pipelines : list of v fitted pipelines
     views : list of v tensors, SparseViews or StreamedViews of shape (n, r_a)
@@ -41,7 +42,7 @@ class Prepared:
     dtype : torch.dtype
     """
 
-    sources: Sequence[Matrix]
+    sources: Sequence[Source]
     pipelines: list[Any]
     views: list[Any]
     order: Array
@@ -173,7 +174,7 @@ class Solver(Protocol):
     def pipelines(self, n_views: int, n_clusters: int) -> list[Any]:
         """An unfitted pipeline for every view."""
 
-    def decide(self, views: Sequence[Matrix], pipelines: list[Any], tells: bool = True) -> None:
+    def decide(self, views: list[Source], pipelines: list[Any], tells: bool = True) -> None:
         """Set what unfitted pipelines do, where that takes all checked views, and tell it."""
 
     def solve(

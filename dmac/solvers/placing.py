@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from dmac._types import Array, Flags, Integers, Matrix
+from dmac._types import Array, Flags, Integers
 from dmac.compute.device import usual_settings
 from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import representative_centers
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.streaming import take
 from dmac.compute.threads import as_a_piece, row_slices, side_by_side
-from dmac.data.checks import filled, say_which_are_zero
-from dmac.data.dask_views import DaskView, checked_block
-from dmac.data.disk import block_rows
+from dmac.data.checks import say_which_are_zero
+from dmac.data.dask_views import DaskSource, checked_block
+from dmac.data.named_views import NamedView
+from dmac.data.source import ArraySource, Source, block_rows, filled
 from dmac.recipes import BaseRecipe
 from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_of
 
@@ -37,7 +37,7 @@ OfBlock: TypeAlias = Callable[[Array, Array | None], Array]
 
 
 def place(
-    views: Sequence[Matrix],
+    views: Sequence[Source],
     pipelines: Sequence[Any],
     model: Model,
     keep: Callable[[slice, Array, Array | None], object],
@@ -64,7 +64,7 @@ def place(
     def of_block(rows: slice) -> None:
         tensors: list[Any] = []
         for a, (pipeline, x) in enumerate(zip(pipelines, views)):
-            block = take(x, rows)
+            block = x.read(rows)
             present[rows, a] = filled(block)
             tensors.append(view_tensor(pipeline.transform(block), model.dtype, model.device))
         z, shares = model.embed_new(tensors)
@@ -82,7 +82,7 @@ def place(
 
 
 def placed(
-    views: Sequence[Matrix], pipelines: Sequence[Any], model: Model, of_block: OfBlock
+    views: Sequence[Source], pipelines: Sequence[Any], model: Model, of_block: OfBlock
 ) -> tuple[Array, Flags]:
     """What a function returns of each block of `place`, put together, and which views are there."""
     blocks: dict[int, Array] = {}
@@ -100,30 +100,35 @@ class _Task:
 
     def __init__(
         self,
-        views: Sequence[DaskView],
+        views: Sequence[Source],
         pipelines: Sequence[Any],
         model: Model,
         of_block: OfBlock,
         flags: bool,
     ) -> None:
-        self.titles, self.starts = [x.where for x in views], views[0].starts
+        self.titles = [x.where for x in views]
+        self.starts = np.cumsum((0, *views[0].values.chunks[0]))
         self.pipelines, self.model = pipelines, model
         self.of_block, self.flags = of_block, flags
 
     def __call__(self, number: int, *blocks: Array) -> Array:
         start = self.starts[number]
         with as_a_piece():
-            views = [checked_block(x, where, start) for x, where in zip(blocks, self.titles)]
+            checked = (
+                (checked_block(x, where, start), where) for x, where in zip(blocks, self.titles)
+            )
+            views = [ArraySource(x, NamedView(x), where) for x, where in checked]
             made, present = placed(views, self.pipelines, self.model, self.of_block)
         return np.column_stack([made, present]) if self.flags else made
 
 
 def placed_rows(*blocks: Array, task: _Task, block_id: tuple[int, ...]) -> Array:
+    """A block of `lazily`, by a name that Dask shows."""
     return task(block_id[0], *blocks)
 
 
 def lazily(
-    views: Sequence[DaskView],
+    views: Sequence[Source],
     pipelines: list[Any],
     model: Model,
     recipe: BaseRecipe,
@@ -145,10 +150,10 @@ def lazily(
     like = task(0, *(np.zeros((1, x.shape[1])) for x in views))
     return dask.array.map_blocks(
         placed_rows,
-        *(x.source for x in views),
+        *(x.values for x in views),
         task=delayed(task, traverse=False),
         dtype=like.dtype,
-        chunks=(views[0].source.chunks[0], *((size,) for size in like.shape[1:])),
+        chunks=(views[0].values.chunks[0], *((size,) for size in like.shape[1:])),
         drop_axis=None if like.ndim == 2 else 1,
         meta=like[:0],
     )
@@ -197,7 +202,7 @@ def in_order(
         )
     announce("the rest")
     views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
-    if isinstance(views[0], DaskView):
+    if isinstance(views[0], DaskSource):
         return _labels_of(outcome, prepared, recipe)
     z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
     labels = np.empty(n, np.int64) if into is None else into

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import scipy.sparse
 import torch
 
 from dmac._types import Array, Floats, Matrix
 from dmac.compute.layers import view_tensor
 from dmac.compute.progress_bar import announce
-from dmac.compute.streaming import PreparedView, StreamedView, pick, take
+from dmac.compute.streaming import PreparedView, StreamedView
 from dmac.compute.threads import row_slices, walk
-from dmac.data.dask_views import DaskView
-from dmac.data.disk import StreamedArray, block_rows
+from dmac.data.dask_views import DaskSource
 from dmac.data.levels import LevelPipeline, Moments, moments
 from dmac.data.linalg import GRAM
 from dmac.data.pipeline import ViewPipeline
+from dmac.data.source import Source, block_rows
 from dmac.solvers.contract import Prepared
 
 # Samples of a block whose moments are added up.
@@ -30,7 +29,7 @@ def shuffled(n_samples: int, generator: torch.Generator) -> Array:
 
 
 def prepare(
-    views: Sequence[Matrix],
+    views: Sequence[Source],
     pipelines: list[Any],
     order: Array,
     device: torch.device,
@@ -57,11 +56,10 @@ def prepare(
     -------
     Prepared
     """
-    streams = any(isinstance(x, StreamedArray) for x in views)
-    whole = any(
+    whole = all(x.in_memory for x in views) or any(
         not isinstance(pipeline, ViewPipeline) or pipeline.n_components for pipeline in pipelines
     )
-    take = _in_blocks if streams and not whole else _whole
+    take = _whole if whole else _in_blocks
     prepared = []
     for a, pipeline in enumerate(pipelines):
         announce(f"view {a + 1}")
@@ -72,49 +70,47 @@ def prepare(
 
 
 def _whole(
-    pipeline: Any, x: Matrix, order: Array, device: torch.device, dtype: torch.dtype
+    pipeline: Any, x: Source, order: Array, device: torch.device, dtype: torch.dtype
 ) -> PreparedView:
     """Fit a view's pipeline and move the samples, in the fit's order, to the device."""
     if isinstance(pipeline, LevelPipeline):
         rows = _levels(pipeline, x, order)
-    elif isinstance(x, StreamedArray):  # whitened in a few passes over the disk
-        rows = pipeline.fit_transform(x)[order]
-    else:
-        rows = pipeline.fit_transform(x[order])
+    elif x.in_memory:
+        rows = pipeline.fit_transform(x.rows(order))
+    else:  # whitened in a few passes over the disk
+        rows = pipeline.fit_blocks(x, x.shape)[order]
     return view_tensor(rows, dtype, device)
 
 
-def _levels(pipeline: LevelPipeline, x: Matrix, order: Array) -> Floats:
+def _levels(pipeline: LevelPipeline, x: Source, order: Array) -> Floats:
     """The levels of the samples in ``order``; their directions are those of all, if they can be."""
-    some, (n, d) = pick(x, order), x.shape
-    if len(order) < n and scipy.sparse.issparse(x) and d > GRAM:
-        return pipeline.fit_transform(some, every=x)
+    some, (n, d) = x.rows(order), x.shape
+    if len(order) < n and x.sparse and d > GRAM:
+        return pipeline.fit_transform(some, every=x.values)
     if len(order) < n and d <= min(n, GRAM):
         return pipeline.fit_transform(some, moments_of=lambda unit: _moments_of(x, unit))
     return pipeline.fit_transform(some)
 
 
-def _moments_of(x: Matrix, transform: Callable[[Matrix], Matrix]) -> Moments:
+def _moments_of(x: Source, transform: Callable[[Matrix], Matrix]) -> Moments:
     """Of all samples."""
-    if isinstance(x, DaskView):
+    if isinstance(x, DaskSource):
         count, total, gram = x.summed(lambda rows: moments([transform(rows)]))
         return count, total, gram
     n, d = x.shape
     slices = row_slices(n, min(_ROWS, block_rows(d)))
-    parts = walk(slices, lambda some: moments(transform(take(x, s)) for s in some))
+    parts = walk(slices, lambda some: moments(transform(x.read(s)) for s in some))
     count, total, gram = (sum(values) for values in zip(*parts))
     return count, total, gram
 
 
 def _in_blocks(
-    pipeline: Any, x: Matrix, order: Array, device: torch.device, dtype: torch.dtype
+    pipeline: Any, x: Source, order: Array, device: torch.device, dtype: torch.dtype
 ) -> PreparedView:
     """A view in blocks in the order of the disk, as all are as soon as one is there."""
-    if isinstance(x, StreamedArray):
-        pipeline.fit_transform(x)
-        shape = (x.shape[0], pipeline.n_features_out_)
-        return StreamedView(
-            lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device
-        )
-    x = pipeline.fit_transform(x)
-    return StreamedView(lambda rows: x[rows], x.shape, order, dtype, device)
+    if x.in_memory:
+        rows = pipeline.fit_transform(x.values)
+        return StreamedView(rows.__getitem__, rows.shape, order, dtype, device)
+    pipeline.fit_blocks(x, x.shape)
+    shape = (x.shape[0], pipeline.n_features_out_)
+    return StreamedView(lambda rows: pipeline.transform(x.read(rows)), shape, order, dtype, device)

@@ -26,7 +26,7 @@ def views():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 12 * 40)  # blocks of 40 samples
+    monkeypatch.setattr("dmac.data.source._NUMBERS", 12 * 40)  # blocks of 40 samples
 
 
 def recipe(base, **changes):

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse
 import torch
 
-from dmac.data.checks import check_labels, check_no_views, check_views, filled, n_distinct
+from dmac.data.checks import as_sources, check_labels, check_no_views, check_views, n_distinct
 from dmac.data.named_views import NamedView
+from dmac.data.source import filled
 from dmac.data.whitening import Whitening, normalize_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -133,6 +134,7 @@ def test_distinct_samples_are_counted_over_all_views(kind):
     if scipy.sparse.issparse(views[0]):  # with zeros that are stored
         stored = (first.ravel(), np.tile([0, 1, 2], 300), 3 * np.arange(301))
         views[0] = scipy.sparse.csr_matrix(stored)
+    views = as_sources(views)
     assert n_distinct(views[:1], 10) == 2
     assert n_distinct(views, 10) == 3 and n_distinct(views, 2) == 2
     assert getattr(views[0], "nnz", 900) == 900
@@ -160,9 +162,9 @@ def test_a_row_of_zeros_that_was_measured_is_a_value(kind, on_disk):
     options = {"incomplete": True, "streamed": True, "most": 3 if kind == "many" else None}
     given = on_disk("npy", [x])[0] if kind == "disk" else x if kind == "many" else kind(x)
     for view, mask in ((given, has), (NamedView(given, measured=True), None)):
-        (found, _) = check_views([view, np.ones((4, 6))], present=mask, **options)
-        assert filled(found).tolist() == [True, True, True, mask is None]
-        rows = found.read(slice(0, 4)) if hasattr(found, "read") else found
+        (found, _) = as_sources([view, np.ones((4, 6))], present=mask, **options)
+        assert found.filled().tolist() == [True, True, True, mask is None]
+        rows = found.read(slice(0, 4))
         np.testing.assert_allclose(
             rows.toarray() if kind is scipy.sparse.csr_matrix else rows, x, atol=1e-30
         )

@@ -9,8 +9,7 @@ import scipy.sparse
 from input_cases import ACCEPTED, REFUSED, X
 
 import dmac
-from dmac.data.checks import check_views
-from dmac.data.disk import StreamedArray
+from dmac.data.checks import as_sources, check_views
 from dmac.estimators import estimator_of
 
 WHERE = "view|n_clusters|anchors|random_state|device"
@@ -21,10 +20,8 @@ def model(case):
     return kind(**({"n_clusters": 2, "random_state": 0} | case.settings))
 
 
-def as_array(x):
-    if isinstance(x, StreamedArray):
-        return np.concatenate(list(x.blocks()))
-    return x.toarray() if scipy.sparse.issparse(x) else x
+def as_array(view):
+    return np.concatenate([x.toarray() if scipy.sparse.issparse(x) else x for x in view])
 
 
 def told(case):
@@ -41,7 +38,7 @@ def name(case):
 def test_accepted(case):
     expected = X if case.equals is None else case.equals
     views, plain = case.make(), expected
-    checked = check_views(views, streamed=True, incomplete=True)
+    checked = as_sources(views, streamed=True, incomplete=True)
     np.testing.assert_array_equal(as_array(checked[0]), expected)
     assert all(as_array(x).dtype == np.float64 for x in checked)
     if len(checked) > 1:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import dmac
-from dmac.data.disk import StreamedArray
+from dmac.data.checks import as_sources
 from dmac.data.pipeline import ViewPipeline
 
 
@@ -44,8 +44,8 @@ def fit(pipeline, x, kind, folder):
     """The rows of a fit to an array, to a sparse matrix or to an array on disk."""
     if kind == "streamed":
         np.save(folder / "view.npy", x)
-        stream = StreamedArray(np.load(folder / "view.npy", mmap_mode="r"))
-        out = pipeline.fit_transform(stream)
+        (stream,) = as_sources([np.load(folder / "view.npy", mmap_mode="r")], streamed=True)
+        out = pipeline.fit_blocks(stream, x.shape)
         return pipeline.transform(x) if pipeline.n_components is None else out
     out = pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
     return out.toarray() if scipy.sparse.issparse(out) else out

@@ -13,7 +13,7 @@ from helpers import planted, python
 
 import dmac
 from dmac import estimators
-from dmac.data import disk
+from dmac.data import source
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
 
@@ -142,7 +142,7 @@ def test_a_task_holds_the_model_and_its_block_and_no_more(views):
 
 
 def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
-    monkeypatch.setattr(disk, "_NUMBERS", 23 * 100)
+    monkeypatch.setattr(source, "_NUMBERS", 23 * 100)
     model = fit(views[:2])
     chunks = model.predict(lazy(views[:2], ((350, 8), (1200, 5)))).chunks
     assert chunks == ((88, 88, 87, 87) * 3 + (75, 75),)
@@ -150,7 +150,7 @@ def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
     from dmac.data.dask_views import dask_views
 
     checked = dask_views(given, None)
-    assert all(view.source is x for view, x in zip(checked, given))
+    assert all(view.values is x for view, x in zip(checked, given))
 
 
 def test_few_samples_are_all_fitted(views):

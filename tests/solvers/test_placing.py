@@ -11,7 +11,8 @@ from helpers import planted as in_double
 
 import dmac
 from dmac.closed_form.solver import SpectralSolver
-from dmac.data import disk
+from dmac.data import source
+from dmac.data.checks import as_sources
 from dmac.data.levels import LevelPipeline
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
@@ -68,7 +69,7 @@ def test_up_to_the_limit_nothing_is_placed():
 
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch):
-    monkeypatch.setattr(disk, "_NUMBERS", 500)
+    monkeypatch.setattr(source, "_NUMBERS", 500)
     views, _ = planted()
     views[1][[3, 500]] = np.nan
     expected = fit(views)
@@ -81,14 +82,14 @@ def test_views_on_disk_give_what_those_in_memory_give(kind, on_disk, monkeypatch
 
 
 def test_a_part_and_blocks_are_all_that_is_read_of_a_view_in_memory(monkeypatch):
-    views, read, original = planted()[0], [], disk.StreamedArray.read
+    views, read, original = planted()[0], [], source.ArraySource.read
 
-    def counted(self, rows, among=None):
-        read.append(rows.stop - rows.start if among is None else len(among))
-        return original(self, rows, among)
+    def counted(self, rows):
+        read.append(rows.stop - rows.start)
+        return original(self, rows)
 
-    monkeypatch.setattr(disk.StreamedArray, "read", counted)
-    monkeypatch.setattr(disk, "_NUMBERS", 800)
+    monkeypatch.setattr(source.ArraySource, "read", counted)
+    monkeypatch.setattr(source, "_NUMBERS", 800)
     fit(views)
     assert max(read) <= 800 // 3
 
@@ -146,7 +147,7 @@ def test_wide_sparse_views_get_their_directions_from_all_samples():
     whole = LevelPipeline(True, "both", 3, 0.03, 4)
     whole.fit_transform(x)
     part, order = LevelPipeline(True, "both", 3, 0.03, 4), rng.permutation(90)[:40]
-    prepare([x], [part], order, torch.device("cpu"), torch.float64)
+    prepare(as_sources([x]), [part], order, torch.device("cpu"), torch.float64)
     for name in ("whitened", "plain"):
         own, of_all = (p.heads_[name].components_ for p in (part, whole))
         np.testing.assert_allclose(abs((own * of_all).sum(1)), 1, atol=1e-3)
@@ -158,7 +159,7 @@ def test_narrow_views_get_their_directions_from_the_moments_of_all(monkeypatch):
     monkeypatch.setattr("dmac.solvers.preparing._ROWS", 16)
     whole, part = (LevelPipeline(True, "both", 3, 0.03, 4) for _ in range(2))
     whole.fit_transform(x)
-    prepare([x], [part], np.arange(10, 50), torch.device("cpu"), torch.float64)
+    prepare(as_sources([x]), [part], np.arange(10, 50), torch.device("cpu"), torch.float64)
     np.testing.assert_allclose(part.spread_, whole.spread_, rtol=1e-9)
     for name in ("mean_", "components_", "scale_"):
         own, of_all = (getattr(p.heads_["whitened"], name) for p in (part, whole))
@@ -170,7 +171,7 @@ def test_a_few_anchor_sets_without_votes_estimate_the_rows_of_all(votes, monkeyp
     views, _ = planted()
     recipe = dataclasses.replace(PART, vote_rounds=votes, guard=0.0)
     prepared = prepare(
-        [x[:150].astype(float) for x in views],
+        as_sources([x[:150] for x in views]),
         SpectralSolver(recipe).pipelines(3, 3),
         np.arange(150),
         torch.device("cpu"),

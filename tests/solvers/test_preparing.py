@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from helpers import positive_views
 
+from dmac.data.checks import as_sources
 from dmac.data.levels import LevelPipeline
 from dmac.data.pipeline import ViewPipeline
 from dmac.solvers import preparing
@@ -13,8 +14,9 @@ def test_views_that_are_prepared_leave_the_list_if_asked():
     """The same features, without a copy of a view."""
     found, order = [], np.random.default_rng(1).permutation(60)
     for release in (False, True):
-        kept = positive_views(60, (7, 4))
-        kept[0][5] = 0
+        views = positive_views(60, (7, 4))
+        views[0][5] = 0
+        kept = as_sources(views)
         pipelines = [LevelPipeline(True, "both", 3, 0.1, 4) for _ in kept]
         given = order, torch.device("cpu"), torch.float64
         found.append(preparing.prepare(kept, pipelines, *given, release=release).views)
@@ -28,7 +30,9 @@ def test_the_way_back_undoes_the_shuffle(generator):
     assert sorted(order) == list(range(50)) and (order != np.arange(50)).any()
     assert (preparing.shuffled(50, generator) != order).any()  # the seed decides
     x = np.abs(np.random.default_rng(0).normal(size=(50, 3)))
-    prepared = preparing.prepare([x], [ViewPipeline()], order, torch.device("cpu"), torch.float64)
+    prepared = preparing.prepare(
+        as_sources([x]), [ViewPipeline()], order, torch.device("cpu"), torch.float64
+    )
     np.testing.assert_allclose(
         prepared.views[0].numpy()[prepared.back], ViewPipeline().fit_transform(x), rtol=1e-12
     )

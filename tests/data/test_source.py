@@ -1,14 +1,14 @@
-"""Arrays on disk: what counts as one, its blocks, what is refused, and the hash of data."""
+"""Checked views: what counts as on disk, its blocks, what is refused, and the hash of data."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
 
-from dmac.data import disk
-from dmac.data.checks import check_views
+from dmac.data import source
+from dmac.data.checks import as_sources
 from dmac.data.digest import digest
-from dmac.data.disk import StreamedArray, is_streamed
+from dmac.data.source import is_on_disk
 
 
 def views():
@@ -18,17 +18,17 @@ def views():
 
 def test_what_counts_as_streamed(on_disk):
     kinds = ("npy", "h5", "zarr")
-    assert all(is_streamed(x) for kind in kinds for x in on_disk(kind, views()))
-    assert not any(map(is_streamed, [views()[0], torch.ones(2, 2), [[1.0]], None]))
+    assert all(is_on_disk(x) for kind in kinds for x in on_disk(kind, views()))
+    assert not any(map(is_on_disk, [views()[0], torch.ones(2, 2), [[1.0]], None]))
 
 
 def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
-    monkeypatch.setattr(disk, "_NUMBERS", 12 * 40)
+    monkeypatch.setattr(source, "_NUMBERS", 12 * 40)
     bad = views()[1]
     bad[77, 3] = np.nan  # behind the first block
-    _, second = check_views(on_disk("npy", [views()[0], bad]), streamed=True)
+    _, second = as_sources(on_disk("npy", [views()[0], bad]), streamed=True)
     with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
-        list(second.blocks())
+        list(second)
 
 
 X = np.arange(12.0).reshape(4, 3) % 5
@@ -36,9 +36,8 @@ X = np.arange(12.0).reshape(4, 3) % 5
 
 @pytest.mark.parametrize("kind", ["npy", "h5", "zarr"])
 def test_the_disk_does_not_matter(kind, on_disk, monkeypatch):
-    monkeypatch.setattr("dmac.data.disk._NUMBERS", 2 * X.shape[1])  # blocks of two rows
-    (source,) = on_disk(kind, [X])
-    assert digest([StreamedArray(source)]) == digest([X])
+    monkeypatch.setattr("dmac.data.source._NUMBERS", 2 * X.shape[1])  # blocks of two rows
+    assert digest(as_sources(on_disk(kind, [X]), streamed=True)) == digest([X])
 
 
 def test_equal_numbers_are_equal_and_others_differ():

@@ -1,0 +1,252 @@
+"""A checked view as solvers read it: some rows, a slice of them, or block by block.
+
+Each kind of view is a class: arrays and sparse matrices in memory, arrays on disk, and Dask arrays
+(:mod:`dmac.data.dask_views`). :func:`dmac.data.checks.as_sources` makes them of what users pass.
+
+A view given as ``numpy.memmap``, ``h5py.Dataset`` or ``zarr.Array`` is never in memory as a whole.
+Chapter 17 of the book says what that costs.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from dmac._types import Array, Flags, Floats, Integers, Matrix
+from dmac.data.linalg import on_entries, stored
+from dmac.data.named_views import NamedView
+
+#: What is said where no sample may lack a view.
+ROWS_ARE_FOR = (
+    "only dmac.AnchorGraphClustering takes samples that lack a view; all else would count "
+    "what stands there"
+)
+#: What to do about features that a fit had, and new samples have not.
+WIDTH = (
+    "fit again without the features that were not measured, or fill each with its mean in the fit"
+)
+#: What tells a row of zeros that was measured from one that is missing, in units of the largest
+#: entry: below every floor, and more than the smallest number of 32 bits after a square root.
+MEASURED = 1e-36
+# Numbers in one block of a view.
+_NUMBERS = 2**22
+# How a system is told that pages need not stay, where it can be.
+_FORGET = getattr(mmap, "MADV_DONTNEED", None)
+
+
+def block_rows(n_features: int) -> int:
+    """How many samples of so many features a block holds."""
+    return max(1, _NUMBERS // n_features)
+
+
+def filled(x: Matrix) -> Flags:
+    """Which rows of an array or a CSR matrix have an entry that is not 0: (n, d) -> (n,), bool."""
+    return np.asarray(abs(x).sum(1)).ravel() > 0 if scipy.sparse.issparse(x) else x.any(1)
+
+
+class Source:
+    """A view (n, d) of which rows are read when they are needed.
+
+    Attributes
+    ----------
+    values : array_like of shape (n, d)
+        Where the rows lie.
+    view : NamedView
+        The names of the view, its samples and its features.
+    where : str
+        What messages call the view.
+    shape : tuple of int
+        n and d.
+    in_memory : bool
+        Whether all rows were checked; else each is when it is read.
+    sparse : bool
+        Whether rows are CSR matrices; else they are arrays, float64.
+    """
+
+    in_memory = False
+    read: Callable[[slice], Matrix]  # the rows of a slice: (b, d)
+    rows: Callable[[Integers], Matrix]  # some rows, in the order of their numbers (b,): (b, d)
+    # With zeros in rows that are missing (n,), and rows of zeros told from them that are values.
+    with_rows: Callable[[Flags, Flags], Source]
+
+    def __init__(self, values: Any, view: NamedView, where: str) -> None:
+        self.values, self.view, self.where = values, view, where
+        self.shape: tuple[int, int] = tuple(values.shape)
+        self.sparse = scipy.sparse.issparse(values)
+
+    def some(self, numbers: Integers) -> Source:
+        """Some rows, as a view in memory."""
+        return ArraySource(self.rows(numbers), self.view, self.where)
+
+    def slices(self) -> list[slice]:
+        """Slices of rows, a block each."""
+        n, size = self.shape[0], self.shape[0] if self.sparse else block_rows(self.shape[1])
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def __iter__(self) -> Iterator[Matrix]:
+        """All blocks in order."""
+        return map(self.read, self.slices())
+
+    def filled(self) -> Flags:
+        """Which rows have an entry that is not 0: (n,)."""
+        return np.concatenate([filled(x) for x in self])
+
+
+class ArraySource(Source):
+    """An array or a CSR matrix in memory. Other numbers than float64 become that when read."""
+
+    in_memory = True
+
+    def read(self, rows: slice) -> Matrix:
+        """The rows of a slice: (b, d)."""
+        return self.values[rows].astype(np.float64, copy=False)
+
+    def rows(self, numbers: Integers) -> Matrix:
+        """Some rows, in the order of their numbers (b,): (b, d)."""
+        return self.values[numbers].astype(np.float64, copy=False)
+
+    def with_rows(self, missing: Flags, measured: Flags) -> Self:
+        """A copy with zeros in missing rows (n,), and measured rows of zeros told from them."""
+        x = self.values
+        if not (missing.any() or measured.any()):
+            return self
+        if self.sparse:
+            x = x.copy()
+            x.data[np.repeat(missing, np.diff(x.indptr))] = 0
+            x.eliminate_zeros()
+            rows = np.flatnonzero(measured & ~filled(x))
+            tiny = np.full(len(rows), MEASURED * (abs(x).max() or 1.0))
+            x = x + scipy.sparse.csr_matrix((tiny, (rows, 0 * rows)), x.shape)
+        else:
+            x = np.where(missing[:, None], 0.0, x) if missing.any() else x
+            x = with_measured(x, measured)
+        return type(self)(x, self.view, self.where)
+
+
+def with_measured(x: Array, measured: Flags) -> Array:
+    """Rows (n, d) of which those of zeros that were measured (n,) are no zeros to the last bit."""
+    zero = measured & ~x.any(1)
+    if zero.any():
+        x = x.astype(np.float64)
+        x[zero, 0] = MEASURED * (np.abs(x).max() or 1.0)
+    return x
+
+
+def check_kind(x: Any, where: str, kinds: str = "biuf") -> None:
+    """Refuse what is no matrix of real numbers with samples and features, by its type and shape."""
+    if np.dtype(x.dtype).kind not in kinds:
+        raise ValueError(
+            f"{where} holds {x.dtype} values, not real numbers: pass codes of words, magnitudes of "
+            "complex numbers, pandas.DataFrame(x) of records"
+        )
+    if len(x.shape) != 2:
+        raise ValueError(
+            f"{where} has {len(x.shape)} dimension(s), shape {tuple(x.shape)}; a view has two: "
+            "samples, features. A nested list is a list of views: pass [x] for one view"
+        )
+    if 0 in x.shape:
+        what = "samples" if x.shape[0] == 0 else "features"
+        raise ValueError(f"{where} has no {what}: its shape is {tuple(x.shape)}")
+
+
+def check_finite(x: Matrix, where: str, rows: Integers | None = None) -> None:
+    """Refuse NaN and infinity, and say where the first is and what to do.
+
+    ``rows`` has the numbers of the rows of a block.
+    """
+    if np.isfinite(stored(x)).all():
+        return
+    bad = on_entries(lambda entries: ~np.isfinite(entries), x)
+    places = np.transpose(bad.nonzero())
+    row, column = places[0]
+    raise ValueError(
+        f"{where} has NaN or infinite (or missing) entries, {len(places)} "
+        f"{'of them' if rows is None else 'in one block'}, the first ({x[row, column]}) at row "
+        f"{row if rows is None else rows[row]}, column {column} (views are counted from 1, rows "
+        "and columns from 0); fill them in, or drop the sample or the feature; if a sample lacks "
+        "the view, the whole row is NaN, and only dmac.AnchorGraphClustering takes it"
+    )
+
+
+def checked_rows(
+    x: Floats,
+    where: str,
+    numbers: Integers,
+    incomplete: bool,
+    missing: Flags | None = None,
+    measured: Flags | None = None,
+) -> Floats:
+    """Rows (b, d) of a view that were read, checked, with zeros where a sample lacks it.
+
+    ``numbers`` (b,) are theirs in the view, ``missing`` (n,) marks further rows that are lacking,
+    ``measured`` (n,) rows whose zeros are values.
+    """
+    if incomplete:
+        lacking = np.asarray(np.isnan(x).all(1))
+        if missing is not None:
+            lacking |= missing[numbers]
+        x = np.where(lacking[:, None], 0.0, x) if lacking.any() else x
+        if measured is not None:
+            x = with_measured(x, measured[numbers] & ~lacking)
+    check_finite(x, where, numbers)
+    return x
+
+
+def is_on_disk(x: object) -> bool:
+    """Whether a view is an array on disk: a memory map, an HDF5 data set or a Zarr array."""
+    if isinstance(x, np.memmap):
+        return True
+    return type(x).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(type(x), "shape")
+
+
+class DiskSource(Source):
+    """A memory map, HDF5 data set or Zarr array (n, d), read in blocks of rows as float64.
+
+    It is a ``ValueError`` if it is not a two-dimensional array of real numbers with samples and
+    features; when read, if an entry is NaN or infinite. With ``incomplete`` a row of NaN is read as
+    zeros, and so are the rows of a mask ``missing`` (n,), whatever is there; of a mask ``measured``
+    (n,) rows of zeros are values (`dmac.data.source.with_measured`).
+    """
+
+    def __init__(
+        self,
+        values: Any,
+        view: NamedView,
+        where: str,
+        incomplete: bool = False,
+        missing: Flags | None = None,
+        measured: Flags | None = None,
+    ) -> None:
+        if not getattr(getattr(values, "id", None), "valid", True):
+            raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
+        check_kind(values, where)
+        super().__init__(values, view, where)
+        self.incomplete, self.missing, self.measured = incomplete, missing, measured
+
+    def read(self, rows: slice, among: Integers | None = None) -> Floats:
+        """The rows of a slice, or those among them: (b, d), float64."""
+        x, among = self.values[rows], slice(None) if among is None else among
+        x = np.asarray(x[among], dtype=np.float64)
+        if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
+            self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
+        numbers = np.arange(rows.start, rows.stop)[among]
+        flags = self.missing, self.measured
+        return checked_rows(x, self.where, numbers, self.incomplete, *flags)
+
+    def rows(self, numbers: Integers) -> Floats:
+        """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
+        out, order = np.empty((len(numbers), self.shape[1])), np.argsort(numbers)
+        ends = [rows.stop for rows in self.slices()]
+        places = np.split(order, np.searchsorted(numbers[order], ends[:-1]))
+        for rows, place in zip(self.slices(), places):
+            if len(place):
+                out[place] = self.read(rows, numbers[place] - rows.start)
+        return out
+
+    def with_rows(self, missing: Flags, measured: Flags) -> DiskSource:
+        """The view, with what is to be known of rows (n,) when they are read."""
+        return DiskSource(self.values, self.view, self.where, self.incomplete, missing, measured)
