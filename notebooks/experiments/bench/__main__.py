@@ -10,6 +10,7 @@ import torch
 
 from experiments import bench
 from experiments.bench import (
+    beside,
     cluster,
     device,
     epochs,
@@ -30,6 +31,7 @@ PARTS = {
     "parts": parts,
     "fits": fits,
     "growth": growth,
+    "beside": beside,
     "samples": samples,
     "lacking": lacking,
     "rare groups": rare_groups,

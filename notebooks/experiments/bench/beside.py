@@ -1,0 +1,68 @@
+"""Whole fits beside those of k-means and of what the field runs, by the number of samples."""
+
+import functools
+
+import numpy as np
+from sklearn.cluster import KMeans, MiniBatchKMeans
+
+import dmac
+from experiments import field, provenance
+from experiments.bench.measuring import Job, alone, timed
+from experiments.bench.shapes import CLUSTERS, DIMS, synthetic_views
+from experiments.libraries import LibraryError
+
+#: Samples of each fit.
+SIZES = (2_000, 10_000, 100_000, 1_000_000)
+#: The pipeline of the field that is timed.
+TOOL = "PCA + Leiden"
+
+
+def agc(views):
+    """Anchor-graph clustering by its defaults."""
+    return dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu").fit_predict(views)
+
+
+def of_rows(estimator, views):
+    """An estimator of scikit-learn on the views side by side."""
+    return estimator(CLUSTERS, random_state=0).fit_predict(np.hstack(views))
+
+
+def of_field(views):
+    """A fit by `TOOL`, within its limit of seconds of the processor."""
+    return field.fit_field(TOOL, views, CLUSTERS, 0, **field.field_settings(TOOL))
+
+
+SYSTEMS = {
+    "closed_form": agc,
+    "k-means, one start": functools.partial(of_rows, functools.partial(KMeans, n_init=1)),
+    "k-means, ten starts": functools.partial(of_rows, functools.partial(KMeans, n_init=10)),
+    "MiniBatchKMeans": functools.partial(of_rows, MiniBatchKMeans),
+    TOOL: of_field,
+}
+
+
+def fit_beside(system, n_samples):
+    """A fit of generated views in this process: seconds, ``acc`` and ``peak_gb``, or ``error``."""
+    SYSTEMS[system](synthetic_views(300, DIMS, CLUSTERS))  # loads what is loaded late
+    views = synthetic_views(n_samples, DIMS, CLUSTERS)
+    classes = np.random.default_rng(0).integers(CLUSTERS, size=n_samples)  # as drawn there
+    provenance.reset_peak_memory()
+    try:
+        labels, seconds = timed(lambda: SYSTEMS[system](views))
+    except LibraryError as error:
+        return {"error": str(error)}
+    return {
+        **{key: round(value, 3) for key, value in seconds.items()},
+        "acc": dmac.scores(classes, labels)["acc"],
+        "peak_gb": provenance.peak_gb("cpu"),
+    }
+
+
+def jobs(*_, sizes=SIZES):
+    for system in SYSTEMS:
+        if system == TOOL and not field.is_runnable(TOOL, field.field_settings(TOOL)):
+            print(f"{TOOL} is not measured: it needs the extra field", flush=True)
+            continue
+        for n in sizes:
+            run = functools.partial(alone, fit_beside, system, n)
+            yield Job("fits", {"system": system, "n": n}, run)
