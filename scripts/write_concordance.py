@@ -184,8 +184,8 @@ TEXT = """(concordance)=
 # Concordance
 
 This page finds each equation, table and figure of the paper, and its theorem, in the book.
-It also names what computes each of them, and which {{doc}}`erratum <errata>` is about it.
-The functions are those whose text cites the equation.
+It also names the code for each, and the {{doc}}`erratum <errata>` about it.
+A function is listed if its text cites the equation.
 
 | In {{cite:t}}`wang2025` | Equation here | Page | In the module | Erratum |
 |:--|:--|:--|:--|:--|
