@@ -4,7 +4,7 @@ import sys
 import warnings
 
 
-class OfViews(UserWarning):
+class ViewWarning(UserWarning):
     """What is said of views as they come: of all their samples, and never of some."""
 
 

@@ -463,7 +463,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     view_support_ : numpy.ndarray of shape (v,)
         How far the graphs of the *other* views support the clusters, the mean of these views'
         support: 1 fully, 0 no more than by chance, so it may be just below 0
-        (:func:`dmac.closed_form.support.own_support`). Near 0 the clusters are those of this view
+        (:func:`dmac.closed_form.support.view_support`). Near 0 the clusters are those of this view
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
@@ -923,6 +923,6 @@ def _checked(
         streamed=True,
         incomplete=solver.takes_incomplete,
         present=present,
-        tells=n_features is None,
+        warns=n_features is None,
         most=getattr(solver.recipe, "fit_samples", None),
     )

@@ -18,7 +18,7 @@ from dmac._types import Array, Floats, Views
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import Drawn, draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
-from dmac.closed_form.blocks import Block, blocks_of, own_blocks
+from dmac.closed_form.blocks import Block, blocks_of, single_view_blocks
 from dmac.closed_form.completion import is_needed, present_views, with_graphs
 from dmac.closed_form.votes import unit_rows
 from dmac.compute.kmeans import kmeans
@@ -74,13 +74,13 @@ def _blocks(views: list[Source], n_clusters: int) -> list[Block]:
     Where few samples have all views, those of the single views: each compares the samples it has.
     """
     pipelines = solver_of(_RECIPE).pipelines(len(views), n_clusters)
-    solver_of(_RECIPE).decide(views, pipelines, tells=False)
+    solver_of(_RECIPE).decide(views, pipelines, warns=False)
     order = np.arange(views[0].shape[0])
     prepared = prepare(views, pipelines, order, torch.device("cpu"), torch.float32)
     blocks = blocks_of(prepared.views, pipelines, _RECIPE)
     present = present_views(prepared.views)
     if is_needed(present) and len(
-        own := own_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
+        own := single_view_blocks(blocks, with_graphs(present, _RECIPE.n_neighbors))
     ):
         return own
     return [replace(block, widths=()) for block in blocks]  # zeros count as values

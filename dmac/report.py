@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from dmac._types import Integers, Views
 from dmac._version import VERSION
-from dmac._warn import OfViews, warn
+from dmac._warn import ViewWarning, warn
 from dmac.closed_form.votes import unit_rows
 from dmac.data.checks import as_sources
 from dmac.data.named_views import NamedView, as_named
@@ -103,8 +103,8 @@ def page(
         check_count("view_names", view_names, len(given))
         views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
-        tells = solver_of(get_recipe(model.recipe)).takes_incomplete
-        checked = as_sources(views, streamed=True, incomplete=True, tells=tells)
+        warns = solver_of(get_recipe(model.recipe)).takes_incomplete
+        checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
         named = [x.view for x in checked]
         columns = columns_of(named, [x.shape[1] for x in checked], feature_names)
         columns = [_as_text(names) for names in columns]
@@ -173,7 +173,7 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
     drawn = [x.rows(rows) for x in checked]
     some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
-    with warnings.catch_warnings(action="ignore", category=OfViews):
+    with warnings.catch_warnings(action="ignore", category=ViewWarning):
         fits = _fits(model, some, first, seeds, n <= _MOST)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
@@ -280,13 +280,13 @@ def _unsure(
     rows = sorted(stays, key=lambda i: model.confidence_[i])[:_UNSURE]
     table = []
     for i in rows:
-        shares, own = model.membership_[i].copy(), model.labels_[i]
-        shares[own] = -1
+        shares, cluster = model.membership_[i].copy(), model.labels_[i]
+        shares[cluster] = -1
         other = int(shares.argmax())
         table.append(
             {
                 "sample": samples[i],
-                "cluster": int(own),
+                "cluster": int(cluster),
                 "share": model.confidence_[i],
                 "next": other,
                 "next_share": shares[other],
@@ -318,8 +318,8 @@ def _features(
         for i in np.argsort(-abs(row), kind="stable")[:_FIRST]:
             if row[i]:
                 a, j = places[i]
-                own = columns[a]
-                told[k].append((names[a], f"column {j + 1}" if own is None else own[j], row[i]))
+                named = columns[a]
+                told[k].append((names[a], f"column {j + 1}" if named is None else named[j], row[i]))
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
 

@@ -202,18 +202,21 @@ def _moved_rows(
     Third is, (c, b), which samples are in a cluster, and have the view.
     """
     for rows in x.slices():
-        values, own = x.read(rows), codes[rows]
+        values, clusters = x.read(rows), codes[rows]
         has = filled(values)
-        at = own, np.arange(len(own))
-        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(own)))
+        at = clusters, np.arange(len(clusters))
+        indicator = scipy.sparse.csr_array((has.astype(float), at), (len(low), len(clusters)))
         if x.sparse:
             values = scipy.sparse.csr_array(values, copy=True)
             values.eliminate_zeros()
-            k, j = np.repeat(own, np.diff(values.indptr)), values.indices
+            k, j = np.repeat(clusters, np.diff(values.indptr)), values.indices
             values.data = np.clip(values.data / unit[j], low[k, j], high[k, j])
             stored = scipy.sparse.csr_array((np.ones(values.nnz), j, values.indptr), values.shape)
         else:
-            values, stored = np.clip(values / unit, low[own], high[own]), np.ones(values.shape)
+            values, stored = (
+                np.clip(values / unit, low[clusters], high[clusters]),
+                np.ones(values.shape),
+            )
         yield values, stored, indicator
 
 

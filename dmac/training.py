@@ -329,12 +329,12 @@ def _epoch(
     value = losses.total.item()
     if not math.isfinite(value):
         raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
-    known = (None, None) if last is None else (last.anchor_learning, last.consistency)
+    earlier = (None, None) if last is None else (last.anchor_learning, last.consistency)
     return EpochRecord(
         epoch,
         value,
-        _term_value(losses.anchor_learning, recipe.al_weight, known[0]),
-        _term_value(losses.consistency, recipe.cm_weight, known[1]),
+        _term_value(losses.anchor_learning, recipe.al_weight, earlier[0]),
+        _term_value(losses.consistency, recipe.cm_weight, earlier[1]),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),

@@ -235,11 +235,11 @@ def _found(
 
 def _known_name(source: str | Path) -> str | None:
     """The name of a known data set, whatever its case; None of a path."""
-    known = {name.lower(): name for name in available()}
-    name = known.get(source.lower()) if isinstance(source, str) else None
+    by_name = {name.lower(): name for name in available()}
+    name = by_name.get(source.lower()) if isinstance(source, str) else None
     if name is None and not (Path(source).suffix or Path(source).expanduser().exists()):
-        close = difflib.get_close_matches(str(source).lower(), known, n=1)
-        hint = f"; did you mean {known[close[0]]!r}?" if close else ""
+        close = difflib.get_close_matches(str(source).lower(), by_name, n=1)
+        hint = f"; did you mean {by_name[close[0]]!r}?" if close else ""
         raise ValueError(
             f"{str(source)!r} is neither a known name ({', '.join(available())}) nor the path of a "
             f"file or folder{hint}"

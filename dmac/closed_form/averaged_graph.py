@@ -50,7 +50,10 @@ def average(factors: Sequence[Matrix], weights: Sequence[float]) -> Matrix:
 
 def averaged(drawn: Sequence[Drawn]) -> Matrix:
     """The factor of the average of all blocks' graphs, by their weights: (n, M)."""
-    return average([one.factor for one in drawn], [one.block.weight for one in drawn])
+    return average(
+        [item.factor for item in drawn],
+        [item.block.weight for item in drawn],
+    )
 
 
 def csr_tensor(matrix: Matrix) -> Tensor:
@@ -160,28 +163,28 @@ class AveragedGraph:
         root = np.sqrt(self.shares)[:, None]
         inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
         # Eigenvectors of eigenvalue 1 are known; Lanczos would miss some where there are several.
-        known = root * np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
-        known = np.linalg.qr(known)[0][:, : np.linalg.matrix_rank(known)]
-        more, values = count - known.shape[1], np.ones(known.shape[1])
+        leading = root * np.column_stack([np.ones(n), self.parts(count)[:, : count - 1]])
+        leading = np.linalg.qr(leading)[0][:, : np.linalg.matrix_rank(leading)]
+        more, values = count - leading.shape[1], np.ones(leading.shape[1])
         small = n <= _DENSE and n <= max(800, 25 * count)
         if more and small:
             dense = (self.rows @ self.rows.T.tocsr()).toarray()
             dense *= inverse
             dense *= inverse.T
-            dense -= known @ known.T
+            dense -= leading @ leading.T
             largest = eigh(dense, subset_by_index=[n - more, n - 1], overwrite_a=True)
             others, u = (x[..., ::-1] for x in largest)
         elif more:
 
             def product(x: Array) -> Array:
-                return inverse * (self @ (inverse * x)) - known @ (known.T @ x)
+                return inverse * (self @ (inverse * x)) - leading @ (leading.T @ x)
 
             with blas_alone():
                 rng = np.random.default_rng(0)
                 others, u = leading_eigenpairs(product, n, more, 1e-7, rng)
         if more:
-            values, known = np.concatenate([values, others]), np.column_stack([known, u])
-        u = known * np.sign(np.take_along_axis(known, np.abs(known).argmax(0)[None], 0))
+            values, leading = np.concatenate([values, others]), np.column_stack([leading, u])
+        u = leading * np.sign(np.take_along_axis(leading, np.abs(leading).argmax(0)[None], 0))
         keep = values > SMALLEST
         lift = np.zeros((self.rows.shape[1], count))
         lift[:, keep] = self.to_anchors((inverse * u)[:, keep]) / values[keep]

@@ -130,7 +130,7 @@ def joint_blocks(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if block.view is None]
 
 
-def own_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
+def single_view_blocks(blocks: Iterable[Block], views: Flags) -> list[Block]:
     """The blocks of single views, of those that a mask (v,) picks."""
     return [block for block in blocks if block.view is not None and views[block.view]]
 

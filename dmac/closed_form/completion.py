@@ -112,11 +112,13 @@ class Directions:
         """
         v = self.components
         t = ((in_one(views) - self.mean) * self._columns(present)) @ v
-        one = np.eye(len(self.kept))
+        identity = np.eye(len(self.kept))
         for pattern, rows in patterns(present):
             if not pattern.all():
-                there = v[self._columns(pattern)]
-                t[rows] = np.linalg.solve(one + (there.T @ there - one) * self.kept, t[rows].T).T
+                observed = v[self._columns(pattern)]
+                t[rows] = np.linalg.solve(
+                    identity + (observed.T @ observed - identity) * self.kept, t[rows].T
+                ).T
         return t
 
     def filled(self, views: Sequence[Tensor], present: Flags, t: Array) -> Floats:
@@ -154,8 +156,8 @@ def shrunken_svd(
     widths = tuple(x.shape[1] for x in views)
     n, r = len(present), sum(widths)
     q = max(1, min(rank, r - 1))
-    there = np.repeat(present, widths, axis=1)
-    mean = (in_one(views) * there).sum(0) / np.maximum(there.sum(0), 1)
+    observed = np.repeat(present, widths, axis=1)
+    mean = (in_one(views) * observed).sum(0) / np.maximum(observed.sum(0), 1)
     directions, t = Directions(mean, np.zeros((r, q)), np.zeros(q), widths), np.zeros((n, q))
     for _ in range(1 if present.all() else rounds):
         x = directions.filled(views, present, t) - directions.mean

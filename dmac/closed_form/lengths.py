@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from dmac._types import Array, Integers, Matrix, Views
-from dmac._warn import OfViews, warn
+from dmac._warn import ViewWarning, warn
 from dmac.anchors import n_anchors_for
 from dmac.closed_form.anchor_sets import draw_graphs
 from dmac.closed_form.averaged_graph import AveragedGraph, averaged
@@ -91,12 +91,12 @@ class RowLengths:
     @property
     def kept(self) -> bool:
         """Whether the length says all, and another view, where there is one, knows it."""
-        known = np.isnan(self.agrees) or self.agrees > _SURE
-        return self.lost and self.directions < _SURE and bool(known)
+        told = np.isnan(self.agrees) or self.agrees > _SURE
+        return self.lost and self.directions < _SURE and bool(told)
 
 
 def keep_lengths(
-    views: list[Source], pipelines: Sequence[LevelPipeline], tells: bool = True
+    views: list[Source], pipelines: Sequence[LevelPipeline], warns: bool = True
 ) -> None:
     """Set which views' pipelines keep the lengths of rows.
 
@@ -105,7 +105,7 @@ def keep_lengths(
     views : list of v checked views of shape (n, d_a)
     pipelines : list of v dmac.data.levels.LevelPipeline
         Not fitted.
-    tells : bool
+    warns : bool
         Whether to warn.
 
     Warns
@@ -129,8 +129,8 @@ def keep_lengths(
             )
         else:
             continue
-        if tells:
-            warn(message, OfViews)
+        if warns:
+            warn(message, ViewWarning)
 
 
 def row_lengths(views: Views, root: bool = True) -> list[RowLengths]:
@@ -203,12 +203,12 @@ def _first_half(x: Matrix) -> RowLengths:
         return RowLengths()
     direction = mean / norm
     length = np.asarray(x @ direction)
-    variance, own = length.var(), direction**2 @ variances
+    variance, independent = length.var(), direction**2 @ variances
     whole = np.sqrt(np.asarray(squares.sum(1)).ravel()).clip(1e-100)
     found = RowLengths(
         along=float((length / whole).mean()),
         share=float(variance / variances.sum()),
-        shared=float(variance / max(own, 1e-300)),
+        shared=float(variance / max(independent, 1e-300)),
         leads=np.inf,
     )
     if not found.vary:
@@ -247,10 +247,11 @@ def _of_halves(
     for _ in range(_SPLITS):
         parts = np.array_split(rng.permutation(x.shape[1]), 2)
         for keeps in (False, True):
-            one, other = (_leading(x[:, part], keeps, generator) for part in parts)
-            first = first or [one, other]
+            half, other = (_leading(x[:, part], keeps, generator) for part in parts)
+            first = first or [half, other]
             explained[int(keeps)] += sum(
-                _told(u[:, :1], v, [np.arange(len(u))])[0] for u, v in ((one, other), (other, one))
+                _told(u[:, :1], v, [np.arange(len(u))])[0]
+                for u, v in ((half, other), (other, half))
             )
     without, with_length = (explained / (2 * _SPLITS)).tolist()
     return (without, with_length), first
@@ -258,9 +259,12 @@ def _of_halves(
 
 def _orders(length: Array, rng: np.random.Generator, n_bins: int = 0) -> list[Integers]:
     """Orders of samples, their own first, then others among those of nearly the same length."""
-    own = np.argsort(length, kind="stable")
-    bins = np.array_split(own, n_bins or round(len(own) ** 0.5))
-    return [own, *(np.concatenate([rng.permutation(b) for b in bins]) for _ in range(_ORDERS))]
+    by_length = np.argsort(length, kind="stable")
+    bins = np.array_split(by_length, n_bins or round(len(by_length) ** 0.5))
+    return [
+        by_length,
+        *(np.concatenate([rng.permutation(b) for b in bins]) for _ in range(_ORDERS)),
+    ]
 
 
 def _told(u: Array, others: Array, orders: Sequence[Integers]) -> Array:

@@ -21,8 +21,8 @@ from dmac.closed_form.blocks import (
     blocks_of,
     joint_blocks,
     level_names,
-    own_blocks,
     side_by_side,
+    single_view_blocks,
 )
 from dmac.closed_form.completion import Completion, Directions, ridge_map
 from dmac.closed_form.membership import memberships
@@ -98,7 +98,7 @@ class SpectralModel:
     agreement : numpy.ndarray of shape (v,)
         See :func:`dmac.closed_form.support.view_agreement`.
     support : numpy.ndarray of shape (v,)
-        See :func:`dmac.closed_form.support.own_support`.
+        See :func:`dmac.closed_form.support.view_support`.
     missing : numpy.ndarray of shape (v,), int64
         How many fitted samples lack each view.
     completion : dmac.closed_form.completion.Completion, optional
@@ -142,8 +142,8 @@ class SpectralModel:
     def support_of_others(self) -> Array:
         """For each view the mean ``support`` of the others, (v,); nan where there are none."""
         answers = np.isfinite(self.support)
-        own = np.where(answers, self.support, 0.0)
-        return (own.sum() - own) / (answers.sum() - answers)
+        answered = np.where(answers, self.support, 0.0)
+        return (answered.sum() - answered) / (answers.sum() - answers)
 
     def embed_new(self, views: Sequence[Tensor]) -> tuple[Tensor, Array]:
         """v prepared views of any n samples -> filtered rows (n, K) or those of the cut (n, c).
@@ -172,7 +172,10 @@ class SpectralModel:
         """
         recipe, c, k = self.recipe, self.n_clusters, self.recipe.n_neighbors
         drawn, views = self.drawn(views)
-        blocks, features = [one.block for one in drawn], side_by_side(views, self.recipe)
+        blocks, features = (
+            [item.block for item in drawn],
+            side_by_side(views, self.recipe),
+        )
         first = base = averaged(drawn)
         u, values = first @ self.stages[0].lift, self.stages[0].values
         for stage in self.stages[1:]:
@@ -192,13 +195,13 @@ class SpectralModel:
         blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
         if fill is None and self.weights is None:
             return placed(blocks, sets, k), views
-        own = own_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
-        of_own = placed(own, sets[-len(own) :], k)
+        single = single_view_blocks(blocks, np.ones(len(views), bool) if fill is None else fill.own)
+        of_single = placed(single, sets[-len(single) :], k)
         if fill is not None:
-            u = averaged(of_own) @ fill.lift
+            u = averaged(of_single) @ fill.lift
             views = fill.filled(views, filtered(u, fill.values, self.n_clusters, self.recipe))
             blocks = blocks_of(views, self.pipelines, self.recipe, self.weights)
-        return placed(joint_blocks(blocks), sets, k) + of_own, views
+        return placed(joint_blocks(blocks), sets, k) + of_single, views
 
     def of_part(self, views: Sequence[Tensor], z: Array) -> SpectralModel:
         """The model that places samples, from a part of them: ``views`` (n, r_a) and their rows z.
@@ -218,8 +221,8 @@ class SpectralModel:
             lift = _lift_of_first(base, stage.lift)
             stages.append(Stage(_first(base), [], stage.values, lift))
         if fill is not None:  # its graphs are those of single views, which come last
-            own = self.stages[0].base[len(level_names(self.recipe)) :]
-            fill = replace(fill, lift=_lift_of_first(own, fill.lift))
+            single = self.stages[0].base[len(level_names(self.recipe)) :]
+            fill = replace(fill, lift=_lift_of_first(single, fill.lift))
         if not self.cut:  # whose rows are ratios, of which a mean says nothing
             f = np.column_stack([side_by_side(views, self.recipe), np.ones(len(z))])
             linear = ridge_map(f, torch.as_tensor(z), np.ones(len(z), bool))

@@ -24,8 +24,8 @@ from dmac.closed_form.blocks import (
     blocks_of,
     given_weights,
     joint_blocks,
-    own_blocks,
     side_by_side,
+    single_view_blocks,
 )
 from dmac.closed_form.completion import (
     Completion,
@@ -39,7 +39,7 @@ from dmac.closed_form.completion import (
 from dmac.closed_form.lengths import keep_lengths
 from dmac.closed_form.membership import link_ends, memberships
 from dmac.closed_form.model import Ballot, SpectralModel, Stage
-from dmac.closed_form.support import own_support, view_agreement, view_weights, warn_of_one_view
+from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
 from dmac.closed_form.votes import (
     association,
     ballot,
@@ -106,7 +106,7 @@ class Fit:
     generator: torch.Generator
     views: Sequence[Tensor]
     blocks: list[Block]
-    own: Sequence[Drawn] = ()
+    single: Sequence[Drawn] = ()
     weights: Array | None = None
     completion: Completion | None = None
 
@@ -205,10 +205,10 @@ class SpectralSolver(Solver):
         given = recipe.root, recipe.levels, width, recipe.whitening_ridge, recipe.plain_components
         return [LevelPipeline(*given, recipe.columns) for _ in range(n_views)]
 
-    def decide(self, views: list[Source], pipelines: list[Any], tells: bool = True) -> None:
+    def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
         """Keep the lengths of rows in views that differ by nothing else."""
         if self.recipe.length_guard and self.recipe.columns == "given":
-            keep_lengths(views, pipelines, tells)
+            keep_lengths(views, pipelines, warns)
 
     def solve(
         self,
@@ -234,7 +234,7 @@ class SpectralSolver(Solver):
         drawn = self.drawn(fit)
         announce("eigenvectors")
         graph = AveragedGraph(averaged(drawn))
-        first = self.eigen(fit, graph, [one.sets for one in drawn], [])
+        first = self.eigen(fit, graph, [item.sets for item in drawn], [])
         spectra = self.voted(fit, drawn, graph, first)
         return self.outcome(fit, drawn, graph, spectra)
 
@@ -249,30 +249,32 @@ class SpectralSolver(Solver):
         if not (fills or self.weighs(v)):
             return fit
         enough = with_graphs(present, recipe.n_neighbors) if fills else np.ones(v, bool)
-        own = fit.draw(own_blocks(blocks, enough))
+        single = fit.draw(single_view_blocks(blocks, enough))
         if self.weighs(v):
-            weights = view_weights(own, v, n_clusters)
-            weighed = own_blocks(blocks_of(views, pipelines, recipe, weights), enough)
-            own = [Drawn(block, one.sets, one.factor) for block, one in zip(weighed, own)]
+            weights = view_weights(single, v, n_clusters)
+            weighed = single_view_blocks(blocks_of(views, pipelines, recipe, weights), enough)
+            single = [Drawn(block, item.sets, item.factor) for block, item in zip(weighed, single)]
         if fills:
-            completion, views = self.filled(fit, own, enough)
+            completion, views = self.filled(fit, single, enough)
         joint = joint_blocks(blocks_of(views, pipelines, recipe, weights))
         return replace(
-            fit, views=views, blocks=joint, own=own, weights=weights, completion=completion
+            fit, views=views, blocks=joint, single=single, weights=weights, completion=completion
         )
 
-    def filled(self, fit: Fit, own: list[Drawn], enough: Flags) -> tuple[Completion, list[Tensor]]:
+    def filled(
+        self, fit: Fit, single: list[Drawn], enough: Flags
+    ) -> tuple[Completion, list[Tensor]]:
         """What fills in the views, by the graphs of single ones, and the views with that."""
         views, widths = fit.views, [pipeline.widths_[0] for pipeline in fit.prepared.pipelines]
-        own_spectrum = self.eigen(fit, AveragedGraph(averaged(own)), [], [], ends=False)
-        stage, phi = own_spectrum.stage, own_spectrum.z
+        spectrum = self.eigen(fit, AveragedGraph(averaged(single)), [], [], ends=False)
+        stage, phi = spectrum.stage, spectrum.z
         fitted = fit_completion(views, widths, present_views(views), phi, fit.n_clusters)
         completion = Completion(stage.values, stage.lift, *fitted, enough, silent_views(views))
         return completion, completion.filled(views, phi)
 
     def drawn(self, fit: Fit) -> list[Drawn]:
         """Anchor sets and graphs of all blocks."""
-        return [*fit.draw(fit.blocks), *fit.own]
+        return [*fit.draw(fit.blocks), *fit.single]
 
     def eigen(
         self,
@@ -294,7 +296,7 @@ class SpectralSolver(Solver):
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, first: Spectrum
     ) -> list[Spectrum]:
         """The first graph's, and those of graphs in which votes join that of ``drawn``."""
-        base, blocks = averaged(drawn), [one.block for one in drawn]
+        base, blocks = averaged(drawn), [item.block for item in drawn]
         features, spectra, rounds = (
             side_by_side(fit.views, self.recipe),
             [first],
@@ -327,7 +329,7 @@ class SpectralSolver(Solver):
             learned = learned_map(features, graph, c, recipe.vote_ridge)
         said = ballot(voter, last.u, last.stage.values, features, learned, c, recipe)
         votes = fit.draw(beside(blocks, said), voting=True)
-        return averaged(votes), Ballot([one.sets for one in votes], learned)
+        return averaged(votes), Ballot([item.sets for item in votes], learned)
 
     def outcome(
         self, fit: Fit, drawn: Sequence[Drawn], graph: AveragedGraph, spectra: Sequence[Spectrum]
@@ -335,7 +337,7 @@ class SpectralSolver(Solver):
         """Labels of the spectrum that the guard takes, or of the cut, and the model that places."""
         prepared, c, first = fit.prepared, fit.n_clusters, spectra[0]
         last = [first, *spectra[1:][-1:]]
-        taken, stabilities = self.guard(graph, [one.clusters.labels_ for one in last])
+        taken, stabilities = self.guard(graph, [spectrum.clusters.labels_ for spectrum in last])
         rare = self.rare_groups(fit, graph, first, last[taken].clusters.labels_)
         end = rare or last[taken]
         labels, centers = end.clusters.labels_, end.clusters.cluster_centers_
@@ -345,11 +347,13 @@ class SpectralSolver(Solver):
             recipe=self.recipe,
             n_clusters=c,
             pipelines=prepared.pipelines,
-            stages=[one.stage for one in (spectra if taken and not rare else spectra[:1])],
+            stages=[
+                spectrum.stage for spectrum in (spectra if taken and not rare else spectra[:1])
+            ],
             ends=link_ends(graph, labels, c),
             stabilities=tuple(stabilities),
             agreement=view_agreement(first.u[:, 1:c], graph, drawn, v),
-            support=own_support(labels, drawn, v),
+            support=view_support(labels, drawn, v),
             missing=(~present).sum(0),
             completion=fit.completion,
             weights=fit.weights,
@@ -373,8 +377,8 @@ class SpectralSolver(Solver):
         """
         several = sum(map(bool, given_weights(self.recipe, present.shape[1]))) > 1
         both = self.recipe.blocks == "both" and several
-        own = with_graphs(present, self.recipe.n_neighbors)
-        return both and is_needed(present) and bool(own.any())
+        single = with_graphs(present, self.recipe.n_neighbors)
+        return both and is_needed(present) and bool(single.any())
 
     def weighs(self, n_views: int) -> bool:
         """Whether views count as the others support them: of two, each supports the other alike.
@@ -388,7 +392,7 @@ class SpectralSolver(Solver):
 
         ``graph`` is the one without votes; where there are no others, the first are taken.
         """
-        stable = [markov_stability(graph, one, self.recipe.guard_time) for one in labels]
+        stable = [markov_stability(graph, found, self.recipe.guard_time) for found in labels]
         return int(len(stable) > 1 and stable[1] >= self.recipe.guard * stable[0]), stable
 
     def rare_groups(

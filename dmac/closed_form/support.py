@@ -21,10 +21,10 @@ from dmac.closed_form.votes import association
 _ALONE, _CHANCE = 0.4, 0.1
 
 
-def own_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
+def single_view_graphs(drawn: Iterable[Drawn]) -> Iterator[tuple[int, AveragedGraph]]:
     """The graphs of single views, each with the number of its view, one after the other."""
-    own = ((one.block.view, one.factor) for one in drawn)
-    return ((view, AveragedGraph(factor)) for view, factor in own if view is not None)
+    graphs = ((one.block.view, one.factor) for one in drawn)
+    return ((view, AveragedGraph(factor)) for view, factor in graphs if view is not None)
 
 
 @np.errstate(invalid="ignore")
@@ -66,15 +66,17 @@ def view_agreement(u: Array, graph: AveragedGraph, drawn: Iterable[Drawn], n_vie
     -------
     numpy.ndarray of shape (v,)
     """
-    return _means(((a, _agreement(u, graph, own)) for a, own in own_graphs(drawn)), n_views)
+    return _means(
+        ((a, _agreement(u, graph, of_view)) for a, of_view in single_view_graphs(drawn)), n_views
+    )
 
 
-def _agreement(u: Array, graph: AveragedGraph, own: AveragedGraph) -> float:
+def _agreement(u: Array, graph: AveragedGraph, of_view: AveragedGraph) -> float:
     """How well a view's own graph supports the eigenvectors of another: see `view_agreement`."""
     y = np.divide(u, graph.shares[:, None], out=np.zeros_like(u), where=graph.shares[:, None] > 0)
-    y_own = y - own.shares @ y / max(own.shares.sum(), 1e-300)
-    whole = own.shares @ (y_own**2).sum(1)
-    squares = (own.to_anchors(own.shares[:, None] * y_own) ** 2).sum()
+    centred = y - of_view.shares @ y / max(of_view.shares.sum(), 1e-300)
+    whole = of_view.shares @ (centred**2).sum(1)
+    squares = (of_view.to_anchors(of_view.shares[:, None] * centred) ** 2).sum()
     return float(squares / max(whole, 1e-300))
 
 
@@ -111,26 +113,26 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     numpy.ndarray of shape (v,)
         Above 0, the largest 1; all 1 where fewer than three views have a graph that counts.
     """
-    known = [(a, graph, _chance(graph)) for a, graph in own_graphs(drawn)]
-    known = [(a, graph, chance) for a, graph, chance in known if chance is not None]
-    count, c = len({a for a, _, _ in known}), n_clusters
+    answering = [(a, graph, _chance(graph)) for a, graph in single_view_graphs(drawn)]
+    answering = [(a, graph, chance) for a, graph, chance in answering if chance is not None]
+    count, c = len({a for a, _, _ in answering}), n_clusters
     if count < 3 or c < 2:
         return np.ones(n_views)
-    support, n = np.zeros(n_views), len(known[0][1].shares)
-    for a, graph, _ in known:
+    support, n = np.zeros(n_views), len(answering[0][1].shares)
+    for a, graph, _ in answering:
         u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
         by_others = [
             (_agreement(u, graph, other) - chance) / (1 - chance)
-            for b, other, chance in known
+            for b, other, chance in answering
             if b != a
         ]
         support[a] = max(support[a], np.mean(by_others))
-    mean = np.mean([chance for _, _, chance in known])
+    mean = np.mean([chance for _, _, chance in answering])
     least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))
     return (support + least) / (support.max() + least)
 
 
-def own_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
+def view_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
     r"""How far each view's own graphs support the clusters: 1 fully, 0 no more than by chance.
 
     A step of the walk on a view's graph :math:`G_a` starts at each of the :math:`n_k` samples of
@@ -157,7 +159,7 @@ def own_support(labels: Array, drawn: Iterable[Drawn], n_views: int) -> Array:
         nan for a view without graphs of its own, or whose graphs are of samples that are all alike.
     """
     supports = []
-    for a, graph in own_graphs(drawn):
+    for a, graph in single_view_graphs(drawn):
         c, chance = len(np.unique(labels[graph.shares > 0])), _chance(graph)
         if c >= 2 and chance is not None:
             supports.append((a, (association(graph, labels, c) - chance) / (1 - chance)))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dmac._types import Array, Flags, Integers, Matrix, Views
-from dmac._warn import OfViews, warn
+from dmac._warn import ViewWarning, warn
 from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
 from dmac.data.names import in_order, lined_up
@@ -160,7 +160,7 @@ def as_sources(
     streamed: bool = False,
     incomplete: bool = False,
     present: npt.ArrayLike | None = None,
-    tells: bool = False,
+    warns: bool = False,
     most: int | None = None,
 ) -> list[Source]:
     """Turn what a user passes as views into what can be computed with.
@@ -185,7 +185,7 @@ def as_sources(
         With ``incomplete``, which views each sample has; what stands elsewhere is not looked at,
         and a row of zeros that it has was measured, and is a value. A data frame with names of
         samples is lined up, too.
-    tells : bool
+    warns : bool
         Warn where one column is nearly all of a view, and, with ``incomplete``, where rows of zeros
         count as missing and may well be values: in views of up to `NARROW` columns.
     most : int, optional
@@ -223,18 +223,18 @@ def as_sources(
             values = x.values if many else _as_matrix(_rows_or_nan(x.values), where)
             sources.append(ArraySource(values, x, where))
     check_shapes(sources, titles, n_features)
-    there = _present(present, named, (sources[0].shape[0], len(sources)))
-    measured = there & ([x.measured for x in named] if present is None else True)
-    if not (incomplete or there.all()):
+    has_view = _present(present, named, (sources[0].shape[0], len(sources)))
+    measured = has_view & ([x.measured for x in named] if present is None else True)
+    if not (incomplete or has_view.all()):
         raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
-    if tells:
-        tell_of_columns(sources, there & ~measured if incomplete else np.zeros_like(there))
+    if warns:
+        tell_of_columns(sources, has_view & ~measured if incomplete else np.zeros_like(has_view))
     if incomplete:
-        sources = _complete_with_zeros(sources, there, measured, tells)
+        sources = _complete_with_zeros(sources, has_view, measured, warns)
     for x in sources:
         if x.in_memory:  # others are checked as they are read
             check_finite(x.values, x.where)
-            if tells:
+            if warns:
                 _warn_of_one_column(x.values, x.where)
     return sources
 
@@ -293,7 +293,7 @@ def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
         warn(
             f"{' and '.join(single)} {have}: its entries are divided by the largest magnitude, "
             "since rows of unit length would keep nothing but their signs",
-            OfViews,
+            ViewWarning,
         )
     for a, x in enumerate(views):
         if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
@@ -305,7 +305,7 @@ def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
                 f"{x.where} has {number_of(count, 'row')} of zeros in its "
                 f"{number_of(x.shape[1], 'column')}, which count as samples that lack the view: "
                 "present= says where 0 is a value; else make these rows NaN",
-                OfViews,
+                ViewWarning,
             )
 
 
@@ -327,14 +327,14 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
         rows, most = on_entries(np.sqrt, rows), _ROOTED
     variances = StandardScaler(with_mean=False).fit(rows).var_
     j, squares = int(variances.argmax()), row_norms(rows, squared=True)
-    there = squares > 0
-    of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[there] ** 2 / squares[there]
+    nonzero = squares > 0
+    of_column = np.asarray(rows[:, [j]].sum(1)).ravel()[nonzero] ** 2 / squares[nonzero]
     if variances[j] > most * variances.sum() and of_column.mean() > 0.5:
         warn(
             f"{where} has {100 * variances[j] / variances.sum():.4g} % of its variance in column "
             f"{j} (counted from 0), which hides the others: divide columns of different units by "
             "their standard deviations, or leave it out",
-            OfViews,
+            ViewWarning,
         )
 
 
@@ -352,7 +352,7 @@ def n_distinct(views: Sequence[Source], most: int) -> int:
 
 
 def _complete_with_zeros(
-    views: list[Source], present: Flags, measured: Flags, tells: bool
+    views: list[Source], present: Flags, measured: Flags, warns: bool
 ) -> list[Source]:
     """Views whose missing rows are zeros, and measured ones are not.
 
@@ -366,7 +366,7 @@ def _complete_with_zeros(
     if not (declared.any() or measured.any()):
         return views
     for x, empty in zip(views, np.atleast_1d(declared.all(0))):
-        if tells and empty and len(views) > 1:
+        if warns and empty and len(views) > 1:
             warn(f"{x.where} has no values: all samples lack it. Leave it out")
     pairs = zip(declared.T, (measured & ~declared).T)
     out = [x.with_rows(*rows) for x, rows in zip(views, pairs)]

@@ -190,11 +190,11 @@ def agreed(
     usable = [x for x in usable if says_classes(x.name, LABELS)] or usable
     if len({codes[x.source].tobytes() for x in usable}) != 1:
         return None, None
-    known = usable[0].source
+    first = usable[0].source
     for source in codes:
-        if (codes[source] == codes[known]).all():
+        if (codes[source] == codes[first]).all():
             left_out.pop(source, None)
-    return codes[known], known
+    return codes[first], first
 
 
 def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:

@@ -155,9 +155,9 @@ class LevelPipeline(ViewPipeline):
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
-        there = filled(x)
-        if there.any() and not there.all():
-            x = x[there]  # rows of zeros say nothing, least of all that they are alike
+        nonzero = filled(x)
+        if nonzero.any() and not nonzero.all():
+            x = x[nonzero]  # rows of zeros say nothing, least of all that they are alike
         # One product serves both levels. It halves the digits of small directions, which only a
         # ridge keeps from being blown up.
         products = self.ridge > 0 and (moments_of or x.shape[1] <= min(x.shape[0], GRAM))

@@ -115,8 +115,8 @@ def leading_by_products(x: Matrix, rank: int) -> tuple[Array, Array]:
     for _ in range(_PASSES):
         q = np.linalg.qr(x.T @ (x @ q))[0]
     _, s, wt = np.linalg.svd(x @ q, full_matrices=False)
-    there = np.flatnonzero(s > _TOLERANCE * s[0])[:rank]
-    return s[there], (wt @ q.T)[there]
+    kept = np.flatnonzero(s > _TOLERANCE * s[0])[:rank]
+    return s[kept], (wt @ q.T)[kept]
 
 
 def leading_of_gram(gram: Array, rank: int) -> tuple[Array, Array]:
@@ -124,8 +124,8 @@ def leading_of_gram(gram: Array, rank: int) -> tuple[Array, Array]:
     d = len(gram)
     values, vectors = eigh(gram, subset_by_index=[max(0, d - rank), d - 1])
     s = np.sqrt(values[::-1].clip(0))
-    there = s > _TOLERANCE * s[0]
-    return s[there], vectors.T[::-1][there]
+    kept = s > _TOLERANCE * s[0]
+    return s[kept], vectors.T[::-1][kept]
 
 
 def lanczos(blocks: Iterable[Matrix], mean: Array, rank: int) -> tuple[Array, Array]:

@@ -109,8 +109,8 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
     _doubt_counts(views)
     places = [_places(x, a) for a, x in enumerate(views)]
     _check_union(views, places, incomplete)
-    union = list(dict.fromkeys(name for own in places for name in own))
-    return [_placed(x, union, own) for x, own in zip(views, places)]
+    union = list(dict.fromkeys(name for rows_of_view in places for name in rows_of_view))
+    return [_placed(x, union, rows_of_view) for x, rows_of_view in zip(views, places)]
 
 
 def _check_rows(view: NamedView, a: int) -> None:
@@ -216,7 +216,7 @@ def _check_union(
             f"{_difference(views, places, rest[0])}: they share no sample, nor through another "
             f"view; call a sample by one name in all of them{same}"
         )
-    other = [a for a, own in enumerate(places) if own.keys() != places[0].keys()]
+    other = [a for a, rows_of_view in enumerate(places) if rows_of_view.keys() != places[0].keys()]
     if other and not incomplete:
         raise ValueError(
             f"{_difference(views, places, other[0])}; keep those of both (frame.loc[names]): only "

@@ -210,8 +210,8 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
 
 def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     """The tables and arrays of a folder; beside these a text is a note, and a workbook a source."""
-    there = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
-    files = [file for file in there if is_data(file)]
+    found = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
+    files = [file for file in found if is_data(file)]
     plain = [file for file in files if ending_of(file) not in (".txt", ".txt.gz", *BINARY)]
     files = plain or files
     if not files:
@@ -220,7 +220,7 @@ def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
         f"of a folder only {', '.join(_SINGLE)} are read, {', '.join(('.txt', *BINARY))} without "
         "others, and not what fit or predict has written"
     )
-    left_out |= {file.name: reason for file in sorted(set(there) - set(files))}
+    left_out |= {file.name: reason for file in sorted(set(found) - set(files))}
     return sorted(files, key=lambda file: natural(file.name))
 
 
@@ -335,12 +335,12 @@ def _turned(
     return replace(view, values=view.values[:].T) if transposed else view
 
 
-def _are_columns(source: str, shapes: list[tuple[int, int]], known: set[int]) -> bool:
+def _are_columns(source: str, shapes: list[tuple[int, int]], sizes: set[int]) -> bool:
     """Whether the samples are the columns; only if the shapes leave no other reading.
 
     If there may be known classes, there are as many samples as of those.
     """
-    as_rows, as_columns = (len(x) == 1 and x <= (known or x) for x in map(set, zip(*shapes)))
+    as_rows, as_columns = (len(x) == 1 and x <= (sizes or x) for x in map(set, zip(*shapes)))
     if as_rows != as_columns:
         return as_columns
     sizes = ", ".join(" x ".join(map(str, shape)) for shape in shapes)

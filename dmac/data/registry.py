@@ -75,8 +75,8 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
         If the download fails, is cut short or brings another file; nothing of it stays. Or if there
         is nothing to download.
     """
-    known = {key.lower(): dataset for key, dataset in DATASETS.items()}
-    dataset = known.get(str(name).lower())
+    by_name = {key.lower(): dataset for key, dataset in DATASETS.items()}
+    dataset = by_name.get(str(name).lower())
     if dataset is None:
         raise ValueError(f"no data set {name!r}; registered are {', '.join(DATASETS)}")
     with warnings.catch_warnings():

@@ -66,8 +66,8 @@ def _check_elements(data: bytes, start: int, end: int, order: str) -> list[tuple
         small = code >> 16  # up to four bytes stored inside the tag itself
         body = start + (4 if small else 8)
         code, size = (code & 0xFFFF, small) if small else (code, size)
-        known = 1 <= code <= 18 and code not in (8, 10, 11)
-        if not known or body + size > end or small > 4:
+        is_type = 1 <= code <= 18 and code not in (8, 10, 11)
+        if not is_type or body + size > end or small > 4:
             raise ValueError(f"impossible element (type {code}, {size} bytes) at byte {start}")
         if code == 15:  # compressed; the checksum comes last, too late for a reader of streams
             content = zlib.decompress(data[body : body + size])

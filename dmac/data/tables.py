@@ -214,8 +214,8 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
             "above it"
         )
     below = np.isfinite(parsed(cells.iloc[1:_HEAD])[0]).any(0)
-    known = counted or key in first or any(whole(cell) in KNOWN for cell in first)
-    if not (known or (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))):
+    named = counted or key in first or any(whole(cell) in KNOWN for cell in first)
+    if not (named or (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))):
         return replace(view, values=cells)
     return replace(view, values=cells.iloc[1:], features=first)
 

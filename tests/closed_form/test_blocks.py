@@ -12,8 +12,8 @@ from dmac.closed_form.blocks import (
     beside,
     blocks_of,
     level_names,
-    own_blocks,
     side_by_side,
+    single_view_blocks,
 )
 from dmac.recipes import CLOSED_FORM
 
@@ -39,7 +39,7 @@ def test_all_blocks_in_order(generator):
     blocks = blocks_of(x, fitted(), recipe())
     assert [b.level for b in blocks] == 4 * ["whitened"] + 4 * ["plain"]
     assert [b.view for b in blocks] == 2 * [None, 0, 1, 2]
-    own = own_blocks(blocks, np.array([True, False, True]))
+    own = single_view_blocks(blocks, np.array([True, False, True]))
     assert own == [blocks[1], blocks[3], blocks[5], blocks[7]]
     torch.testing.assert_close(blocks[2].x, x[1][:, :1])
     torch.testing.assert_close(blocks[7].x, x[2][:, 2:])

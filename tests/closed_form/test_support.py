@@ -12,7 +12,7 @@ import dmac
 from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph, average
 from dmac.closed_form.blocks import Block
-from dmac.closed_form.support import own_support, view_agreement, view_weights, warn_of_one_view
+from dmac.closed_form.support import view_agreement, view_support, view_weights, warn_of_one_view
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11
 
 SMALL = dataclasses.replace(CLOSED_FORM, anchor_sets=4)
@@ -37,7 +37,7 @@ def drawn(views, factors):
 def support(labels, *factors, joint=()):
     """Of views with one graph each; those at ``joint`` are graphs of all views, and say nothing."""
     views = [None if a in joint else a for a in range(len(factors))]
-    return own_support(np.array(labels), drawn(views, factors), len(factors))
+    return view_support(np.array(labels), drawn(views, factors), len(factors))
 
 
 def test_closed_forms():

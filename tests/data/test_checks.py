@@ -90,7 +90,7 @@ def test_zeros_of_few_columns_may_be_values_and_that_is_said():
     codes, wide = np.array([[0.0], [1], [0], [2]]), np.ones((4, 6))
     for width in (2, 5):
         with pytest.warns(UserWarning, match=rf"view 2 has 2 rows of zeros in its {width} column"):
-            check_views([wide, np.repeat(codes, width, 1)], incomplete=True, tells=True)
+            check_views([wide, np.repeat(codes, width, 1)], incomplete=True, warns=True)
     pair = np.repeat(codes, 2, 1)
     for views, present in (
         ([wide, pair], [[True, x] for x in codes.any(1)]),
@@ -99,13 +99,13 @@ def test_zeros_of_few_columns_may_be_values_and_that_is_said():
         ([wide, np.repeat(codes, 6, 1)], None),
         ([pair], None),
     ):
-        check_views(views, incomplete=True, present=present, tells=True)
+        check_views(views, incomplete=True, present=present, warns=True)
 
 
 def test_views_of_one_feature_are_told_once_and_by_name():
     named = [NamedView(X[:, :1], "age"), NamedView(X), NamedView(X[:, 1:2] + 1, "dose")]
     with pytest.warns(UserWarning) as told:
-        check_views(named, incomplete=True, tells=True)
+        check_views(named, incomplete=True, warns=True)
     text = str(told[0].message)
     assert "view 1 (age) and view 3 (dose) have one feature each" in text
 
@@ -182,7 +182,7 @@ def test_an_empty_row_is_none_though_it_is_said_to_be_measured():
 def test_a_view_that_all_samples_lack_is_told():
     x = np.arange(12.0).reshape(6, 2) + 1
     with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
-        check_views([x, x * np.nan], incomplete=True, tells=True)
+        check_views([x, x * np.nan], incomplete=True, warns=True)
 
 
 def test_a_mask_of_nullable_columns_is_one_and_a_ragged_one_is_refused():
@@ -204,19 +204,19 @@ def test_a_column_that_is_nearly_all_of_a_view_is_told(kind):
     for size in (1e2, 1e6, 1e100):
         view = np.hstack([values, size * noise])
         with pytest.warns(UserWarning, match=r"view 2 has \S+ % of its variance in column 8"):
-            check_views([other, kind(view)], incomplete=True, tells=True)
+            check_views([other, kind(view)], incomplete=True, warns=True)
         with pytest.warns(UserWarning, match=r"view 1 has \S+ % of its variance in column 8"):
-            check_views([kind(view**2), other], incomplete=True, tells=True)
+            check_views([kind(view**2), other], incomplete=True, warns=True)
     outlier = np.hstack([values, np.eye(300)[:, :1] * 1e6])  # one sample, not the column
     for share, told in ((0.45, False), (0.6, True)):  # the column is all of so many rows
         some = np.hstack([values, 1e6 * noise * (np.arange(300) < 300 * share)[:, None]])
         with warnings.catch_warnings(record=True, action="always") as said:
-            check_views([other, kind(some)], incomplete=True, tells=True)
+            check_views([other, kind(some)], incomplete=True, warns=True)
         assert bool(said) == told
     narrow = np.hstack([values[:, :4], 1e6 * noise])
     same = np.ones((300, 9))
     for view in (outlier, narrow, same, 0 * same, 10 * values):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            check_views([other, kind(view)], incomplete=True, tells=True)
+            check_views([other, kind(view)], incomplete=True, warns=True)
     check_views([np.hstack([values, 1e6 * noise]), other])  # a prediction says nothing

@@ -10,7 +10,7 @@ import torch
 
 from experiments import bench
 from experiments.bench import (
-    beside,
+    baselines,
     cluster,
     device,
     epochs,
@@ -31,7 +31,7 @@ PARTS = {
     "parts": parts,
     "fits": fits,
     "growth": growth,
-    "beside": beside,
+    "baselines": baselines,
     "samples": samples,
     "lacking": lacking,
     "rare groups": rare_groups,

@@ -1,4 +1,4 @@
-"""Whole fits beside those of k-means and of what the field runs, by the number of samples."""
+"""Whole fits of k-means and of what the field runs, beside ours, by the number of samples."""
 
 import functools
 
@@ -33,7 +33,7 @@ def of_field(views):
 
 
 SYSTEMS = {
-    "closed_form": agc,
+    "CLOSED_FORM": agc,
     "k-means, one start": functools.partial(of_rows, functools.partial(KMeans, n_init=1)),
     "k-means, ten starts": functools.partial(of_rows, functools.partial(KMeans, n_init=10)),
     "MiniBatchKMeans": functools.partial(of_rows, MiniBatchKMeans),
@@ -41,7 +41,7 @@ SYSTEMS = {
 }
 
 
-def fit_beside(system, n_samples):
+def fit_generated(system, n_samples):
     """A fit of generated views in this process: seconds, ``acc`` and ``peak_gb``, or ``error``."""
     SYSTEMS[system](synthetic_views(300, DIMS, CLUSTERS))  # loads what is loaded late
     views = synthetic_views(n_samples, DIMS, CLUSTERS)
@@ -64,5 +64,5 @@ def jobs(*_, sizes=SIZES):
             print(f"{TOOL} is not measured: it needs the extra field", flush=True)
             continue
         for n in sizes:
-            run = functools.partial(alone, fit_beside, system, n)
+            run = functools.partial(alone, fit_generated, system, n)
             yield Job("fits", {"system": system, "n": n}, run)
