@@ -156,11 +156,11 @@ faults: $(READY)
 
 # Stored in the repository, since timings need a machine that does nothing else. The libraries beside
 # which fits are timed come first: without them their rows would be lost.
-TIMED := parts fits growth samples epochs
+TIMED := parts fits growth baselines samples epochs
 BENCH := OMP_NUM_THREADS=2 PYTHONPATH=notebooks $(BIN)/python -m experiments.bench
 
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet -e ".[libraries]" -c constraints.txt
+	$(BIN)/python -m pip install --quiet -e ".[libraries,field]" -c constraints.txt
 	rm -f $(TIMED:%=notebooks/results/runs/bench-%.jsonl)
 	@set -e; for part in $(TIMED); do $(BENCH) $$part; done
 

@@ -112,6 +112,23 @@ def plot_fit_growth(stored):
     return figure, pd.DataFrame.from_dict(rows, orient="index").astype({"n": int})
 
 
+def baselines_table(stored):
+    """Seconds of whole fits, (numbers of samples, systems); of those that were stopped nan."""
+    frame = pd.DataFrame(stored["fits"])
+    table = frame.pivot(index="n", columns="system", values="seconds")
+    return table[frame.system.unique()]
+
+
+def plot_baselines(stored):
+    """Seconds of whole fits of generated views over the number of samples, by system."""
+    figure, axis = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
+    for marker, (name, seconds) in zip(MARKERS, baselines_table(stored).items()):
+        axis.loglog(seconds.index, seconds, f"{marker}-", label=name, linewidth=1)
+    axis.set(xlabel="samples n", ylabel="seconds of a fit")
+    axis.legend(fontsize=8)
+    return figure
+
+
 def constants(stored, recipe="AGC", above=20_000):
     """What one more sample costs on a fixed number of anchors, and what there is without any.
 

@@ -6,6 +6,7 @@ import os
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import toy_jobs
@@ -19,7 +20,7 @@ from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from experiments import provenance, records
-from experiments.bench import device, epochs, fits, growth, lacking, parts, rare_groups, samples
+from experiments.bench import baselines, device, epochs, fits, growth, lacking, parts, rare_groups, samples
 from experiments.bench.__main__ import PARTS
 from experiments.bench.measuring import Job, measure, measured
 from experiments.harness import Child
@@ -217,6 +218,16 @@ def test_half_of_the_views_are_filled_in_by_the_closed_form_alone(tmp_path):
         ("closed_form", 0.5, True),
     ]
     assert all(fit["seconds"] > 0 and fit["peak_gb"] >= fit["before_gb"] > 0 for fit in found)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_fits_are_timed_beside_k_means(tmp_path, capsys):
+    found = pd.DataFrame(made("baselines", tmp_path, baselines.jobs(sizes=[600]))["fits"])
+    ours = ["AGC", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
+    assert found.system.tolist()[:4] == ours and (found.acc > 0.5).all() and found.acc[0] == 1
+    assert (found.seconds > 0).all() and (found.peak_gb > 0.1).all()
+    without = "PCA + Leiden is not measured" in capsys.readouterr().out
+    assert without == (len(found) == 4)
 
 
 def test_a_stored_row_about_a_small_group_comes_out_again():
