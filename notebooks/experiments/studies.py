@@ -18,9 +18,9 @@ from dmac.recipes import (
     Recipe,
 )
 from experiments import field, incomplete, paper
-from experiments.ideas.network_ideas import change
+from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.refinement import FORMS
-from experiments.ideas.spectral_ideas import idea_of
+from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.libraries import ESTIMATORS, library_settings
 from experiments.run import (
     ALONE,
@@ -162,12 +162,9 @@ class Study:
 
 def variant(base, name="variant", **changes):
     """A recipe with other values in some fields, or an idea on it where those need one."""
-    own = {field.name for field in dataclasses.fields(base)}
-    if isinstance(base, Recipe):
-        return change(base, name=name, **changes)
-    if set(changes) - own:
-        return idea_of(base, name=name, **changes)
-    return dataclasses.replace(base, name=name, **changes)
+    idea = NetworkIdea if isinstance(base, Recipe) else SpectralIdea
+    needed = not changes.keys() <= vars(base).keys() or changes.get("sigma") == "spread"
+    return (idea if needed else type(base))(**vars(base) | changes | {"name": name})
 
 
 def vary(changes, base=RELEASED, **beside):
@@ -800,7 +797,7 @@ STUDIES = {
     ),
     "closed form, trained": Study(
         {
-            name: ("DMAC", settings_of(idea_of(CLOSED_FORM_2026_11)) | changes)
+            name: ("DMAC", settings_of(SpectralIdea(**vars(CLOSED_FORM_2026_11))) | changes)
             for name, changes in TRAINED.items()
         },
         SIXTEEN,
