@@ -295,6 +295,8 @@ def format_differences(table):
 
 def format_change(mean, half=np.nan):
     """A difference with its sign, and the half width of its interval if that is known."""
+    if np.isnan(mean):
+        return NOTHING
     text = f"{mean:+.1f}".replace("-", "−")
     text = "0.0" if text in ("+0.0", "−0.0") else text
     return text if np.isnan(half) else f"{text} ± {half:.1f}"

@@ -224,11 +224,9 @@ def measure_sureness(fit, data, seed, fits):
 
 
 def _column(record):
-    column = dataclasses.asdict(record)
-    cosine = column.pop("mean_cosine")
-    for name in ("epoch", "seconds", "n_neighbors"):
-        del column[name]
-    return column | {"one_minus_cosine": 1 - cosine}
+    others = ("epoch", "seconds", "n_neighbors", "mean_cosine")
+    column = {k: v for k, v in dataclasses.asdict(record).items() if k not in others}
+    return column | {"one_minus_cosine": 1 - record.mean_cosine}
 
 
 def _oracle(epochs, final):

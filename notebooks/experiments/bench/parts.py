@@ -1,7 +1,6 @@
 """Where the seconds of an epoch of RELEASED go, and what a busy machine adds to them."""
 
 import contextlib
-import functools
 import statistics
 import time
 from unittest import mock
@@ -133,8 +132,10 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
             when + way: alone(epoch_parts, "growth", epochs, n_samples, **about)["seconds"]
             for way, about in ways.items()
         }
-        fit = functools.partial(alone, fit_growing, "CLOSED_FORM", n_samples, True, threads=threads)
-        of_fits = statistics.median(fit()["seconds"] for _ in range(3))
+        fits = [
+            alone(fit_growing, "CLOSED_FORM", n_samples, True, threads=threads) for _ in range(3)
+        ]
+        of_fits = statistics.median(fit["seconds"] for fit in fits)
         return took | {f"{when}, closed form": of_fits}
 
     took = seconds("alone")
@@ -144,8 +145,7 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
 
 
 def jobs(*_):
-    yield Job("blocks", {}, functools.partial(alone, block_seconds))
+    yield Job("blocks", {}, alone, block_seconds)
     for name, n_samples, epochs in TIMED:
-        run = functools.partial(alone, epoch_parts, name, epochs, n_samples)
-        yield Job("epochs", {"name": name}, run)
+        yield Job("epochs", {"name": name}, alone, epoch_parts, name, epochs, n_samples)
     yield Job("beside", {}, busy_seconds)
