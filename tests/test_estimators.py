@@ -132,8 +132,7 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     views, _ = small_views
     tables = {name: anndata.AnnData(x) for name, x in zip("abc", views)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of mudata itself
+    with warnings.catch_warnings(action="ignore"):  # of mudata itself
         both = mudata.MuData(tables)
     model = dmac.AnchorGraphClustering(3, random_state=0)
     with pytest.raises(ValueError, match="view 2 is a AnnData: pass .* adata.X or "):

@@ -192,8 +192,7 @@ def judge_partial(problem):
     present = present & np.transpose([x.any(1) for x in views])  # True would be a zero that counts
     plain, hidden = (_filled(views, present, value) for value in (np.nan, 1e9))
     nothing = np.flatnonzero(~present.any(1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         if len(nothing):
             for given, said in ((plain, None), (hidden, present)):
                 with pytest.raises(ValueError, match=f"sample {nothing[0]} lacks all views"):
@@ -227,8 +226,7 @@ def judge(method, problem):
         "labels", or the kind of the error.
     """
     model = make(method, problem.n_clusters)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as told:
         try:
             labels = model.fit_predict(problem.views)
         except (ValueError, FloatingPointError) as error:

@@ -33,8 +33,8 @@ def t_test(values):
     A single value has only the mean; where all values are 0, p is 1.
     """
     x = np.asarray(values, dtype=float)
-    with warnings.catch_warnings():  # of one value, and of values that are all the same
-        warnings.simplefilter("ignore", RuntimeWarning)
+    # Of one value, and of values that are all the same.
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         test = stats.ttest_1samp(x, 0)
     low, high = test.confidence_interval(0.95)
     return x.mean(), (high - low) / 2, 1.0 if len(x) > 1 and not x.any() else test.pvalue

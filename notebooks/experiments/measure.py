@@ -276,8 +276,8 @@ def plane(z, seed=0):
     """UMAP of an embedding in two dimensions (McInnes et al. 2018): (n, d) -> (n, 2)."""
     import warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of compiled code, and that a seed means one thread
+    # Of compiled code, and that a seed means one thread.
+    with warnings.catch_warnings(action="ignore"):
         import umap
 
         return umap.UMAP(random_state=seed).fit_transform(z)

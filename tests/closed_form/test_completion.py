@@ -348,8 +348,7 @@ def test_warnings_where_the_clusters_are_doubtful():
         (np.ones((200, 2), bool), []),
         (labels[:, None] > 0, []),  # one view: nothing stands for it
     ):
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as said:
             warn_of_patterns(has, labels, 3, 5, ["view 1", "view 2", "view 3"])
         assert len(said) == len(words)
         assert all(re.search(w, str(one.message)) for w, one in zip(words, said))

@@ -158,8 +158,7 @@ def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
     ],
 )
 def test_when_one_view_decides_alone(own, warned):
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         warn_of_one_view(np.array(own), ["view 1", "view 2", "view 3"])
     assert [str(one.message).split(" decides")[0] for one in said] == [warned] * bool(warned)
 
