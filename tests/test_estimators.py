@@ -195,21 +195,19 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
 
 
-def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):
+def test_a_device_and_numbers_of_numpy_are_saved(small_views, saved, tmp_path):
     settings = {"device": torch.device("cpu"), "verbose": np.bool_(False)}
     model = dmac.AnchorGraphClustering(np.int64(3), random_state=np.int64(0), **settings)
-    model.fit(small_views[0]).save(tmp_path)
-    assert dmac.load_model(tmp_path).device == "cpu"
+    assert saved(model.fit(small_views[0])).device == "cpu"
     with pytest.raises(FileNotFoundError, match="pass the folder, without model.safetensors"):
         dmac.load_model(tmp_path / "model.safetensors")
 
 
-def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
+def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, saved):
     views, _ = small_views
     model = quick_model().fit(views)
     model.set_params(n_clusters=7, recipe="published", dtype="float64")
-    model.save(tmp_path)
-    loaded = dmac.load_model(tmp_path)
+    loaded = saved(model)
     assert (loaded.n_clusters, loaded.recipe, loaded.dtype) == (3, QUICK, "float32")
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
 
@@ -260,13 +258,12 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("recipe", [QUICK, REVISED, "closed_form"], ids=["quick", "revised", "c"])
-def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, tmp_path):
+def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, saved, tmp_path):
     views, _ = small_views
 
     def everything():
         model = quick_model(recipe=recipe, device="cpu").fit(views)
-        model.save(tmp_path)
-        again = dmac.load_model(tmp_path)
+        again = saved(model)
         arrays = model.embedding_, model.labels_, model.predict(views), again.transform(views)
         return *arrays, again.predict(views), model.score(views)
 

@@ -70,14 +70,13 @@ def test_right_labels_are_surer_and_the_surer_half_is_better(model, data):
     assert right[model.confidence_ > np.median(model.confidence_)].mean() > right.mean()
 
 
-def test_new_samples_get_theirs_and_a_saved_model_keeps_them(model, data, tmp_path):
+def test_new_samples_get_theirs_and_a_saved_model_keeps_them(model, data, saved):
     shares = model.predict_proba(data.views)
     np.testing.assert_allclose(shares, model.membership_, atol=1e-6)
     some = [x[:7] for x in data.views]
     of_some = model.predict_proba(some)
     np.testing.assert_allclose(of_some, shares[:7], atol=1e-6)
-    model.save(tmp_path)
-    kept = dmac.load_model(tmp_path)
+    kept = saved(model)
     np.testing.assert_array_equal(kept.membership_, model.membership_)
     np.testing.assert_array_equal(kept.predict_proba(some), of_some)
 

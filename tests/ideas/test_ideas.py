@@ -27,15 +27,13 @@ NETWORK = {
 }
 
 
-def stored(model, views, folder):
-    model.save(folder)
-    again = dmac.load_model(folder)
+def check_saved(model, again, views):
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
     assert again.recipe_ == model.recipe_
 
 
 @pytest.mark.parametrize("form", LEARNED)
-def test_ideas_on_the_closed_form(form, small_views, tmp_path):
+def test_ideas_on_the_closed_form(form, small_views, saved):
     views, classes = small_views
     recipe = variant(SMALL, refinement=form, refinement_steps=2)
     model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(
@@ -46,7 +44,7 @@ def test_ideas_on_the_closed_form(form, small_views, tmp_path):
     np.testing.assert_allclose(
         model.transform([x[:70] for x in views]), model.embedding_, atol=1e-5
     )
-    stored(model, views, tmp_path)
+    check_saved(model, saved(model), views)
 
 
 def test_refined_anchors_of_a_part_place_the_rest(small_views):
@@ -58,13 +56,13 @@ def test_refined_anchors_of_a_part_place_the_rest(small_views):
 
 
 @pytest.mark.parametrize("name", NETWORK)
-def test_ideas_in_the_network(name, small_views, tmp_path):
+def test_ideas_in_the_network(name, small_views, saved):
     recipe, changes = NETWORK[name]
     short = dict(epochs=3, pretrain_epochs=2) if recipe is RELEASED else dict(epochs=3)
     idea = variant(recipe, **short, **changes)
     model = dmac.DMAC(3, idea, random_state=0, device="cpu").fit(small_views[0])
     assert np.isfinite(model.embedding_).all() and len(model.history_) == 3
-    stored(model, small_views[0], tmp_path)
+    check_saved(model, saved(model), small_views[0])
 
 
 def test_an_idea_that_changes_nothing_is_the_recipe(small_views):

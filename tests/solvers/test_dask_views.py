@@ -163,15 +163,14 @@ def test_few_samples_are_all_fitted(views):
     np.testing.assert_allclose(model.fit_transform(lazy(some)), z, atol=1e-6)
 
 
-def test_labels_of_very_many_samples_stay_lazy(monkeypatch, tmp_path, views, expected):
+def test_labels_of_very_many_samples_stay_lazy(monkeypatch, saved, views, expected):
     monkeypatch.setattr(placing, "MOST_LABELS", N - 1)
     given = lazy(views)
     model = fit(given)
     assert isinstance(model.labels_, dask.array.Array) and model.labels_.shape == (N,)
     assert agreement(model.labels_, expected.labels_) >= 0.9999
     np.testing.assert_array_equal(model.fit_predict(given), model.labels_)
-    model.save(tmp_path)
-    np.testing.assert_array_equal(dmac.load_model(tmp_path).predict(given), model.labels_)
+    np.testing.assert_array_equal(saved(model).predict(given), model.labels_)
 
 
 @pytest.mark.parametrize("recipe", [PART, CLOSED_FORM], ids=["of a part", "of all"])
