@@ -103,6 +103,18 @@ def call(capsys, monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def ok(call):
+    """Run a command that has to end well: what it writes to the standard output."""
+
+    def run(*arguments):
+        code, out, err = call(*arguments)
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture
 def saved(tmp_path):
     """Save a model, and read it again."""
 
