@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import where
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peers.systems import QUICK
@@ -159,10 +160,6 @@ def problems(draw):
     return Problem(c, n, views, made, broken)
 
 
-def _filled(views, present, value):
-    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
-
-
 @st.composite
 def partials(draw):
     """A `Problem` with a mask. The first and last samples have all views; now and then one none."""
@@ -190,7 +187,7 @@ def judge_partial(problem):
     """
     views, present, c = problem.views, problem.present, problem.n_clusters
     present = present & np.transpose([x.any(1) for x in views])  # True would be a zero that counts
-    plain, hidden = (_filled(views, present, value) for value in (np.nan, 1e9))
+    plain, hidden = (where(views, present, value) for value in (np.nan, 1e9))
     nothing = np.flatnonzero(~present.any(1))
     with warnings.catch_warnings(action="ignore"):
         if len(nothing):

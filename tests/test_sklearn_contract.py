@@ -115,13 +115,10 @@ def test_names_and_kinds_of_what_comes_out(name, check):
     getattr(estimator_checks, check)(type(model).__name__, model)
 
 
-def numbers(data):
-    return [x[::8] for x in data.views], data.labels[::8]
-
-
 @pytest.fixture(scope="module")
 def mfeat():
-    return numbers(dmac.load("mfeat"))
+    data = dmac.load("mfeat")
+    return [x[::8] for x in data.views], data.labels[::8]
 
 
 @pytest.mark.parametrize("name", MODELS)

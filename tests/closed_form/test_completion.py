@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 import torch
 from helpers import accuracy as acc
-from helpers import planted
+from helpers import planted, where
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
@@ -25,22 +25,13 @@ from dmac.closed_form.completion import (
     with_graphs,
 )
 from dmac.recipes import CLOSED_FORM
+from experiments.incomplete import random_pattern
 
 WIDTHS = (4, 3, 5)
 
 
 def mask(n, v, rate, seed=0):
-    """Which views each sample has: one at least."""
-    rng = np.random.default_rng(seed)
-    present = rng.random((n, v)) >= rate
-    none = np.flatnonzero(~present.any(1))
-    present[none, rng.integers(v, size=len(none))] = True
-    return present
-
-
-def where(views, present, value):
-    """The views with a value in place of what is missing."""
-    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
+    return random_pattern(n, v, rate, seed)
 
 
 def fit(views, c=4, recipe="closed_form", seed=0, **given):
