@@ -135,12 +135,13 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
     with warnings.catch_warnings(action="ignore"):  # of mudata itself
         both = mudata.MuData(tables)
     model = dmac.AnchorGraphClustering(3, random_state=0)
-    with pytest.raises(ValueError, match="view 2 is a AnnData: pass .* adata.X or "):
-        model.fit([views[0], tables["b"]])
-    with pytest.raises(ValueError, match="views must be .* not a AnnData: pass "):
-        model.fit(tables["a"])
-    with pytest.raises(ValueError, match=r"not a MuData: pass .* mdata\[name\].X of cells"):
-        model.fit(both)
+    for given, message in (
+        ([views[0], tables["b"]], "view 2 is a AnnData: pass .* adata.X or "),
+        (tables["a"], "views must be .* not a AnnData: pass "),
+        (both, r"not a MuData: pass .* mdata\[name\].X of cells"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(given)
     labels = [model.fit_predict(x) for x in (views, [both[name].to_df() for name in both.mod])]
     np.testing.assert_array_equal(*labels)
 

@@ -145,20 +145,17 @@ def test_load_reads_what_the_command_line_reads(tmp_path):
 
 def test_load_errors(tmp_path):
     assert views.available() == ["mfeat", *DATASETS]
-    with pytest.raises(ValueError, match="'mfeet'.*mfeat, PIE.*did you mean 'mfeat'"):
-        load("mfeet")
-    with pytest.raises(FileNotFoundError, match=r"gone\.mat"):
-        load(tmp_path / "gone.mat")
-    with pytest.raises(FileNotFoundError, match="no file or folder .*gone"):
-        load([tmp_path / "gone"])
-    with pytest.raises(
-        ValueError, match="neither a known name .* nor the path of a file or folder"
+    gone, bad = tmp_path / "gone", tmp_path / "bad.npz"
+    np.savez(bad, X1=np.array([[1.0, np.nan]]), Y=[0])
+    for source, kind, message in (
+        ("mfeet", ValueError, "'mfeet'.*mfeat, PIE.*did you mean 'mfeat'"),
+        (tmp_path / "gone.mat", FileNotFoundError, r"gone\.mat"),
+        ([gone], FileNotFoundError, "no file or folder .*gone"),
+        (gone, ValueError, "neither a known name .* nor the path of a file or folder"),
+        (bad, ValueError, r"bad\.npz: view 1 \(X1\) has NaN"),
     ):
-        load(tmp_path / "gone")
-    path = tmp_path / "bad.npz"
-    np.savez(path, X1=np.array([[1.0, np.nan]]), Y=[0])
-    with pytest.raises(ValueError, match=r"bad\.npz: view 1 \(X1\) has NaN"):
-        load(path)
+        with pytest.raises(kind, match=message):
+            load(source)
 
 
 def test_multi_view_data_says_when_a_view_is_sparse():
