@@ -32,7 +32,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 import dmac
 from dmac.estimators import CollapseWarning, estimator_of
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, PUBLISHED, RELEASED, REVISED
-from experiments.ideas import network_ideas, refinement, spectral_ideas
+from experiments.studies import IDEAS, SPECTRAL_IDEAS, variant
 
 DATASETS, SEEDS = ("mfeat", "PIE", "BBC"), (1, 2)
 RECIPES = {
@@ -46,23 +46,18 @@ RECIPES = {
 
 def ideas():
     """Every idea in a short fit: name to recipe."""
-    forms = [form for forms in refinement.FORMS.values() for form in forms]
-    closed = {form: dict(refinement=form, refinement_steps=3) for form in forms}
-    recipes = {name: spectral_ideas.idea_of(CLOSED_FORM_2026_11, **f) for name, f in closed.items()}
-    noise, balanced = dict(perturbation=True, sigma="spread"), dict(al_weight=0.1)
-    balanced["al_form"] = "balanced"
-    revised = {
-        "perturbation": noise,
-        "anchor learning": balanced,
-        "consistency": dict(cm_weight=0.1),
-        "all three": noise | balanced | dict(cm_weight=0.1),
+    released = variant(RECIPES["released"], sigma="spread", al_form="balanced")
+    return {
+        **{
+            name: variant(CLOSED_FORM_2026_11, refinement_steps=3, **fields)
+            for name, fields in SPECTRAL_IDEAS.items()
+        },
+        **{
+            f"revised, {name}": variant(REVISED, epochs=5, **fields)
+            for name, fields in IDEAS.items()
+        },
+        "released, spread and balanced": released,
     }
-    for name, fields in revised.items():
-        recipes[f"revised, {name}"] = network_ideas.idea_of(REVISED, epochs=5, **fields)
-    recipes["released, spread and balanced"] = network_ideas.idea_of(
-        RECIPES["released"], sigma="spread", al_form="balanced"
-    )
-    return recipes
 
 
 def freeze(data, recipe, seed):

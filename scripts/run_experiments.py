@@ -41,7 +41,7 @@ def seconds_of(records):
     """Median seconds of stored runs by data set and method, and for DMAC by its epochs."""
     seconds = defaultdict(list)
     for record in records:
-        taken = None if "timed" in record["settings"] else record.get("seconds")
+        taken = record.get("seconds")
         taken = taken["fit"] if isinstance(taken, dict) else taken
         if taken is not None:
             seconds[alike(record["dataset"], record["method"], record["settings"])].append(taken)
@@ -62,11 +62,10 @@ def is_possible(spec):
 def show(record):
     """One line about a record."""
     settings = record["settings"]
-    base = studies.RECIPES["released"]
     what = record["method"]
     if what == "DMAC":
         recipes = [n for n, r in studies.RECIPES.items() if settings_of(r) == settings]
-        released = settings_of(base)
+        released = settings_of(studies.RECIPES["released"])
         changes = {k: v for k, v in settings.items() if released.get(k) != v}
         what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())
     scores = record.get("scores")

@@ -50,8 +50,7 @@ def soak(n_fits=200):
     sizes = []
     for number in range(n_fits):
         views, c = data(number)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             model = dmac.AnchorGraphClustering(c, random_state=number, device="cpu").fit(views)
             assert set(model.predict(views)) <= set(range(c))
         sizes.append(resident())

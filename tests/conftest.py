@@ -17,6 +17,7 @@ import pytest
 import torch
 import zarr
 
+from dmac import load_model
 from dmac.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,6 +100,29 @@ def call(capsys, monkeypatch, tmp_path):
         return ended.value.code, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def ok(call):
+    """Run a command that has to end well: what it writes to the standard output."""
+
+    def run(*arguments):
+        code, out, err = call(*arguments)
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Save a model, and read it again."""
+
+    def again(model):
+        model.save(tmp_path)
+        return load_model(tmp_path)
+
+    return again
 
 
 @pytest.fixture

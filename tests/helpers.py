@@ -37,6 +37,11 @@ def planted(n=300, c=4, widths=(8, 12, 6), spread=1.0, noise=0.7, seed=0):
     return [z[classes] + noise * rng.normal(size=(n, z.shape[1])) for z in centres], classes
 
 
+def where(views, present, value):
+    """The views with a value in place of what is missing."""
+    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
+
+
 def accuracy(classes, labels):
     """The share of samples whose cluster is that of their class."""
     return dmac.scores(classes, labels)["acc"]

@@ -901,12 +901,7 @@ KNOWN = [
     ),
     beside(
         "two that agree",
-        SEVERAL
-        | {
-            "subtype": column(WORDS).replace("p", "k")
-            if False
-            else column([f"k{y}" for y in CLASSES])
-        },
+        SEVERAL | {"subtype": column([f"k{y}" for y in CLASSES])},
         "ab",
         "class.csv",
         ["clinical.csv"],

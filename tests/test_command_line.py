@@ -44,10 +44,10 @@ def by_size(labels):
     return np.argsort(np.argsort(-sizes, kind="stable"))[labels]
 
 
-def test_fit_writes_what_the_estimator_finds(call):
+def test_fit_writes_what_the_estimator_finds(ok):
     places = ["--out", "labels.csv", "--model", "kept"]
-    code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
-    assert code == 0 and "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
+    out = ok("fit", "data.npz", "--clusters", 3, *places)
+    assert "labels.csv: 60 samples" in out and "ACC 100.0 %" in out
     model = dmac.AnchorGraphClustering(3, random_state=0).fit(VIEWS)
     expected = model.labels_
     names, labels = table("labels.csv")
@@ -57,20 +57,19 @@ def test_fit_writes_what_the_estimator_finds(call):
     assert (
         Path("labels.csv").read_bytes().startswith(b"sample,cluster,confidence\n1,")
     )  # as `head` shows it
-    code, out, _ = call("predict", "kept", "data.npz", "--out", "more.csv")
-    assert code == 0 and table("more.csv") == (names, labels)
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "60 samples, AnchorGraphClustering, recipe closed_form" in out
+    ok("predict", "kept", "data.npz", "--out", "more.csv")
+    assert table("more.csv") == (names, labels)
+    out = ok("info", "kept")
+    assert "60 samples, AnchorGraphClustering, recipe closed_form" in out
     assert "3 groups of 20, 20, 20" in out
     assert out.count("supports the groups by") == out.count(", the other views by 0.") == 2
-    code, out, _ = call("info", "data.npz")
-    assert code == 0 and "60 samples, 2 views" in out and "view 2: 4 columns" in out
+    out = ok("info", "data.npz")
+    assert "60 samples, 2 views" in out and "view 2: 4 columns" in out
     assert "3 known classes" in out
 
 
-def test_labels_go_to_the_standard_output_or_where_a_link_leads(call):
-    code, _, _ = call("fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
-    assert code == 0
+def test_labels_go_to_the_standard_output_or_where_a_link_leads(call, ok):
+    ok("fit", "data.npz", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
     written = Path("labels.csv").read_text()
     code, out, err = call("fit", "data.npz", "--clusters", 3, "--out", "-")
     assert code == 0 and out == written and "60 samples, 2 views" in err
@@ -88,7 +87,7 @@ def test_a_report_goes_to_the_standard_output(call, monkeypatch):
     assert code == 0 and out == "<p>ä" and "60 samples in 3 clusters" in err
 
 
-def test_fit_says_what_sets_the_clusters_apart(call):
+def test_fit_says_what_sets_the_clusters_apart(call, ok):
     marked = VIEWS[1].copy()
     marked[CLASSES == 1, 2] += 500
     np.savez("data.npz", X1=VIEWS[0], X2=marked)
@@ -105,28 +104,26 @@ def test_fit_says_what_sets_the_clusters_apart(call):
     assert all(line.count(" column ") == 3 for line in lines)
     rows = ["TP53,MYC,KRAS,EGFR", *(",".join(map(str, row)) for row in marked.tolist())]
     Path("genes.csv").write_text("\n".join(rows))
-    code, out, _ = call("fit", "genes.csv", "--clusters", 3, "--out", "labels.csv")
-    assert code == 0 and out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
+    out = ok("fit", "genes.csv", "--clusters", 3, "--out", "labels.csv")
+    assert out.count("genes KRAS +2.1, genes ") == 1 and " column " not in out
 
 
-def test_options_reach_the_estimator(call):
+def test_options_reach_the_estimator(ok):
     arguments = ["--recipe", "revised", "--seed", 3, "--device", "cpu", "--checkpoint", "state"]
-    code, _, _ = call("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)
-    assert code == 0
+    ok("fit", "data.npz", "--clusters", 4, "--model", "kept", *arguments)
     model = dmac.load_model("kept")
     given = model.n_clusters, model.recipe_.name, model.random_state, model.device
     assert given == (4, "revised", 3, "cpu")
     assert [path.name for path in Path("state").iterdir()] == ["checkpoint.safetensors"]
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "a model of 60 samples, DMAC, recipe revised" in out
+    out = ok("info", "kept")
+    assert "a model of 60 samples, DMAC, recipe revised" in out
     assert "supports" not in out  # a network does not say it
 
 
-def test_keys_name_the_views_and_rows_may_be_columns(call):
+def test_keys_name_the_views_and_rows_may_be_columns(ok):
     np.savez("data.npz", fea=VIEWS[0].T, other=VIEWS[1].T)
     keys = ["--views-key", "fea", "--views-key", "other", "--transposed"]
-    code, out, _ = call("info", "data.npz", *keys)
-    assert code == 0 and "60 samples, 2 views" in out
+    assert "60 samples, 2 views" in ok("info", "data.npz", *keys)
 
 
 SPOKEN_PYTHON = (
@@ -241,14 +238,14 @@ def test_problems_have_an_exit_code_and_speak_of_the_options(arguments, code, me
     assert not Path("x.csv").exists()
 
 
-def test_samples_that_lack_views_are_told_and_clustered(call):
+def test_samples_that_lack_views_are_told_and_clustered(call, ok):
     names, has = [f"s{i}" for i in range(60)], np.ones((60, 2), bool)
     has[3:15, 0] = has[40:50, 1] = False
     Path("partial").mkdir()
     for kind, x, own in zip(("rna", "mirna"), VIEWS, has.T):
         pd.DataFrame(x, names)[own].to_csv(f"partial/{kind}.csv")
-    code, out, _ = call("fit", "partial", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
-    assert code == 0 and "60 samples, 2 views" in out
+    out = ok("fit", "partial", "--clusters", 3, "--out", "labels.csv", "--model", "kept")
+    assert "60 samples, 2 views" in out
     assert "view 1: 4 columns (mirna, from mirna.csv; 10 of 60 samples lack it)" in out
     assert "view 2: 6 columns (rna, from rna.csv; 12 of 60 samples lack it)" in out
     found, labels = table("labels.csv")
@@ -259,33 +256,31 @@ def test_samples_that_lack_views_are_told_and_clustered(call):
     assert labels == by_size(expected).tolist()
     code, _, err = call("predict", "kept", "partial", "--out", "more.csv")
     assert code == 0 and err == "" and table("more.csv") == (found, labels)
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "10 samples lack it" in out and "12 samples lack it" in out
+    out = ok("info", "kept")
+    assert "10 samples lack it" in out and "12 samples lack it" in out
     code, _, err = call("fit", "partial", "--clusters", 3, "--recipe", "revised", "--out", "x.csv")
     assert code == 1 and not Path("x.csv").exists()
     assert "samples lack views: only dmac.AnchorGraphClustering takes samples that" in err
 
 
-def test_a_model_knows_its_views_by_name(call):
+def test_a_model_knows_its_views_by_name(call, ok):
     np.savez("named.npz", rna=VIEWS[0], mirna=VIEWS[1])
     places = ["--model", "kept", "--out", "labels.csv"]
-    assert call("fit", "named.npz", "--clusters", 3, *places)[0] == 0
+    ok("fit", "named.npz", "--clusters", 3, *places)
     assert [path.name for path in Path("kept").iterdir()] == ["model.safetensors"]
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "view 1: 6 columns (rna), supports the groups by" in out
+    assert "view 1: 6 columns (rna), supports the groups by" in ok("info", "kept")
     for name, x in zip(("rna", "mirna"), VIEWS):
         np.savetxt(f"{name}.csv", x, delimiter=",", fmt="%.17g")
-    code, out, _ = call("predict", "kept", "mirna.csv", "rna.csv", "--out", "more.csv")
-    assert code == 0 and "view 1: 6 columns (rna, from rna.csv)" in out
+    out = ok("predict", "kept", "mirna.csv", "rna.csv", "--out", "more.csv")
+    assert "view 1: 6 columns (rna, from rna.csv)" in out
     assert table("more.csv") == table("labels.csv")
     code, _, err = call("predict", "kept", "rna.csv")
     assert code == 1 and "no view mirna; the model was fitted on rna, mirna. Of samples" in err
     np.save("a.npy", VIEWS[0]), np.save("b.npy", VIEWS[1])
-    assert call("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")[0] == 0  # by places
+    ok("predict", "kept", "a.npy", "b.npy", "--out", "more.csv")  # by places
     assert table("more.csv") == table("labels.csv")
     dmac.AnchorGraphClustering(3, random_state=0).fit(VIEWS).save("kept")  # its names are not known
-    code, out, _ = call("info", "kept")
-    assert code == 0 and "view 1: 6 columns, supports" in out
+    assert "view 1: 6 columns, supports" in ok("info", "kept")
 
 
 def write_tables(folder, views):
@@ -295,7 +290,7 @@ def write_tables(folder, views):
         table.to_csv(Path(folder, f"{name}.csv"), index_label="id")
 
 
-def test_the_output_never_replaces_the_data_nor_becomes_a_view(call):
+def test_the_output_never_replaces_the_data_nor_becomes_a_view(call, ok):
     write_tables("two", VIEWS)
     before = Path("two/a.csv").read_text()
     for arguments in (["two/a.csv", "two/b.csv"], ["two"]):
@@ -304,20 +299,20 @@ def test_the_output_never_replaces_the_data_nor_becomes_a_view(call):
             assert code == 1 and "two/a.csv is a file of the data, which --out would replace" in err
     assert Path("two/a.csv").read_text() == before
     for _ in range(2):  # the second run does not read what the first has written
-        code, out, _ = call("fit", "two", "--clusters", 3, "--out", "two/labels.csv")
-        assert code == 0 and "60 samples, 2 views" in out and "known classes" not in out
+        out = ok("fit", "two", "--clusters", 3, "--out", "two/labels.csv")
+        assert "60 samples, 2 views" in out and "known classes" not in out
     assert "left out: labels.csv, since of a folder" in out and "not what fit or predict has" in out
     Path("two/page.html").write_text("an older page")
     arguments = ["two", "--clusters", 3, "--seeds", 2, "--quiet", "--out", "two/page.html"]
-    assert call("report", *arguments)[0] == 0
+    ok("report", *arguments)
 
 
-def test_a_model_knows_its_columns_by_name(call):
+def test_a_model_knows_its_columns_by_name(call, ok):
     write_tables("two", VIEWS)
     places = ["--model", "kept", "--out", "labels.csv"]
-    assert call("fit", "two", "--clusters", 3, *places)[0] == 0
+    ok("fit", "two", "--clusters", 3, *places)
     write_tables("two", [VIEWS[0][:, ::-1], VIEWS[1]])
-    assert call("predict", "kept", "two")[0] == 0  # nothing says that these are other columns
+    ok("predict", "kept", "two")  # nothing says that these are other columns
     text = Path("two/a.csv").read_text()
     Path("two/a.csv").write_text(text.replace("g0,g1,g2,g3,g4,g5", "g5,g4,g3,g2,g1,g0"))
     code, _, err = call("predict", "kept", "two")
@@ -330,22 +325,21 @@ def test_a_model_knows_its_columns_by_name(call):
     with pytest.warns(
         UserWarning, match=r"the model was fitted with feature names, and view 1 \(a\)"
     ):
-        assert call("predict", "kept", "two")[0] == 0
+        ok("predict", "kept", "two")
 
 
-def test_known_classes_in_a_folder_are_told_and_not_clustered(call):
+def test_known_classes_in_a_folder_are_told_and_not_clustered(ok):
     Path("noise").mkdir()
     for a in ("b", "a"):
         np.savetxt(f"noise/{a}.csv", RNG.normal(size=(60, 5)), delimiter=",")
     Path("noise/subtype.csv").write_text("\n".join(map(str, CLASSES)))
     Path("noise/clinical.csv").write_text("\n".join(f"{y},x" for y in CLASSES))
-    code, out, _ = call("fit", "noise", "--clusters", 3, "--out", "labels.csv")
-    assert code == 0 and "60 samples, 2 views\n  view 1: 5 columns (a, from a.csv)" in out
+    out = ok("fit", "noise", "--clusters", 3, "--out", "labels.csv")
+    assert "60 samples, 2 views\n  view 1: 5 columns (a, from a.csv)" in out
     assert "3 known classes in subtype.csv (never" in out
     assert "left out: clinical.csv, since its name is that of" in out
     np.savez("two.npz", rna=VIEWS[0], y=CLASSES, labels=(CLASSES + 1) % 2)
-    code, out, _ = call("info", "two.npz")
-    assert code == 0 and "known classes: --labels-key names them, and --no-labels leaves" in out
+    assert "known classes: --labels-key names them, and --no-labels leaves" in ok("info", "two.npz")
     assert dmac.scores(CLASSES, table("labels.csv")[1])["nmi"] < 0.2
 
 
@@ -383,12 +377,11 @@ def test_a_folder_without_permission_is_refused_before_the_fit(call, monkeypatch
     assert code == 1 and "locked/labels.csv: the folder" in err and "cannot be written to" in err
 
 
-def test_help_is_for_readers_and_takes_no_torch(call):
-    code, out, _ = call("--help")
-    assert code == 0 and "Commands:" in out
+def test_help_is_for_readers_and_takes_no_torch(ok):
+    assert "Commands:" in ok("--help")
     for name in ("fit", "predict", "info", "report"):
-        code, out, _ = call(name, "--help")
-        assert code == 0 and f"python -m dmac {name}" in out
+        out = ok(name, "--help")
+        assert f"python -m dmac {name}" in out
         assert name == "info" or ".h5mu" in out
     code = "import sys; sys.argv = ['dmac', '--version']\n"
     code += "import atexit; atexit.register(lambda: print('torch' in sys.modules))\n"
@@ -396,25 +389,24 @@ def test_help_is_for_readers_and_takes_no_torch(call):
     assert python("-c", code) == f"dmac, version {dmac.__version__}\nFalse\n"
 
 
-def test_the_embedded_data_have_a_name_and_a_number_of_clusters(call):
-    code, out, _ = call("info", "MFEAT")
-    assert code == 0 and "2000 samples, 6 views" in out and "10 known classes in " in out
-    code, out, _ = call("suggest", "data.npz", "--to", 8)
-    assert code == 0 and "3 clusters, of 2 to 8: a hint; go on with --clusters 3" in out
+def test_the_embedded_data_have_a_name_and_a_number_of_clusters(call, ok):
+    out = ok("info", "MFEAT")
+    assert "2000 samples, 6 views" in out and "10 known classes in " in out
+    out = ok("suggest", "data.npz", "--to", 8)
+    assert "3 clusters, of 2 to 8: a hint; go on with --clusters 3" in out
     found = dmac.suggest_n_clusters(VIEWS, range(2, 9))
     steps = [line.split()[:3] for line in out.splitlines() if "##" in line]
     assert [int(c) for c, _, _ in steps] == list(range(1, 9))
     np.testing.assert_allclose([float(x) for _, x, _ in steps], found.eigenvalues[:8], atol=1e-3)
     assert "  3 " in next(line for line in out.splitlines() if "the largest step" in line)
     assert all(f"{name} {found.best(name)}" in out for name in found.scores)
-    code, out, _ = call("suggest", "data.npz", "--from", 4, "--to", 8)
-    assert code == 0 and "of 4 to 8" in out
+    assert "of 4 to 8" in ok("suggest", "data.npz", "--from", 4, "--to", 8)
     code, _, err = call("info", "mfeet")
     assert code == 1 and "neither a known name" in err and "did you mean 'mfeat'" in err
 
 
 @pytest.mark.filterwarnings("ignore:Observation names are not unique")
-def test_clusters_are_written_into_a_copy_of_the_cells(call):
+def test_clusters_are_written_into_a_copy_of_the_cells(call, ok):
     anndata = pytest.importorskip("anndata", reason="needs the extra: pip install 'dmac[cells]'")
     names = [f"cell {i % 59}" for i in range(60)]  # the first and the last share theirs
     cells = anndata.AnnData(np.hstack(VIEWS))
@@ -424,8 +416,8 @@ def test_clusters_are_written_into_a_copy_of_the_cells(call):
     before = Path("cells.h5ad").read_bytes()
     code, _, err = call("fit", "cells.h5ad", "--clusters", 3, "--out", "cells.h5ad")
     assert code == 1 and "cells.h5ad is a file of the data, which --out would replace" in err
-    code, out, _ = call("fit", "cells.h5ad", "--clusters", 3, "--out", "out.h5ad")
-    assert code == 0 and "out.h5ad: 60 samples" in out
+    out = ok("fit", "cells.h5ad", "--clusters", 3, "--out", "out.h5ad")
+    assert "out.h5ad: 60 samples" in out
     written = anndata.read_h5ad("out.h5ad")
     assert written.obs_names.tolist() == names and "depth" in written.obs
     assert dmac.scores(CLASSES, written.obs["dmac"].astype(int))["acc"] == 1
@@ -433,7 +425,7 @@ def test_clusters_are_written_into_a_copy_of_the_cells(call):
     assert Path("cells.h5ad").read_bytes() == before
 
 
-def test_clusters_are_numbered_by_size_in_all_that_is_written(call):
+def test_clusters_are_numbered_by_size_in_all_that_is_written(ok):
     rows = np.flatnonzero((CLASSES != 0) | (np.arange(60) < 15))[::-1]
     rows = rows[np.argsort(CLASSES[rows] != 0, kind="stable")]  # the fewest samples first
     np.savez("data.npz", X1=VIEWS[0][rows], X2=VIEWS[1][rows])
@@ -442,8 +434,8 @@ def test_clusters_are_numbered_by_size_in_all_that_is_written(call):
     )
     assert (np.bincount(expected) == [20, 20, 5]).all()
     places = ["--out", "labels.csv", "--model", "kept"]
-    code, out, _ = call("fit", "data.npz", "--clusters", 3, *places)
-    assert code == 0 and "cluster 0: 20 samples\n  cluster 1: 20 samples\n  cluster 2: 5 s" in out
+    out = ok("fit", "data.npz", "--clusters", 3, *places)
+    assert "cluster 0: 20 samples\n  cluster 1: 20 samples\n  cluster 2: 5 s" in out
     found = table("labels.csv")
     assert found[1] == expected.tolist()
     sure = dmac.load_model("kept")
@@ -452,58 +444,57 @@ def test_clusters_are_numbered_by_size_in_all_that_is_written(call):
     np.testing.assert_allclose(shares, sure.membership_, atol=1e-6)
     dmac.AnchorGraphClustering(3, random_state=0).fit([x[rows] for x in VIEWS]).save("other")
     for model in ("kept", "other"):
-        assert call("predict", model, "data.npz", "--out", "more.csv")[0] == 0
+        ok("predict", model, "data.npz", "--out", "more.csv")
         assert table("more.csv") == found
         arguments = ["data.npz", "--model", model, "--seeds", 2, "--out", "page.html"]
-        assert call("report", *arguments)[0] == 0
+        ok("report", *arguments)
         (text,) = re.findall('data:text/csv;charset=utf-8,([^"]*)', Path("page.html").read_text())
         rows = [line.split(",") for line in urllib.parse.unquote(text).split()]
         assert [int(cluster) for _, cluster in rows[1:]] == found[1]
 
 
 @pytest.mark.filterwarnings("ignore:the rows of ")
-def test_zeros_that_were_measured_are_values(call):
+def test_zeros_that_were_measured_are_values(ok):
     drawn = np.random.default_rng(0).poisson(4, (60, 7)) + 1  # whatever tests were before
     counts = np.where(CLASSES[:, None] == 0, 0, drawn).astype(float)
     np.savez("data.npz", X1=VIEWS[0], X2=counts)
-    code, out, _ = call("info", "data.npz")
-    assert code == 0 and "20 of 60 samples lack it" in out
-    code, out, _ = call("info", "data.npz", "--all-present")
-    assert code == 0 and "lack it" not in out
+    assert "20 of 60 samples lack it" in ok("info", "data.npz")
+    out = ok("info", "data.npz", "--all-present")
+    assert "lack it" not in out
     places = ["--out", "labels.csv", "--model", "kept", "--all-present"]
-    assert call("fit", "data.npz", "--clusters", 3, *places)[0] == 0
+    ok("fit", "data.npz", "--clusters", 3, *places)
     ones = np.ones((60, 2), bool)
     model = dmac.AnchorGraphClustering(3, random_state=0).fit([VIEWS[0], counts], present=ones)
     assert table("labels.csv")[1] == by_size(model.labels_).tolist()
     assert model.n_missing_.tolist() == [0, 0]
-    assert call("predict", "kept", "data.npz", "--all-present", "--out", "more.csv")[0] == 0
+    ok("predict", "kept", "data.npz", "--all-present", "--out", "more.csv")
     assert table("more.csv") == table("labels.csv")
 
 
 @pytest.mark.parametrize(
     ("option", "kind"), [("--standardise", "standardised"), ("--centre", "centred")]
 )
-def test_columns_are_brought_to_one_unit_and_the_model_knows_it(option, kind, call):
+def test_columns_are_brought_to_one_unit_and_the_model_knows_it(option, kind, ok):
     units = 10.0 ** np.arange(6)
     np.savez("data.npz", X1=100 * units + VIEWS[0] * units, X2=VIEWS[1])
     places = ["--out", "labels.csv", "--model", "kept"]
-    assert call("fit", "data.npz", "--clusters", 3, *places, option)[0] == 0
+    ok("fit", "data.npz", "--clusters", 3, *places, option)
     assert dmac.load_model("kept").recipe_.columns == kind
-    assert call("predict", "kept", "data.npz", "--out", "more.csv")[0] == 0
+    ok("predict", "kept", "data.npz", "--out", "more.csv")
     assert table("more.csv") == table("labels.csv")
     np.savez(
         "data.npz", X1=VIEWS[0][:3] * units + 100 * units, X2=VIEWS[1][:3]
     )  # by those of the fit
-    assert call("predict", "kept", "data.npz", "--out", "more.csv")[0] == 0
+    ok("predict", "kept", "data.npz", "--out", "more.csv")
     assert table("more.csv")[1] == table("labels.csv")[1][:3]
 
 
-def test_files_may_be_the_standard_input_and_output(call, monkeypatch):
+def test_files_may_be_the_standard_input_and_output(call, ok, monkeypatch):
     text = pd.DataFrame(VIEWS[0], [f"s{i}" for i in range(60)]).add_prefix("g").to_csv()
     Path("x.csv").write_text(text)
-    assert call("fit", "x.csv", "--clusters", 3, "--out", "labels.csv")[0] == 0
+    ok("fit", "x.csv", "--clusters", 3, "--out", "labels.csv")
     written = Path("labels.csv").read_text()
-    assert call("fit", "x.csv", "--clusters", 3, "--out", "labels.tsv")[0] == 0
+    ok("fit", "x.csv", "--clusters", 3, "--out", "labels.tsv")
     assert Path("labels.tsv").read_text() == written.replace(",", "\t")
     for form, sign in (("csv", ","), ("tsv", "\t")):
         given = io.TextIOWrapper(io.BytesIO(text.replace(",", sign).encode()))

@@ -132,16 +132,16 @@ def test_other_objects_are_refused_by_name_with_what_to_pass(small_views):
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     views, _ = small_views
     tables = {name: anndata.AnnData(x) for name, x in zip("abc", views)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of mudata itself
+    with warnings.catch_warnings(action="ignore"):  # of mudata itself
         both = mudata.MuData(tables)
     model = dmac.AnchorGraphClustering(3, random_state=0)
-    with pytest.raises(ValueError, match="view 2 is a AnnData: pass .* adata.X or "):
-        model.fit([views[0], tables["b"]])
-    with pytest.raises(ValueError, match="views must be .* not a AnnData: pass "):
-        model.fit(tables["a"])
-    with pytest.raises(ValueError, match=r"not a MuData: pass .* mdata\[name\].X of cells"):
-        model.fit(both)
+    for given, message in (
+        ([views[0], tables["b"]], "view 2 is a AnnData: pass .* adata.X or "),
+        (tables["a"], "views must be .* not a AnnData: pass "),
+        (both, r"not a MuData: pass .* mdata\[name\].X of cells"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(given)
     labels = [model.fit_predict(x) for x in (views, [both[name].to_df() for name in both.mod])]
     np.testing.assert_array_equal(*labels)
 
@@ -196,21 +196,19 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
 
 
-def test_a_device_and_numbers_of_numpy_are_saved(small_views, tmp_path):
+def test_a_device_and_numbers_of_numpy_are_saved(small_views, saved, tmp_path):
     settings = {"device": torch.device("cpu"), "verbose": np.bool_(False)}
     model = dmac.AnchorGraphClustering(np.int64(3), random_state=np.int64(0), **settings)
-    model.fit(small_views[0]).save(tmp_path)
-    assert dmac.load_model(tmp_path).device == "cpu"
+    assert saved(model.fit(small_views[0])).device == "cpu"
     with pytest.raises(FileNotFoundError, match="pass the folder, without model.safetensors"):
         dmac.load_model(tmp_path / "model.safetensors")
 
 
-def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, tmp_path):
+def test_what_was_fitted_is_saved_whatever_was_set_since(small_views, saved):
     views, _ = small_views
     model = quick_model().fit(views)
     model.set_params(n_clusters=7, recipe="published", dtype="float64")
-    model.save(tmp_path)
-    loaded = dmac.load_model(tmp_path)
+    loaded = saved(model)
     assert (loaded.n_clusters, loaded.recipe, loaded.dtype) == (3, QUICK, "float32")
     np.testing.assert_array_equal(loaded.transform(views), model.transform(views))
 
@@ -261,13 +259,12 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("recipe", [QUICK, REVISED, "closed_form"], ids=["quick", "revised", "c"])
-def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, tmp_path):
+def test_a_seed_holds_whatever_pytorch_is_set_to(recipe, small_views, saved, tmp_path):
     views, _ = small_views
 
     def everything():
         model = quick_model(recipe=recipe, device="cpu").fit(views)
-        model.save(tmp_path)
-        again = dmac.load_model(tmp_path)
+        again = saved(model)
         arrays = model.embedding_, model.labels_, model.predict(views), again.transform(views)
         return *arrays, again.predict(views), model.score(views)
 

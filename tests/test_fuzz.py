@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import where
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peers.systems import QUICK
@@ -159,10 +160,6 @@ def problems(draw):
     return Problem(c, n, views, made, broken)
 
 
-def _filled(views, present, value):
-    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
-
-
 @st.composite
 def partials(draw):
     """A `Problem` with a mask. The first and last samples have all views; now and then one none."""
@@ -190,10 +187,9 @@ def judge_partial(problem):
     """
     views, present, c = problem.views, problem.present, problem.n_clusters
     present = present & np.transpose([x.any(1) for x in views])  # True would be a zero that counts
-    plain, hidden = (_filled(views, present, value) for value in (np.nan, 1e9))
+    plain, hidden = (where(views, present, value) for value in (np.nan, 1e9))
     nothing = np.flatnonzero(~present.any(1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         if len(nothing):
             for given, said in ((plain, None), (hidden, present)):
                 with pytest.raises(ValueError, match=f"sample {nothing[0]} lacks all views"):
@@ -227,8 +223,7 @@ def judge(method, problem):
         "labels", or the kind of the error.
     """
     model = make(method, problem.n_clusters)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as told:
         try:
             labels = model.fit_predict(problem.views)
         except (ValueError, FloatingPointError) as error:

@@ -44,13 +44,10 @@ def outputs(notebook):
     return [output for cell in notebook.cells for output in cell.get("outputs", [])]
 
 
-def declared(notebook):
-    return papermill.inspect_notebook(notebook)
-
-
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch, results):
-    more = {"results": str(results)} if "results" in declared(notebook) else {}
+    declared = papermill.inspect_notebook(notebook)
+    more = {"results": str(results)} if "results" in declared else {}
     executed = run(notebook, tmp_path, monkeypatch, dataset="mfeat", profile="quick", **more)
     shown = outputs(executed)
     assert not [o for o in shown if o.output_type == "stream" and o.name == "stderr"]

@@ -1,14 +1,11 @@
 """The pages that show a method whole, DMAC and CLOSED_FORM, compute what the module computes."""
 
-import ast
-import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from helpers import sources
+from helpers import imported, sources
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
@@ -26,19 +23,10 @@ from dmac.recipes import CLOSED_FORM, RELEASED
 from dmac.training import joint_loss
 from experiments import one_page
 
-PAGE = Path(__file__).resolve().parent.parent / "book" / "one_page.ipynb"
-
 
 @pytest.fixture(scope="module")
 def listing():
-    """The functions of the cell, without its run."""
-    (source,) = (s for s in sources(PAGE).values() if "def losses" in s)
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
-    tree = ast.parse(source)
-    tree.body = [node for node in tree.body if isinstance(node, kinds)]
-    names = {}
-    exec(compile(tree, str(PAGE), "exec"), names)
-    return names
+    return one_page.listing("one_page")
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +64,9 @@ def test_listing_has_the_losses_of_the_module_and_their_gradients(listing, netwo
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
-CLOSED_FORM_PAGE = PAGE.with_name("closed_form_one_page.ipynb")
-
-
 @pytest.fixture(scope="module")
-def closed_form_cell():
-    (source,) = (s for s in sources(CLOSED_FORM_PAGE).values() if "def closed_form" in s)
-    return source
-
-
-@pytest.fixture(scope="module")
-def cell(closed_form_cell):
-    names = {}
-    exec(compile(closed_form_cell, str(CLOSED_FORM_PAGE), "exec"), names)
-    return names
+def cell():
+    return one_page.listing()
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +82,12 @@ def levels(numerals):
     return pipelines, [p.fit_transform(x) for p, x in zip(pipelines, numerals)]
 
 
-def test_closed_form_is_one_cell_of_eighty_lines_without_the_module(closed_form_cell):
-    lines = [line for line in closed_form_cell.splitlines() if line.strip()]
+def test_closed_form_is_one_cell_of_eighty_lines_without_the_module():
+    cells = sources(one_page.BOOK / "closed_form_one_page.ipynb").values()
+    (source,) = (text for text in cells if "def closed_form" in text)
+    lines = [line for line in source.splitlines() if line.strip()]
     assert len(lines) <= 80 and max(map(len, lines)) <= 79
-    packages = re.findall(r"^ *(?:import|from) (\w+)", closed_form_cell, re.MULTILINE)
-    assert set(packages) == {"numpy", "scipy", "sklearn"}
+    assert set(imported(source)) == {"numpy", "scipy", "sklearn"}
 
 
 def test_cell_has_the_levels_of_the_module(cell, numerals, levels):

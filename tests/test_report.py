@@ -270,8 +270,7 @@ def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
 def test_samples_that_lack_views_are_counted():
     views = [x.copy() for x in VIEWS]
     views[0][:40], views[1][50:110] = np.nan, np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model, found = report(views, view_names=["rna", "protein"], classes=CLASSES)
     assert next(row[1:] for row in found.rows if row[0] == "rna") == ["12", "40 (33 %)"]
     assert next(row[1:] for row in found.rows if row[0] == "protein") == ["9", "60 (50 %)"]
@@ -295,8 +294,7 @@ def test_networks_frames_sparse_and_single_views(plain, tmp_path):
     assert "trained a network for 2 epochs" in told and "&lt;SHORT&gt;" in told
     assert "does not say it" in told and "mean support" not in told
     frame = pd.DataFrame(abs(VIEWS[0]), columns=[f"gene {j}" for j in range(12)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         one = Reader(page(dmac.AnchorGraphClustering(4, random_state=0), frame, seeds=2))
     assert "view 1 gene " in one.text and any(row[-1] == "–" for row in one.rows)
     memory = np.memmap(tmp_path / "a", float, "w+", shape=VIEWS[1].shape)
@@ -307,8 +305,7 @@ def test_networks_frames_sparse_and_single_views(plain, tmp_path):
 
 @pytest.mark.parametrize("n, spectrum, halves", [(11, 0, 0), (12, 1, 0), (23, 1, 0), (24, 1, 1)])
 def test_few_samples_have_no_spectrum_and_no_halves(n, spectrum, halves):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         _, found = report([x[:n] for x in VIEWS], c=3)
     assert ("too few samples for a spectrum" in found.text) == (not spectrum)
     assert ("too few samples to fit on halves" in found.text) == (not halves)

@@ -115,13 +115,10 @@ def test_names_and_kinds_of_what_comes_out(name, check):
     getattr(estimator_checks, check)(type(model).__name__, model)
 
 
-def numbers(data):
-    return [x[::8] for x in data.views], data.labels[::8]
-
-
 @pytest.fixture(scope="module")
 def mfeat():
-    return numbers(dmac.load("mfeat"))
+    data = dmac.load("mfeat")
+    return [x[::8] for x in data.views], data.labels[::8]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -184,7 +181,7 @@ def test_score_prefers_the_clusters(mfeat):
         model.score([x[:5] for x in views])
 
 
-def test_columns_of_data_frames(mfeat, tmp_path):
+def test_columns_of_data_frames(mfeat, saved):
     pandas = pytest.importorskip("pandas")
     views = [x[:, :12] for x in mfeat[0][:2]]
     frames = [
@@ -193,8 +190,7 @@ def test_columns_of_data_frames(mfeat, tmp_path):
     ]
     model = dmac.AnchorGraphClustering(10, random_state=0).fit(frames)
     assert model.n_features_in_ == 24 and model.feature_names_in_[[0, 12]].tolist() == ["a0", "b0"]
-    model.save(tmp_path)
-    for one in (model, dmac.load_model(tmp_path)):
+    for one in (model, saved(model)):
         with pytest.raises(ValueError, match="view 2: .*\n.*same order"):
             one.predict([frames[0], frames[1][frames[1].columns[::-1]]])
     assert not hasattr(model.fit(views), "feature_names_in_")

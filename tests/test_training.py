@@ -230,11 +230,6 @@ def test_terms_of_weight_zero_are_measured_without_gradient():
         assert all((g is None) == (cm_weight == 0) for g in gradients)
 
 
-def unit_distances(draw, z):
-    means = torch.nn.functional.normalize(anchor_means(draw.graphs[0], z.detach()), dim=1)
-    return squared_distances(torch.nn.functional.normalize(z, dim=1), means)
-
-
 def revised_draws(**changes):
     """What `losses_on` takes: the network, its embeddings, the draws of an epoch, the recipe."""
     recipe = dataclasses.replace(REVISED, hidden_dim=16, **changes)
@@ -251,8 +246,9 @@ def test_shares_weigh_the_structure_losses_and_the_last_draw_gives_the_other_ter
     losses = losses_on(*given)
     in_views, with_z = (structure_preservation_loss(z, d.graphs[0]) / 90 for d in draws)
     torch.testing.assert_close(losses.structure_preservation, 0.7 * in_views + 0.3 * with_z)
-    d2 = unit_distances(draws[1], z)
-    al = anchor_learning_loss(d2)
+    means = anchor_means(draws[1].graphs[0], z.detach())
+    rows, means = (torch.nn.functional.normalize(x, dim=1) for x in (z, means))
+    al = anchor_learning_loss(squared_distances(rows, means))
     torch.testing.assert_close(losses.anchor_learning, al)
     expected = 2 * losses.structure_preservation + 0.7 * al
     torch.testing.assert_close(losses.total, expected)

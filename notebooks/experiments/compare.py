@@ -33,8 +33,8 @@ def t_test(values):
     A single value has only the mean; where all values are 0, p is 1.
     """
     x = np.asarray(values, dtype=float)
-    with warnings.catch_warnings():  # of one value, and of values that are all the same
-        warnings.simplefilter("ignore", RuntimeWarning)
+    # Of one value, and of values that are all the same.
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         test = stats.ttest_1samp(x, 0)
     low, high = test.confidence_interval(0.95)
     return x.mean(), (high - low) / 2, 1.0 if len(x) > 1 and not x.any() else test.pvalue
@@ -145,11 +145,11 @@ def paired_differences(runs, variant, reference, metric="acc"):
     wanted = reference if isinstance(reference, str) else runs.dataset.astype(str).map(reference)
     others = runs[runs.variant.astype(str) == wanted]
     moved = differences(runs[runs.variant == variant], others, [metric])
-    return _tested(dict(list(moved.groupby("dataset", observed=True)[metric])))
+    return tested(dict(list(moved.groupby("dataset", observed=True)[metric])))
 
 
-def _tested(groups):
-    """By data set, the mean of some differences with its interval and t-test."""
+def tested(groups):
+    """By group, the mean of some differences with its interval and t-test, and their number."""
     known = {dataset: values.dropna() for dataset, values in groups.items()}
     rows = {dataset: (*t_test(x), len(x)) for dataset, x in known.items() if len(x)}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "p", "seeds"])
@@ -171,7 +171,7 @@ def training_changes(runs):
     """
     both = runs.dropna(subset=["start_acc", "acc"])
     groups = dict(list(both.groupby("dataset", observed=True)))
-    table = _tested({name: part.acc - part.start_acc for name, part in groups.items()})
+    table = tested({name: part.acc - part.start_acc for name, part in groups.items()})
     table.insert(0, "before", [groups[dataset].start_acc.mean() for dataset in table.index])
     table.insert(1, "after", [groups[dataset].acc.mean() for dataset in table.index])
     return table.assign(p=holm(table.p))
@@ -226,8 +226,7 @@ def over_datasets(means, developed=DEVELOPMENT):
     means = means.dropna()
     seen = means.index.isin(developed)
     groups = {"all": means, "chosen on": means[seen], "looked at": means[~seen]}
-    rows = {name: (*interval(x), len(x)) for name, x in groups.items() if len(x)}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half", "sets"])
+    return tested(groups).drop(columns="p").rename(columns={"seeds": "sets"})
 
 
 def significance(runs, variants, references, metric="acc"):
@@ -295,6 +294,8 @@ def format_differences(table):
 
 def format_change(mean, half=np.nan):
     """A difference with its sign, and the half width of its interval if that is known."""
+    if np.isnan(mean):
+        return NOTHING
     text = f"{mean:+.1f}".replace("-", "−")
     text = "0.0" if text in ("+0.0", "−0.0") else text
     return text if np.isnan(half) else f"{text} ± {half:.1f}"

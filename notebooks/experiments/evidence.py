@@ -32,7 +32,7 @@ def read_runs(results=records.RESULTS):
     }
 
 
-def read_lacking(results=records.RESULTS):
+def read_lacking():
     """The stored runs on samples that lack views.
 
     Returns
@@ -41,7 +41,7 @@ def read_lacking(results=records.RESULTS):
         A row for each run: ``recipe``, ``data``, ``pattern``, ``rate``, ``seed``, and ``acc`` and
         ``nmi`` in %, which are NaN where a fit failed or was stopped.
     """
-    store = records.index(records.open_store(results).refresh())
+    store = records.index(records.open_store().refresh())
     names = [name for name in studies.STUDIES if name.startswith("lacking views")]
     runs = pd.concat([records.runs_of(store, name) for name in names], ignore_index=True)
     runs[["recipe", "pattern", "rate"]] = runs.variant.str.rsplit(", ", n=2, expand=True)
@@ -143,20 +143,20 @@ def beside(runs):
     return scores_of(runs, (CLOSED, TRAINED), SIXTEEN)[[CLOSED, TRAINED, SINGLE, PICKED]]
 
 
-def in_short(differences, developed=DEVELOPED):
+def in_short(differences):
     """Mean and interval over data sets as text, in points: "all", "chosen on" and "looked at"."""
-    table = compare.over_datasets(differences, developed)
+    table = compare.over_datasets(differences, DEVELOPED)
     return {
         name: f"{row['mean']:.1f} ± {row['half']:.1f}".replace("-", "−")
         for name, row in table.iterrows()
     }
 
 
-def choices(runs, seeds=(1,)):
-    """Mean ACC of CLOSED_FORM_2026_11, first, and its variants, at seeds that all of them have."""
+def choices(runs):
+    """ACC of CLOSED_FORM_2026_11, first, and its variants, at the seed that all of them have."""
     groups = ("closed form, 2026-11", "closed form, parts", "closed form, constants")
     frame = _runs_on(SIXTEEN, *(runs[group] for group in groups))
-    frame = frame[frame.seed.isin(seeds)]
+    frame = frame[frame.seed == 1]
     means = frame.groupby(["variant", "dataset"], sort=False).acc.mean()
     return means.unstack()[list(SIXTEEN)].rename({"closed form, 2026-11": DATED})
 
@@ -170,11 +170,11 @@ def leave_one_out(scores):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def beside_shallow(results=records.RESULTS):
+def beside_shallow():
     """REVISED minus the best single pipeline on its nine sets: ACC by data set."""
-    revised = records.read_study("revised", results).groupby("dataset", observed=True).acc.mean()
+    revised = records.read_study("revised").groupby("dataset", observed=True).acc.mean()
     names = ["variant", "dataset"]
-    shallow = records.read_study("baselines", results).groupby(names, observed=True).acc.mean()
+    shallow = records.read_study("baselines").groupby(names, observed=True).acc.mean()
     return revised - shallow[BEST_SINGLE]
 
 
@@ -327,14 +327,13 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def beside_field(runs, method=CLOSED):
-    """What a method gains over the tools of the field, by group and by kind of data.
+def beside_field(runs):
+    """What the closed form gains over the tools of the field, by group and by kind of data.
 
     Parameters
     ----------
     runs : dict of str to pandas.DataFrame
         Of `read_runs`.
-    method : str
 
     Returns
     -------
@@ -351,8 +350,8 @@ def beside_field(runs, method=CLOSED):
         groups = {"all": here, **studies.GROUPS, "held out": studies.HELD_OUT, **by_kind(here)}
         groups = {name: [n for n in names if n in here] for name, names in groups.items()}
         groups = {name: names for name, names in groups.items() if names}
-        scores = scores_of(runs, (method, *tools), here)
-        tables |= {tool: gains(scores, tool, method, groups) for tool in tools}
+        scores = scores_of(runs, (CLOSED, *tools), here)
+        tables |= {tool: gains(scores, tool, groups=groups) for tool in tools}
     return pd.concat(tables, names=["tool", "data"])
 
 

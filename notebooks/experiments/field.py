@@ -254,10 +254,7 @@ def is_runnable(method, settings):
 def fit_field(name, views, n_clusters, seed, *, versions, limit):
     """Labels (n,) of one of `EVERY`, whose settings come last.
 
-    An ImportError, if its libraries are not installed in those versions; a
-    :class:`experiments.libraries.LibraryError`, if it fails or takes longer than its limit.
+    Errors are those of :func:`experiments.libraries.labels_of`.
     """
-    libraries.check_installed(name, versions)
-    with libraries.failing_as_library(limit):
-        labels = EVERY[name].fit(views, int(n_clusters), seed)
-    return libraries.checked_labels(name, labels, views[0].shape[0])
+    fit = EVERY[name].fit
+    return libraries.labels_of(name, versions, limit, fit, views, int(n_clusters), seed)

@@ -15,22 +15,22 @@ STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _GREY = "0.35"
 
 
-def plot_nothing(text="no runs of this are stored yet"):
+def plot_nothing():
     """A figure that says only that it has nothing to show."""
     figure, axes = plt.subplots(figsize=(4, 1))
-    axes.text(0.5, 0.5, text, ha="center", va="center")
+    axes.text(0.5, 0.5, "no runs of this are stored yet", ha="center", va="center")
     axes.set_axis_off()
     return figure
 
 
-def make_panels(names, width=6.4, height=2.3, columns=2, **options):
+def make_panels(names, height=2.3, columns=2, **options):
     """A figure with a panel for each name, in so many columns, and its axes in that order."""
     rows = -(-len(names) // columns)
     columns = min(columns, len(names))
     figure, axes = plt.subplots(
         rows,
         columns,
-        figsize=(0.75 * width if columns == 1 else width, height * rows),
+        figsize=(4.8 if columns == 1 else 6.4, height * rows),
         squeeze=False,
         layout="constrained",
         **options,

@@ -6,7 +6,6 @@
 The process imports the function by its module and name. What it prints is printed.
 """
 
-import importlib
 import multiprocessing
 import os
 import traceback
@@ -26,12 +25,10 @@ class Child:
         Addresses that the process may take.
     environment : dict of str, optional
         Beside what is set here.
-    imports : sequence of str
-        Modules that are imported when the process starts.
     """
 
-    def __init__(self, *, threads=None, memory_gb=None, environment=None, imports=()):
-        self._given = threads, memory_gb, tuple(imports)
+    def __init__(self, *, threads=None, memory_gb=None, environment=None):
+        self._given = threads, memory_gb
         self._environment = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         self._environment |= environment or {}
         self._process = None
@@ -97,10 +94,8 @@ class Child:
         self.stop()
 
 
-def _serve(connection, threads, memory_gb, imports):
+def _serve(connection, threads, memory_gb):
     """The child: call what it is told to, until nobody is there."""
-    for module in imports:
-        importlib.import_module(module)
     if threads:
         import torch
 

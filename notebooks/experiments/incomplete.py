@@ -54,13 +54,11 @@ class Unfilled(SpectralRecipe):
     solver: ClassVar[str] = "experiments.incomplete:UnfilledSolver"
 
 
-def unfilled(recipe=CLOSED_FORM):
-    """The recipe without completion."""
-    return Unfilled(**vars(recipe) | {"name": "unfilled"})
-
-
 #: Methods of this project: the closed form, and it without completion.
-OURS = {"unfilled": unfilled(), "closed_form": CLOSED_FORM}
+OURS = {
+    "unfilled": Unfilled(**vars(CLOSED_FORM) | {"name": "unfilled"}),
+    "closed_form": CLOSED_FORM,
+}
 
 
 def random_pattern(n, v, rate, seed):

@@ -89,8 +89,13 @@ def stopped_after(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
-def check_installed(name, versions):
-    """Raise an ImportError, unless the libraries that a method needs are there, as asked for."""
+def labels_of(name, versions, limit, fit, views, *arguments):
+    """Labels (n,) of views by a method of libraries, as integers.
+
+    An ImportError, if one of these is not there in the version that is asked for; a `LibraryError`,
+    if the method fails in whatever way, takes more seconds than its limit, if it has one, or
+    returns what are no labels.
+    """
     for library, version in versions.items():
         here = installed_version(library)
         if here != version:
@@ -99,25 +104,15 @@ def check_installed(name, versions):
             raise ImportError(
                 f"{name} needs {library} {version}, which {found}: pip install {wanted}"
             )
-
-
-@contextlib.contextmanager
-def failing_as_library(limit=None):
-    """A `LibraryError` in place of whatever a library raises, and after so many seconds."""
     # They warn of the future of numpy and scikit-learn.
     with warnings.catch_warnings(action="ignore"):
         try:
             with stopped_after(limit) if limit else contextlib.nullcontext():
-                yield
+                labels = np.asarray(fit(views, *arguments))
         # Whatever it is, it is what a user of the library would meet; one leaves the program.
         except (Exception, SystemExit) as error:
             raise LibraryError(f"{type(error).__name__}: {error}") from error
-
-
-def checked_labels(name, labels, n):
-    """The labels (n,) as integers, or a `LibraryError` for what are none."""
-    labels = np.asarray(labels)
-    if labels.shape != (n,) or not np.all(labels == labels.astype(np.int64)):
+    if labels.shape != (views[0].shape[0],) or not np.all(labels == labels.astype(np.int64)):
         raise LibraryError(f"{name} returned an array {labels.shape} that holds no labels")
     return labels.astype(np.int64)
 
@@ -125,17 +120,14 @@ def checked_labels(name, labels, n):
 def fit_library(
     name, views, n_clusters, seed, *, version, first_views=None, limit=None, **parameters
 ):
-    """Labels (n,) of one of `EVERY`, whose settings come last.
-
-    An ImportError, if its library is not installed in that version; a `LibraryError`, if the
-    estimator fails, takes longer than its limit, or returns what are no labels.
-    """
+    """Labels (n,) of one of `EVERY`, whose settings come last; errors are those of `labels_of`."""
     wanted = EVERY[name]
-    check_installed(name, {wanted.library: version})
-    module = importlib.import_module(f"{wanted.library}.cluster")
-    # Two of the three libraries take no sparse views.
-    views = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
     parameters |= {wanted.clusters: int(n_clusters), "random_state": seed}
-    with failing_as_library(limit):
-        labels = getattr(module, wanted.name)(**parameters).fit_predict(views)
-    return checked_labels(name, labels, len(views[0]))
+
+    def fit(views):
+        module = importlib.import_module(f"{wanted.library}.cluster")
+        # Two of the three libraries take no sparse views.
+        arrays = [np.asarray(dense(x), dtype=float) for x in views[:first_views]]
+        return getattr(module, wanted.name)(**parameters).fit_predict(arrays)
+
+    return labels_of(name, {wanted.library: version}, limit, fit, views)

@@ -224,11 +224,9 @@ def measure_sureness(fit, data, seed, fits):
 
 
 def _column(record):
-    column = dataclasses.asdict(record)
-    cosine = column.pop("mean_cosine")
-    for name in ("epoch", "seconds", "n_neighbors"):
-        del column[name]
-    return column | {"one_minus_cosine": 1 - cosine}
+    others = ("epoch", "seconds", "n_neighbors", "mean_cosine")
+    column = {k: v for k, v in dataclasses.asdict(record).items() if k not in others}
+    return column | {"one_minus_cosine": 1 - record.mean_cosine}
 
 
 def _oracle(epochs, final):
@@ -278,8 +276,8 @@ def plane(z, seed=0):
     """UMAP of an embedding in two dimensions (McInnes et al. 2018): (n, d) -> (n, 2)."""
     import warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of compiled code, and that a seed means one thread
+    # Of compiled code, and that a seed means one thread.
+    with warnings.catch_warnings(action="ignore"):
         import umap
 
         return umap.UMAP(random_state=seed).fit_transform(z)

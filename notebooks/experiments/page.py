@@ -187,7 +187,8 @@ class Page:
                 self.absent[dataset] = str(error)  # what is stored of it is still shown
                 continue
             here = plan.specs(variants, [source], seeds, file, keep=self.profile == "full")
-            specs += [self._with_arrays(spec) for spec in here] if keep else here
+            shown = [dataclasses.replace(s, keep=s.seed == 1 and s.method == "DMAC") for s in here]
+            specs += shown if keep else here
         lacking = experiments.missing(specs, self.store, self._load)
         made = experiments.complete(
             lacking,
@@ -200,10 +201,6 @@ class Page:
         for _ in tqdm(made, total=len(lacking), desc=file, unit="run", mininterval=5):
             pass
         self._records = experiments.index(self.store.refresh())
-
-    @staticmethod
-    def _with_arrays(spec):
-        return dataclasses.replace(spec, keep=spec.seed == 1 and spec.method == "DMAC")
 
     def arrays(self, frame):
         """Anchors, their classes and the embedding in the plane, of the runs that have them.

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dmac.recipes import RELEASED
-from experiments.compare import NOTHING, format_change, interval, list_datasets
+from experiments.compare import NOTHING, format_change, list_datasets, tested
 from experiments.tables import format_paper, format_spread
 
 #: The ways of scoring the same runs, from what a user can have to what the labels can pick.
@@ -117,14 +117,13 @@ def average_gains(frame):
     Returns
     -------
     dict of str to pandas.DataFrame
-        For each of `CHOICES`: ``mean``, ``half`` width and no ``p``, one row per data set.
+        For each of `CHOICES` the columns of :func:`experiments.compare.tested`, one row per data
+        set.
     """
     table, tables = gains(frame), {}
     for choice in [name for name in CHOICES if name in table]:
         known = table.dropna(subset=[choice]).groupby("dataset", observed=True)[choice]
-        rows = {dataset: (*interval(values), np.nan) for dataset, values in known}
-        columns = ["mean", "half", "p"]
-        tables[choice] = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        tables[choice] = tested(dict(list(known)))
     return tables
 
 

@@ -77,11 +77,15 @@ SUGGESTED = "suggested number of clusters"
 #: How sure the labels of a method are, in several fits.
 SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
-KINDS = (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
-KINDS = {kind.__name__: kind for kind in KINDS}
+KINDS = {
+    kind.__name__: kind
+    for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
+}
 #: What settings of DMAC say beside the recipe; see `settings_of`.
-_BESIDE = ("weighting", "held_out", "disturbed", "lacking", "sealed", "threads", "compared")
-_BESIDE += ("retired",)
+_BESIDE = (
+    *("weighting", "held_out", "disturbed", "lacking", "sealed", "threads", "compared"),
+    "retired",
+)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import pandas as pd
 import dmac
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
-from experiments import compare, field, figures, records
+from experiments import compare, evidence, field, figures, records
 from experiments.evidence import CLOSED, DATED
 from experiments.run import (
     BASELINES,
@@ -200,13 +200,10 @@ def asked(store, sets=SETS):
             study.all_seeds, study.datasets, study.variants
         ):
             first = with_record(name, variant, dataset, 1)
-            if seed == 1 or name != _TRAINED or _is_short(first):
+            took = (first.record or {}).get("cpu_seconds", LIMIT)
+            if seed == 1 or name != _TRAINED or (took < LIMIT and not first.failed):
                 listed.append(with_record(name, variant, dataset, seed))
     return listed
-
-
-def _is_short(run):
-    return run.record is not None and not run.failed and run.record["cpu_seconds"] < LIMIT
 
 
 def make(store, sets=SETS, n_jobs=1):
@@ -337,14 +334,19 @@ def against_methods(scores, related=()):
 
 def groups_of(sets=SETS):
     """The sets of the protocol's groups: all, by kind, by number of views and of samples."""
-    groups = {"all": list(sets)}
-    for kind in dict.fromkeys(sorted(about.kind for about in sets.values())):
-        groups[kind] = [name for name in sets if sets[name].kind == kind]
-    two = [name for name in sets if len(sets[name].columns) == 2]
-    small = [name for name in sets if sets[name].samples < 1000]
-    groups |= {"two views": two, "more views": [name for name in sets if name not in two]}
-    groups |= {"below 1,000 samples": small}
-    groups |= {"1,000 samples and more": [name for name in sets if name not in small]}
+    kinds = sorted({about.kind for about in sets.values()})
+    conditions = {
+        "all": lambda about: True,
+        **{kind: lambda about, kind=kind: about.kind == kind for kind in kinds},
+        "two views": lambda about: len(about.columns) == 2,
+        "more views": lambda about: len(about.columns) != 2,
+        "below 1,000 samples": lambda about: about.samples < 1000,
+        "1,000 samples and more": lambda about: about.samples >= 1000,
+    }
+    groups = {
+        group: [name for name, about in sets.items() if belongs(about)]
+        for group, belongs in conditions.items()
+    }
     return {group: names for group, names in groups.items() if names}
 
 
@@ -357,9 +359,10 @@ def against_best(scores, sets=SETS, related=()):
         A row for each group, with the columns of `against_methods`; p is not adjusted.
     """
     best = best_pipeline(scores)
-    rows = {}
-    for group, names in groups_of(sets).items():
-        rows[group] = _tested(differences(scores.loc[names], best, related))
+    rows = {
+        group: _tested(differences(scores.loc[names], best, related))
+        for group, names in groups_of(sets).items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -424,19 +427,11 @@ def suggested(runs, sets=SETS):
     )
 
 
-def _changes(table, key):
-    """A column as text, each with its half width where three sets or more count."""
-    pairs = zip(table[key], table[f"±{key}"].where(table.n > 2))
-    return [compare.NOTHING if np.isnan(x) else compare.format_change(x, half) for x, half in pairs]
-
-
 def _in_words(table):
     """A table of comparisons as text."""
-    text = pd.DataFrame({"n": table.n}, index=table.index)
-    for key, name in _METRICS.items():
-        text[name] = _changes(table, key)
-        text[f"p ({name})"] = table[f"p {key}"].where(table.n > 2).map(compare.format_p)
-    return text
+    p = table[["p acc", "p nmi"]].where(table.n > 2).map(compare.format_p)
+    text = evidence.format_gains(table).assign(n=table.n, **{"p (ACC)": p["p acc"]})
+    return text.assign(**{"p (NMI)": p["p nmi"]})[["n", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
 
 
 def tables(runs, sets=SETS, related=RELATED):
@@ -472,7 +467,8 @@ def tables(runs, sets=SETS, related=RELATED):
         text["area"] = sure.area.map("{:.2f}".format)
         for name in ("all", "surer half"):
             text[f"ACC, {name}"] = sure[name].map("{:.1f}".format)
-        text["gain"] = _changes(sure, "gain")
+        pairs = zip(sure.gain, sure["±gain"].where(sure.n > 2))
+        text["gain"] = [compare.format_change(*pair) for pair in pairs]
         text = text.replace("nan", compare.NOTHING)
         out["Confidence"] = text
     if _COUNT in stored:
@@ -493,9 +489,8 @@ def score_tables(runs):
         return out
     for (metric, name), study in itertools.product(_METRICS.items(), SCORED):
         methods = dict.fromkeys(run.variant for run in runs if run.study == study)
-        methods = [method for method in methods if method in scores]
-        some = scores[methods].xs(metric, axis=1, level=1)[methods].dropna(how="all")
-        if methods:
+        if methods := [method for method in methods if method in scores]:
+            some = scores.xs(metric, axis=1, level=1)[methods].dropna(how="all")
             out[f"{name}, {study}"] = some.map(
                 lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
             )

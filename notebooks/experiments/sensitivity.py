@@ -34,8 +34,8 @@ def shares(means):
     return rows, columns, max(0.0, 1 - rows - columns)
 
 
-def spreads(runs, groups, metric="acc"):
-    """How far one number of the recipe moves a score, beside the scatter of the seeds.
+def spreads(runs, groups):
+    """How far one number of the recipe moves ACC, beside the scatter of the seeds.
 
     Parameters
     ----------
@@ -43,7 +43,6 @@ def spreads(runs, groups, metric="acc"):
         Whose variants are named "what = value".
     groups : dict of str to iterable
         What is varied, and its values: :data:`experiments.studies.LINES`.
-    metric : str
 
     Returns
     -------
@@ -58,7 +57,7 @@ def spreads(runs, groups, metric="acc"):
         names = [f"{what} = {value}" for value in values]
         for dataset in list_datasets(runs):
             part = runs[(runs.dataset == dataset) & runs.variant.isin(names)]
-            scores = part.astype({"variant": str}).pivot_table(metric, "seed", "variant")
+            scores = part.astype({"variant": str}).pivot_table("acc", "seed", "variant")
             scores = scores[[name for name in names if name in scores]]
             if scores.shape[1] < 2:
                 continue
@@ -86,8 +85,8 @@ def draw_weights(axis, grid, metric="acc"):
     axis.set(xscale="log", xlabel="weight of the structure loss", ylabel="ACC, %")
 
 
-def draw_values(axis, runs, what, values, metric="acc"):
-    """A score over one number of the recipe, mean and standard deviation: a line per data set.
+def draw_values(axis, runs, what, values):
+    """ACC over one number of the recipe, mean and standard deviation: a line per data set.
 
     Parameters
     ----------
@@ -96,11 +95,10 @@ def draw_values(axis, runs, what, values, metric="acc"):
         Whose variants are named "what = value".
     what : str
     values : iterable of float
-    metric : str
     """
     for number, name in enumerate(list_datasets(runs)):
         part = runs[runs.dataset == name]
-        scores = [part.loc[part.variant == f"{what} = {v}", metric].dropna() for v in values]
+        scores = [part.loc[part.variant == f"{what} = {v}", "acc"].dropna() for v in values]
         place = [i for i, x in enumerate(scores) if len(x)]
         means, sds = zip(*(mean_and_sd(scores[i]) for i in place)) if place else ((), ())
         style = dict(linestyle=STYLES[number], marker=MARKERS[number], capsize=2)

@@ -4,8 +4,8 @@ A variant is a name, under which tables show it, and what is run: method and set
 some variants with their data sets and seeds; :mod:`experiments.plan` puts the studies in order.
 """
 
-import dataclasses
 import itertools
+import operator
 from dataclasses import dataclass
 
 from dmac.data.datasets import DATASETS
@@ -18,9 +18,9 @@ from dmac.recipes import (
     Recipe,
 )
 from experiments import field, incomplete, paper
-from experiments.ideas.network_ideas import change
+from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.refinement import FORMS
-from experiments.ideas.spectral_ideas import idea_of
+from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.libraries import ESTIMATORS, library_settings
 from experiments.run import (
     ALONE,
@@ -162,12 +162,9 @@ class Study:
 
 def variant(base, name="variant", **changes):
     """A recipe with other values in some fields, or an idea on it where those need one."""
-    own = {field.name for field in dataclasses.fields(base)}
-    if isinstance(base, Recipe):
-        return change(base, name=name, **changes)
-    if set(changes) - own:
-        return idea_of(base, name=name, **changes)
-    return dataclasses.replace(base, name=name, **changes)
+    idea = NetworkIdea if isinstance(base, Recipe) else SpectralIdea
+    needed = not changes.keys() <= vars(base).keys() or changes.get("sigma") == "spread"
+    return (idea if needed else type(base))(**vars(base) | changes | {"name": name})
 
 
 def vary(changes, base=RELEASED, **beside):
@@ -344,28 +341,25 @@ _FROM_RELEASED = {
 }
 
 
-def _walk():
-    changes, walk = dict(START), {"start": dict(START)}
-    for name, step in _STEPS.items():
-        changes = changes | step
-        walk[f"+ {name}"] = dict(changes)
-    return walk
-
-
-def _from_released():
-    old, new = dataclasses.asdict(RELEASED), dataclasses.asdict(REVISED)
-    changes = {key: old[key] for key in old if key != "name" and old[key] != new[key]}
-    walk = {"RELEASED": dict(changes)}
-    for name, names in _FROM_RELEASED.items():
-        changes = {key: value for key, value in changes.items() if key not in names}
-        walk[f"+ {name}"] = changes
-    return walk
-
-
 #: From the start to REVISED, each row one step further than the one above; the last *is* REVISED.
-WALK = _walk()
+WALK = dict(
+    zip(
+        ["start", *(f"+ {name}" for name in _STEPS)],
+        itertools.accumulate([START, *_STEPS.values()], operator.or_),
+    )
+)
 #: From RELEASED to REVISED, one switch a row; the first *is* RELEASED, the last *is* REVISED.
-FROM_RELEASED = _from_released()
+FROM_RELEASED = {
+    name: {
+        key: value
+        for key, value in vars(RELEASED).items()
+        if key not in ("name", *taken) and value != vars(REVISED)[key]
+    }
+    for name, taken in zip(
+        ["RELEASED", *(f"+ {name}" for name in _FROM_RELEASED)],
+        itertools.accumulate(_FROM_RELEASED.values(), initial=()),  # all names up to a row
+    )
+}
 
 #: The paper's three ideas, each in a form that could work here, switched on in REVISED. In none of
 #: these forms are anchors learned: no gradient reaches the size of the noise, since REVISED holds
@@ -800,7 +794,7 @@ STUDIES = {
     ),
     "closed form, trained": Study(
         {
-            name: ("DMAC", settings_of(idea_of(CLOSED_FORM_2026_11)) | changes)
+            name: ("DMAC", settings_of(SpectralIdea(**vars(CLOSED_FORM_2026_11))) | changes)
             for name, changes in TRAINED.items()
         },
         SIXTEEN,

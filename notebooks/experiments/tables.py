@@ -193,14 +193,12 @@ def format_trials(runs, grid):
     return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
 
 
-def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {sp_weight:g}"):
+def with_best_of_grid(runs, grid):
     """Runs of RELEASED and its variants, and of the best point of a grid on every data set.
 
     Parameters
     ----------
     runs, grid : pandas.DataFrame
-    name : str
-        Of the point; its weights may stand in it.
 
     Returns
     -------
@@ -211,6 +209,7 @@ def with_best_of_grid(runs, grid, name="best of the grid, CM {cm_weight:g}, SP {
     grid = grid[grid.dataset.isin(counts.index[counts > 1])]  # or there is nothing to choose from
     for dataset, point in best_of(grid, list(grid.variant.cat.categories), "oracle_acc").items():
         part = grid[(grid.dataset == dataset) & (grid.variant == point)]
-        label = name.format(**part.settings.iloc[0])
+        at = part.settings.iloc[0]
+        label = f"best of the grid, CM {at['cm_weight']:g}, SP {at['sp_weight']:g}"
         parts.append(part.assign(variant=pd.Categorical([label] * len(part))))
     return join_runs([runs, *parts]) if parts else runs

@@ -59,13 +59,13 @@ def fits_frame(stored, threads):
     return pd.DataFrame(rows)
 
 
-def relative_to(stored, reference, threads=1):
-    """Every system beside one, on the data sets that it finished.
+def relative_to(stored, reference):
+    """Every system beside one, on the data sets that it finished with one thread.
 
     ``sets`` says how many these are, ``seconds`` is the geometric mean of the ratios, ``acc`` the
     mean difference in points.
     """
-    frame = fits_frame(stored, threads)
+    frame = fits_frame(stored, 1)
     seconds = frame.pivot(index="variant", columns="dataset", values="fit_seconds")
     acc = frame.pivot(index="variant", columns="dataset", values="acc")
     order = list(dict.fromkeys(frame.variant))

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 import torch
 from helpers import accuracy as acc
-from helpers import planted
+from helpers import planted, where
 from sklearn.metrics import adjusted_rand_score
 
 import dmac
@@ -25,22 +25,13 @@ from dmac.closed_form.completion import (
     with_graphs,
 )
 from dmac.recipes import CLOSED_FORM
+from experiments.incomplete import random_pattern
 
 WIDTHS = (4, 3, 5)
 
 
 def mask(n, v, rate, seed=0):
-    """Which views each sample has: one at least."""
-    rng = np.random.default_rng(seed)
-    present = rng.random((n, v)) >= rate
-    none = np.flatnonzero(~present.any(1))
-    present[none, rng.integers(v, size=len(none))] = True
-    return present
-
-
-def where(views, present, value):
-    """The views with a value in place of what is missing."""
-    return [np.where(present[:, [a]], x, value) for a, x in enumerate(views)]
+    return random_pattern(n, v, rate, seed)
 
 
 def fit(views, c=4, recipe="closed_form", seed=0, **given):
@@ -224,16 +215,14 @@ def test_every_way_to_say_it_means_the_same(half, way):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(before))
 
 
-def test_arrays_on_disk(half, tmp_path):
+def test_arrays_on_disk(half, on_disk):
     views, _, present, model = half
     for value, said in ((np.nan, None), (0, None), (5, present)):
-        for a, x in enumerate(where(views, present, value)):
-            np.save(tmp_path / f"{a}.npy", x)
-        on_disk = [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(3)]
-        found = fit(on_disk, present=said)
+        given = on_disk("npy", where(views, present, value))
+        found = fit(given, present=said)
         assert adjusted_rand_score(found.labels_, model.labels_) > 0.95  # sums in another order
         np.testing.assert_array_equal(found.n_missing_, (~present).sum(0))
-        np.testing.assert_array_equal(found.predict(on_disk, present=said), found.labels_)
+        np.testing.assert_array_equal(found.predict(given, present=said), found.labels_)
 
 
 @pytest.mark.parametrize(("rate", "seed"), [(0.3, 1), (0.5, 0), (0.5, 4), (0.6, 2)])
@@ -268,7 +257,7 @@ def test_it_is_far_ahead_of_zeros(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:the clusters go with")
-def test_new_samples_with_patterns_that_no_fitted_one_had(tmp_path):
+def test_new_samples_with_patterns_that_no_fitted_one_had(saved):
     views, classes = planted(600, noise=0.5)
     present = mask(400, 3, 0.5)
     present[present.sum(1) == 2] = [True, True, False]  # of pairs only this one
@@ -277,8 +266,7 @@ def test_new_samples_with_patterns_that_no_fitted_one_had(tmp_path):
     assert model.model_.completion is not None
     np.testing.assert_array_equal(model.predict(known, present=present), model.labels_)
     new = [x[400:] for x in views]
-    model.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(model)
     np.testing.assert_array_equal(again.n_missing_, (~present).sum(0))
     fitted = acc(classes[:400], model.labels_)
     for pattern in ([1, 1, 1], [0, 1, 1], [1, 0, 1]):
@@ -348,8 +336,7 @@ def test_warnings_where_the_clusters_are_doubtful():
         (np.ones((200, 2), bool), []),
         (labels[:, None] > 0, []),  # one view: nothing stands for it
     ):
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as said:
             warn_of_patterns(has, labels, 3, 5, ["view 1", "view 2", "view 3"])
         assert len(said) == len(words)
         assert all(re.search(w, str(one.message)) for w, one in zip(words, said))

@@ -61,7 +61,7 @@ def kept(model):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", [answers, visits, brightness])
-def test_groups_by_length_are_found_predicted_and_saved(kind, seed, tmp_path):
+def test_groups_by_length_are_found_predicted_and_saved(kind, seed, saved):
     views, groups = two_views(kind, seed=seed)
     assert (
         acc(groups, dmac.AnchorGraphClustering(3, DIVIDED, random_state=0).fit_predict(views)) < 0.6
@@ -72,8 +72,7 @@ def test_groups_by_length_are_found_predicted_and_saved(kind, seed, tmp_path):
     new, truth = two_views(kind, seed=seed + 9)
     if kind is not visits:  # whose rates are drawn, too
         assert acc(truth, model.predict(new)) > 0.95
-    model.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(model)
     np.testing.assert_array_equal(again.transform(new), model.transform(new))
     np.testing.assert_array_equal(again.predict(views), model.labels_)
 
@@ -123,17 +122,13 @@ def test_samples_that_lack_a_view_are_left_out_and_placed():
 
 
 @pytest.mark.parametrize("kind", ["sparse", "on disk"])
-def test_of_a_part_all_samples_are_placed(kind, tmp_path):
+def test_of_a_part_all_samples_are_placed(kind, on_disk):
     views, groups = two_views(visits, n=400)
     recipe = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=1)
     expected = fit(views, recipe)
     assert kept(expected) == [True, True] and acc(groups, expected.labels_) > 0.95
-    given = [scipy.sparse.csr_matrix(x) for x in views]
-    if kind == "on disk":
-        for a, x in enumerate(views):
-            np.save(tmp_path / f"{a}.npy", x)
-        given = [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(2)]
-    model = fit(given, recipe)
+    sparse = [scipy.sparse.csr_matrix(x) for x in views]
+    model = fit(sparse if kind == "sparse" else on_disk("npy", views), recipe)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 

@@ -16,20 +16,14 @@ from dmac.closed_form.membership import link_ends, memberships
 from dmac.recipes import CLOSED_FORM, RELEASED
 
 
-def a_factor(rng, n, m):
-    """A factor of an anchor graph with two links a sample: rows of B B^T sum to 1."""
-    s = np.zeros((n, m))
-    for row in s:
-        row[rng.choice(m, 2, replace=False)] = rng.dirichlet([1, 1])
-    sums = s.sum(0)
-    return scipy.sparse.csr_matrix(s / np.sqrt(np.where(sums > 0, sums, 1)))
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**31), st.integers(4, 30), st.integers(2, 5))
 def test_shares_are_those_of_the_dense_graph_whatever_the_order_and_the_names(seed, n, c):
-    rng = np.random.default_rng(seed)
-    rows, labels = a_factor(rng, n, 6), rng.integers(c, size=n)
+    rng, s = np.random.default_rng(seed), np.zeros((n, 6))
+    for row in s:  # two links a sample: rows of B B^T sum to 1
+        row[rng.choice(6, 2, replace=False)] = rng.dirichlet([1, 1])
+    rows = scipy.sparse.csr_matrix(s / np.sqrt(np.where(s.sum(0) > 0, s.sum(0), 1)))
+    labels = rng.integers(c, size=n)
     graph = AveragedGraph(rows)
     shares = memberships(graph.rows, link_ends(graph, labels, c))
     dense = (rows @ rows.T).toarray()
@@ -70,14 +64,13 @@ def test_right_labels_are_surer_and_the_surer_half_is_better(model, data):
     assert right[model.confidence_ > np.median(model.confidence_)].mean() > right.mean()
 
 
-def test_new_samples_get_theirs_and_a_saved_model_keeps_them(model, data, tmp_path):
+def test_new_samples_get_theirs_and_a_saved_model_keeps_them(model, data, saved):
     shares = model.predict_proba(data.views)
     np.testing.assert_allclose(shares, model.membership_, atol=1e-6)
     some = [x[:7] for x in data.views]
     of_some = model.predict_proba(some)
     np.testing.assert_allclose(of_some, shares[:7], atol=1e-6)
-    model.save(tmp_path)
-    kept = dmac.load_model(tmp_path)
+    kept = saved(model)
     np.testing.assert_array_equal(kept.membership_, model.membership_)
     np.testing.assert_array_equal(kept.predict_proba(some), of_some)
 

@@ -134,15 +134,14 @@ def test_a_view_that_says_nothing_is_not_asked(value):
     ]
 
 
-def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
+def test_two_views_one_view_and_recipes_without_graphs_of_views(saved):
     views, _, _ = with_categories()
     two = fit(views)
     np.testing.assert_allclose(two.view_support_, two.model_.support[::-1])
     assert np.isnan(fit(views[:1]).view_support_).tolist() == [True]
     joint = fit(views, recipe=dataclasses.replace(SMALL, blocks="joint"))
     assert np.isnan(joint.view_support_).tolist() == [True, True]
-    two.save(tmp_path)
-    np.testing.assert_array_equal(dmac.load_model(tmp_path).view_support_, two.view_support_)
+    np.testing.assert_array_equal(saved(two).view_support_, two.view_support_)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +157,7 @@ def test_two_views_one_view_and_recipes_without_graphs_of_views(tmp_path):
     ],
 )
 def test_when_one_view_decides_alone(own, warned):
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         warn_of_one_view(np.array(own), ["view 1", "view 2", "view 3"])
     assert [str(one.message).split(" decides")[0] for one in said] == [warned] * bool(warned)
 
@@ -199,12 +197,11 @@ def test_without_a_majority_views_weigh_the_same():
     assert fit([*views, views[0]], recipe=joint).model_.weights is None
 
 
-def test_weighed_views_are_saved_and_predict_what_was_fitted(tmp_path):
+def test_weighed_views_are_saved_and_predict_what_was_fitted(saved):
     views, _, categories = with_categories()
     views = [*views, np.eye(3)[categories]]
     model = fit(views)
-    model.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(model)
     np.testing.assert_array_equal(again.model_.weights, model.model_.weights)
     for one in (model, again):
         np.testing.assert_array_equal(one.predict(views), model.labels_)
@@ -222,7 +219,7 @@ def weighed(*weights):
 
 
 @pytest.mark.filterwarnings("ignore:(view . decides|.* have all views|the clusters go)")
-def test_views_may_be_weighed_by_hand(tmp_path):
+def test_views_may_be_weighed_by_hand(saved):
     views, classes, categories = with_categories()
     views = [views[0], np.eye(3)[categories]]
     alike, same = fit(views, recipe=weighed(2, 2)), fit(views)
@@ -233,8 +230,7 @@ def test_views_may_be_weighed_by_hand(tmp_path):
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         zero = np.flatnonzero(np.array(weights) == 0)
         assert np.isnan(model.view_agreement_[zero]).all()
-    model.save(tmp_path)
-    assert dmac.load_model(tmp_path).recipe_ == model.recipe_ == weighed(*np.array([20, 1.0]))
+    assert saved(model).recipe_ == model.recipe_ == weighed(*np.array([20, 1.0]))
     lacking = [np.where(np.arange(150)[:, None] % 3 == a, np.nan, x) for a, x in enumerate(views)]
     for weights in ((3, 1), (1, 0)):
         model = fit(lacking, recipe=weighed(*weights))

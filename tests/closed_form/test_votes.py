@@ -54,15 +54,10 @@ def test_voters():
     assert all(found == (form,) for form, found in forms.items())
 
 
-@pytest.fixture
-def drawn(generator):
+def test_learned_functions_solve_their_eigenproblem(generator):
     x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
-    _, factor = draw_sets(x, 4, 10, 1, 3, generator)
-    return x.numpy(), AveragedGraph(factor)
-
-
-def test_learned_functions_solve_their_eigenproblem(drawn):
-    x, graph = drawn
+    graph = AveragedGraph(draw_sets(x, 4, 10, 1, 3, generator)[1])
+    x = x.numpy()
     w = learned_map(x, graph, 3, 0.2)
     f = np.column_stack([x, np.ones(40)])
     a, b = f.T @ (graph @ f), f.T @ f

@@ -55,7 +55,7 @@ def press_after(kind, epoch, kept=None, times=1):
         ("released", "PretrainRecord", 4, "pre-training epoch 4 of 4"),
     ],
 )
-def test_without_a_checkpoint_the_last_epoch_s_model_is_left(recipe, kind, epoch, where, tmp_path):
+def test_without_a_checkpoint_the_last_epoch_s_model_is_left(recipe, kind, epoch, where, saved):
     kept = []
     with pytest.warns(ConvergenceWarning, match=f"interrupted after {where}: the model is") as said:
         fitted = model(recipe).fit(VIEWS, callback=press_after(kind, epoch, kept))
@@ -64,8 +64,7 @@ def test_without_a_checkpoint_the_last_epoch_s_model_is_left(recipe, kind, epoch
     np.testing.assert_array_equal(fitted.embedding_, kept[-1])
     assert set(fitted.labels_) == {0, 1, 2} and np.isfinite(fitted.anchors_).all()
     np.testing.assert_array_equal(fitted.predict(VIEWS), fitted.labels_)
-    fitted.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(fitted)
     np.testing.assert_array_equal(again.labels_, fitted.labels_)
     assert again.history_ == fitted.history_
 

@@ -17,7 +17,6 @@ from dmac.recipes import RELEASED, REVISED
 # The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
 N = 150
-SHORT = dict(pretrain_epochs=3, epochs=3)
 
 
 def views():
@@ -27,10 +26,6 @@ def views():
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr("dmac.data.source._NUMBERS", 12 * 40)  # blocks of 40 samples
-
-
-def recipe(base, **changes):
-    return dataclasses.replace(base, **SHORT, **changes)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +49,9 @@ def test_fit_from_disk_is_that_in_memory(base, kind, dtype, rtol, on_disk, small
 def test_views_on_disk_and_in_memory_go_together(kind, on_disk, small_blocks):
     dense, counts = views()
     counts = kind(np.where(counts > 3, counts, 0))
-    losses = []
+    losses, recipe = [], dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=3)
     for first in (dense, on_disk("npy", [dense])[0]):
-        model = dmac.DMAC(3, recipe(RELEASED), random_state=0, device="cpu", dtype="float64")
+        model = dmac.DMAC(3, recipe, random_state=0, device="cpu", dtype="float64")
         model.fit([first, counts])
         losses.append([r.loss for r in model.pretrain_history_ + model.history_])
     np.testing.assert_allclose(*losses, rtol=1e-10)

@@ -115,8 +115,8 @@ def test_threads_for_pieces_stay_and_a_fork_has_its_own(two_threads):
         return set(threads.side_by_side([lambda: (both.wait(), threading.get_ident())[1]] * 2))
 
     assert at_once() == at_once()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads
+    # A fork beside threads is warned of.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         child = os.fork()
     if not child:
         signal.alarm(30)  # a thread of the parent's would never answer

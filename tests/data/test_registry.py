@@ -196,10 +196,6 @@ LACKING = {
 DATA = os.environ.get("DMAC_DATA")  # read before the fixture above unsets it
 
 
-def linalg_of(x):
-    return scipy.sparse.linalg if scipy.sparse.issparse(x) else np.linalg
-
-
 @pytest.mark.parametrize("name", list(DATASETS))
 def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
     digests = (pooch.file_hash(path) for path in Path(DATA or ".").rglob(DATASETS[name].filename))
@@ -213,7 +209,8 @@ def test_real_files_have_the_registered_hashes_and_sizes(name, monkeypatch):
     assert set(data.labels) == set(range(entry.n_clusters)) and data.labels.dtype == np.int64
     assert all(x.dtype == np.float64 for x in data.views)
     assert {scipy.sparse.issparse(x) for x in data.views} == {name in SPARSE}
-    lengths = [(linalg_of(x).norm(x, axis=1), RowNormalizer().fit(x).floor_) for x in data.views]
+    norm = (scipy.sparse.linalg if name in SPARSE else np.linalg).norm
+    lengths = [(norm(x, axis=1), RowNormalizer().fit(x).floor_) for x in data.views]
     assert any((x == 0).any() for x, _ in lengths) == (name in LACKING)
     # Rows of hardly any length are in CCV alone, as RowNormalizer's text says.
     assert name == "CCV-20d" or not any(((x > 0) & (x < floor)).any() for x, floor in lengths)

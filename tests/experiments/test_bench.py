@@ -20,7 +20,17 @@ from dmac.compute.distances import squared_distances
 from dmac.network import Network
 from dmac.recipes import RELEASED, REVISED
 from experiments import provenance, records
-from experiments.bench import baselines, device, epochs, fits, growth, lacking, parts, rare_groups, samples
+from experiments.bench import (
+    baselines,
+    device,
+    epochs,
+    fits,
+    growth,
+    lacking,
+    parts,
+    rare_groups,
+    samples,
+)
 from experiments.bench.__main__ import PARTS
 from experiments.bench.measuring import Job, measure, measured
 from experiments.harness import Child
@@ -332,7 +342,7 @@ def test_the_command_runs_in_a_bare_environment_and_goes_on_where_it_was(tmp_pat
         if budget == "0.001":  # the tests are those of tests/test_gpu.py, and are there
             assert measured("device", tmp_path) == {} and "the time was up" in said
             first = next(device.jobs(Child(), tmp_path, "cpu"))
-            made("device", tmp_path, [first._replace(run=lambda limit: {"passed": 1})])
+            made("device", tmp_path, [Job("tests", first.about, lambda limit: {"passed": 1})])
     stored = measured("device", tmp_path, titles={})
     assert stored["machine"]["card"] is None and stored["tests"][0]["passed"] == 1
     for kind in ("epochs", "fits", "scores"):

@@ -11,12 +11,8 @@ from toy_frames import frame, several, three_variants
 from experiments import compare as comparisons
 
 
-@pytest.fixture
-def runs():
-    return three_variants()
-
-
-def test_paired_is_the_paired_t_test(runs):
+def test_paired_is_the_paired_t_test():
+    runs = three_variants()
     table = comparisons.paired_differences(runs, "DMAC", "closed")
     row, expected = table.loc["PIE"], stats.ttest_rel([30, 35, 34], [70, 71, 75])
     assert row["mean"] == pytest.approx(-39) and row.p == pytest.approx(expected.pvalue)

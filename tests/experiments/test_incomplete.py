@@ -22,7 +22,7 @@ def test_every_sample_keeps_a_view():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_unfilled_is_the_recipe_but_for_the_completion(monkeypatch):
-    ours, theirs = incomplete.unfilled(), CLOSED_FORM
+    ours, theirs = incomplete.OURS["unfilled"], CLOSED_FORM
     assert dataclasses.asdict(ours) == dataclasses.asdict(theirs) | {"name": "unfilled"}
     data = dmac.load("mfeat")
     views = [x[::8] for x in data.views]

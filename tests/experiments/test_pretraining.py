@@ -11,7 +11,7 @@ import dmac
 from dmac import embedding
 from dmac.recipes import RELEASED
 from experiments import pretraining
-from experiments.ideas.network_ideas import change
+from experiments.studies import variant
 
 # The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
@@ -22,7 +22,7 @@ def fit(seed=0, sparse=False, callback=None, **fields):
     views = positive_views(66, (7, 12))
     if sparse:
         views = [scipy.sparse.csr_matrix(x) for x in views]
-    recipe = change(SHORT, **fields)
+    recipe = variant(SHORT, **fields)
     model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
     return model.fit(views, callback=callback)
 

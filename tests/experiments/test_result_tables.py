@@ -8,12 +8,8 @@ from toy_frames import bold, frame, grid_frame, several, three_variants
 from experiments import geometry, protocols, tables, times
 
 
-@pytest.fixture
-def runs():
-    return three_variants()
-
-
-def test_cells_are_mean_and_sample_deviation_with_what_is_missing(runs):
+def test_cells_are_mean_and_sample_deviation_with_what_is_missing():
+    runs = three_variants()
     table = tables.format_scores(runs, "acc")
     assert table.loc["PIE", "k-means"] == "22.0 ± 2.0"
     assert table.loc["BBC", "DMAC"] == "90.5 ± 0.7 (2)"

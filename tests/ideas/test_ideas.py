@@ -14,6 +14,7 @@ from dmac.recipes import CLOSED_FORM_2026_11, RELEASED, REVISED
 from dmac.sampling import embedding_draw
 from experiments.ideas import network_ideas, spectral_ideas
 from experiments.ideas.refinement import FORMS
+from experiments.studies import variant
 
 # The steps of RELEASED collapse an embedding in a few epochs, which is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::dmac.estimators.CollapseWarning")
@@ -26,17 +27,15 @@ NETWORK = {
 }
 
 
-def stored(model, views, folder):
-    model.save(folder)
-    again = dmac.load_model(folder)
+def check_saved(model, again, views):
     np.testing.assert_array_equal(again.transform(views), model.transform(views))
     assert again.recipe_ == model.recipe_
 
 
 @pytest.mark.parametrize("form", LEARNED)
-def test_ideas_on_the_closed_form(form, small_views, tmp_path):
+def test_ideas_on_the_closed_form(form, small_views, saved):
     views, classes = small_views
-    recipe = spectral_ideas.idea_of(SMALL, refinement=form, refinement_steps=2)
+    recipe = variant(SMALL, refinement=form, refinement_steps=2)
     model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(
         [x[:70] for x in views]
     )
@@ -45,34 +44,32 @@ def test_ideas_on_the_closed_form(form, small_views, tmp_path):
     np.testing.assert_allclose(
         model.transform([x[:70] for x in views]), model.embedding_, atol=1e-5
     )
-    stored(model, views, tmp_path)
+    check_saved(model, saved(model), views)
 
 
 def test_refined_anchors_of_a_part_place_the_rest(small_views):
     views, classes = small_views
-    recipe = spectral_ideas.idea_of(
-        SMALL, refinement="prediction", fit_samples=70, fit_of_cluster=0
-    )
+    recipe = variant(SMALL, refinement="prediction", fit_samples=70, fit_of_cluster=0)
     model = dmac.AnchorGraphClustering(3, recipe, random_state=0, device="cpu").fit(views)
     assert [bool(stage.base) for stage in model.model_.stages] == [True, True]
     assert dmac.scores(classes, model.labels_)["acc"] > 0.9
 
 
 @pytest.mark.parametrize("name", NETWORK)
-def test_ideas_in_the_network(name, small_views, tmp_path):
+def test_ideas_in_the_network(name, small_views, saved):
     recipe, changes = NETWORK[name]
     short = dict(epochs=3, pretrain_epochs=2) if recipe is RELEASED else dict(epochs=3)
-    idea = network_ideas.idea_of(recipe, **short, **changes)
+    idea = variant(recipe, **short, **changes)
     model = dmac.DMAC(3, idea, random_state=0, device="cpu").fit(small_views[0])
     assert np.isfinite(model.embedding_).all() and len(model.history_) == 3
-    stored(model, small_views[0], tmp_path)
+    check_saved(model, saved(model), small_views[0])
 
 
 def test_an_idea_that_changes_nothing_is_the_recipe(small_views):
     views, _ = small_views
     network = dataclasses.replace(REVISED, epochs=2)
-    pairs = (network, network_ideas.idea_of(network)), (SMALL, spectral_ideas.idea_of(SMALL))
-    for recipe, idea in pairs:
+    ideas = network_ideas.NetworkIdea(**vars(network)), spectral_ideas.SpectralIdea(**vars(SMALL))
+    for recipe, idea in zip((network, SMALL), ideas):
         one, other = (estimator_of(r)(3, r, 0, "cpu") for r in (recipe, idea))
         z = one.fit_transform(views)
         np.testing.assert_array_equal(z, other.fit_transform(views))
@@ -94,9 +91,8 @@ def test_noise_has_the_size_of_the_anchors_cell():
 def test_noise_is_learned_only_through_the_graph(small_views):
     ends = {}
     for detach in (True, False):
-        idea = network_ideas.idea_of(
-            REVISED, epochs=3, perturbation=True, sigma="spread", detach_graph=detach
-        )
+        fields = dict(epochs=3, perturbation=True, sigma="spread", detach_graph=detach)
+        idea = variant(REVISED, **fields)
         model = dmac.DMAC(3, idea, random_state=0, device="cpu").fit(small_views[0])
         ends[detach] = float(model.model_.perturbation.log_scale.detach().exp())
     assert ends[True] == pytest.approx(0.5) and abs(ends[False] - 0.5) > 1e-3
@@ -104,7 +100,7 @@ def test_noise_is_learned_only_through_the_graph(small_views):
 
 def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
     z, u = (torch.nn.functional.normalize(torch.randn(n, 4, generator=generator)) for n in (30, 7))
-    idea = network_ideas.idea_of(RELEASED, al_form="balanced")
+    idea = variant(RELEASED, al_form="balanced")
     draw = embedding_draw([z], u, 5, idea)
     (found,) = network_ideas.IdeaDraw(draw).anchor_learning(z, idea)
     d2 = squared_distances(z, u)
@@ -114,6 +110,6 @@ def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
 
 def test_what_is_trained_needs_votes_and_a_known_form():
     with pytest.raises(ValueError, match="refinement is 'prediction', which needs vote_rounds"):
-        spectral_ideas.idea_of(CLOSED_FORM_2026_11, refinement="prediction", vote_rounds=0)
+        variant(CLOSED_FORM_2026_11, refinement="prediction", vote_rounds=0)
     with pytest.raises(ValueError, match="al_form is 'balance'"):
-        network_ideas.idea_of(RELEASED, al_form="balance")
+        variant(RELEASED, al_form="balance")

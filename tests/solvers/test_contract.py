@@ -59,12 +59,11 @@ def test_of_few_samples_the_closed_form_chooses_anchors_and_neighbours(n, c, m, 
 def test_fewer_than_two_samples_a_cluster_are_too_few():
     solver = solver_of(CLOSED_FORM)
     assert solver.effective(19, 10)[1] == 9  # of more samples it is no matter
-    with pytest.raises(ValueError, match="at least two a cluster, 6, or ask for at most 2 clus"):
-        solver.effective(5, 3)
-    with pytest.raises(
-        ValueError, match="3 samples are too few for n_clusters = 2: .* a cluster, 4$"
-    ):
-        solver.effective(3, 2)
     fixed = solver_of(dataclasses.replace(CLOSED_FORM, n_anchors=5))
-    with pytest.raises(ValueError, match="5 anchors are too few for 5 neighbours"):
-        fixed.effective(11, 2)
+    for one, n, c, message in (
+        (solver, 5, 3, "at least two a cluster, 6, or ask for at most 2 clus"),
+        (solver, 3, 2, "3 samples are too few for n_clusters = 2: .* a cluster, 4$"),
+        (fixed, 11, 2, "5 anchors are too few for 5 neighbours"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            one.effective(n, c)

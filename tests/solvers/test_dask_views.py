@@ -163,15 +163,14 @@ def test_few_samples_are_all_fitted(views):
     np.testing.assert_allclose(model.fit_transform(lazy(some)), z, atol=1e-6)
 
 
-def test_labels_of_very_many_samples_stay_lazy(monkeypatch, tmp_path, views, expected):
+def test_labels_of_very_many_samples_stay_lazy(monkeypatch, saved, views, expected):
     monkeypatch.setattr(placing, "MOST_LABELS", N - 1)
     given = lazy(views)
     model = fit(given)
     assert isinstance(model.labels_, dask.array.Array) and model.labels_.shape == (N,)
     assert agreement(model.labels_, expected.labels_) >= 0.9999
     np.testing.assert_array_equal(model.fit_predict(given), model.labels_)
-    model.save(tmp_path)
-    np.testing.assert_array_equal(dmac.load_model(tmp_path).predict(given), model.labels_)
+    np.testing.assert_array_equal(saved(model).predict(given), model.labels_)
 
 
 @pytest.mark.parametrize("recipe", [PART, CLOSED_FORM], ids=["of a part", "of all"])
@@ -184,16 +183,17 @@ def test_scores_are_those_of_arrays(recipe, monkeypatch, views):
 
 def test_what_is_wrong_is_said_where_it_is(views):
     given, model = lazy(views), fit([x[:600] for x in views])
-    with pytest.raises(ValueError, match="present= is not for Dask arrays: where a sample lacks"):
-        model.predict(given, present=np.ones((N, 3)))
-    with pytest.raises(ValueError, match="as_frame=True is not for Dask arrays"):
-        model.predict(given, as_frame=True)
-    with pytest.raises(ValueError, match="view 1 has 12 features, but the model was fitted on 8"):
-        model.predict(lazy(views[1:]) + given[:1])
     wrong = views[1].copy()
     wrong[1000, 4] = np.inf
-    with pytest.raises(ValueError, match="view 2 .* the first .inf. at row 1000, column 4"):
-        model.predict(lazy([views[0], wrong, views[2]])).compute()
+    bad = lazy([views[0], wrong, views[2]])
+    for some, options, message in (
+        (given, {"present": np.ones((N, 3))}, "present= is not for Dask arrays: where a sample la"),
+        (given, {"as_frame": True}, "as_frame=True is not for Dask arrays"),
+        (lazy(views[1:]) + given[:1], {}, "view 1 has 12 features, but the model was fitted on 8"),
+        (bad, {}, "view 2 .* the first .inf. at row 1000, column 4"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(some, **options).compute()
     network = dmac.DMAC(3, "revised")
     with pytest.raises(ValueError, match="only dmac.AnchorGraphClustering takes: pass numpy.asarr"):
         network.fit(given)

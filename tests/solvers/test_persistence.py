@@ -63,11 +63,10 @@ def test_other_content_is_refused_by_name(model, tmp_path):
 
 
 @pytest.mark.parametrize("kind, expected", [(np.random.RandomState, None), (np.int64, 3)])
-def test_a_state_that_has_moved_on_is_not_saved(kind, expected, tmp_path):
+def test_a_state_that_has_moved_on_is_not_saved(kind, expected, saved):
     views = list(np.random.default_rng(0).normal(size=(2, 40, 6)))
     model = dmac.AnchorGraphClustering(2, random_state=kind(3), device="cpu").fit(views)
-    model.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(model)
     assert again.random_state == expected
     np.testing.assert_array_equal(again.predict(views), model.labels_)
 

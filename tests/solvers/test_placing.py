@@ -43,7 +43,7 @@ def test_how_many_are_fitted():
         fitted(1000, 2000)
 
 
-def test_all_samples_are_placed_as_new_ones_are(tmp_path, monkeypatch):
+def test_all_samples_are_placed_as_new_ones_are(saved, monkeypatch):
     monkeypatch.setitem(placing._ROWS, "cpu", 70)
     views, labels = planted()
     model = fit(views)
@@ -52,8 +52,7 @@ def test_all_samples_are_placed_as_new_ones_are(tmp_path, monkeypatch):
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     np.testing.assert_array_equal(model.transform(views).astype(np.float32), model.embedding_)
     np.testing.assert_array_equal(model.predict([x[40:55] for x in views]), model.labels_[40:55])
-    model.save(tmp_path)
-    again = dmac.load_model(tmp_path)
+    again = saved(model)
     np.testing.assert_array_equal(again.predict(views), model.labels_)
     np.testing.assert_array_equal(again.labels_, model.labels_)
     assert again.model_.linear is not None

@@ -3,7 +3,6 @@
 Views are drawn where they are needed, a block of samples at a time, and never stored.
 """
 
-import functools
 import os
 import time
 
@@ -84,6 +83,5 @@ def fit_on_workers(n_samples, workers, limit=None):
 
 def jobs(*_, samples=SAMPLES, workers=2):
     for n in samples:
-        about = {"n": n, "workers": workers}
-        run = functools.partial(fit_on_workers, n, workers)
-        yield Job("fits", about, run)  # here, as only a process that is no child has workers
+        # Here, as only a process that is no child has workers.
+        yield Job("fits", {"n": n, "workers": workers}, fit_on_workers, n, workers)

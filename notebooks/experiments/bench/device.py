@@ -1,6 +1,5 @@
 """A device: its tests, epochs, whole fits and scores."""
 
-import functools
 import itertools
 import os
 import subprocess
@@ -157,5 +156,5 @@ def jobs(child, folder, device):
     here = {"card": here["card"], "commit": here["code"]["commit"]}
     yield Job("tests", {"on": "tests/test_gpu.py"} | here, run_tests)
     for function, of, system, on, options in device_plan(not device.startswith("cuda")):
-        run = functools.partial(child.call, function, system, on, device=device, **options)
-        yield Job(of, {"system": system, "on": on} | here, run)
+        about = {"system": system, "on": on} | here
+        yield Job(of, about, child.call, function, system, on, device=device, **options)

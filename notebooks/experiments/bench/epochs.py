@@ -1,7 +1,6 @@
 """Seconds of an epoch, by system, shape and number of samples."""
 
 import dataclasses
-import functools
 import math
 import statistics
 import time
@@ -228,19 +227,18 @@ def measure_epochs(system, name, *, threads=2, memory_gb=20, **options):
 
 
 def jobs(*_):
-    yield Job("matrix_rate", {}, functools.partial(alone, matrix_rate))
+    yield Job("matrix_rate", {}, alone, matrix_rate)
     for name in EPOCHS_OF:
         timed = {"dense": 2} | dict.fromkeys(SYSTEMS[1:4], 6)  # the dense reading takes long
         if name == "BBC":  # whose views are sparse
             timed |= dict.fromkeys(SYSTEMS[4:], 18)
         for system, number in timed.items():
-            run = functools.partial(measure_epochs, system, name, epochs=number)
-            yield Job("runs", {"system": system, "name": name}, run)
+            about = {"system": system, "name": name}
+            yield Job("runs", about, measure_epochs, **about, epochs=number)
     for n in EPOCHS_TO:
         for m in (ANCHORS, math.isqrt(CLUSTERS * n)):
             if m < n and n * m < 10**9:  # more would take ten minutes
                 number = 2 if n * m > 10**8 else 4 if n * m > 10**7 else 12
                 about = {"system": "released", "name": "growth"}
                 sizes = dict(epochs=number, n_samples=n, n_anchors=m)
-                run = functools.partial(measure_epochs, **about, **sizes)
-                yield Job("runs", about | {"n": n, "m": m}, run)
+                yield Job("runs", about | {"n": n, "m": m}, measure_epochs, **about, **sizes)

@@ -110,5 +110,4 @@ def jobs(child, folder, device, datasets=studies.SIXTEEN, systems=None):
         failed = [(fit["system"], fit["dataset"]) for fit in fits if "error" in fit]
         if (system, dataset) not in failed:
             about = {"system": system, "dataset": dataset, "threads": threads}
-            run = functools.partial(measure_fit, child, system, dataset, threads, fits)
-            yield Job("fits", about, run)
+            yield Job("fits", about, measure_fit, child, **about, fits=fits)

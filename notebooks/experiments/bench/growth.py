@@ -110,9 +110,7 @@ def jobs(*_, on_disk=(10_000_000,), profiled=1_000_000):
     for (name, fixed), numbers in SIZES.items():
         for n in numbers:
             about = {"recipe": name, "fixed": fixed, "n": n}
-            run = functools.partial(alone, fit_growing, name, n, fixed)
-            yield Job("fits", about, run)
+            yield Job("fits", about, alone, fit_growing, name, n, fixed)
     for n in on_disk:
-        run = functools.partial(time_on_disk, "CLOSED_FORM", n)
-        yield Job("on_disk", {"recipe": "CLOSED_FORM", "n": n}, run)
-    yield Job("profile", {}, functools.partial(alone, fit_profile, profiled))
+        yield Job("on_disk", {"recipe": "CLOSED_FORM", "n": n}, time_on_disk, "CLOSED_FORM", n)
+    yield Job("profile", {}, alone, fit_profile, profiled)

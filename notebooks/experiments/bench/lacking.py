@@ -1,6 +1,5 @@
 """What samples that lack views cost."""
 
-import functools
 import time
 
 import dmac
@@ -28,7 +27,6 @@ def fit_lacking(recipe, rate, n=MANY):
 
 def jobs(*_, n=MANY):
     for recipe, rate in LACKING:
-        environment = {"DMAC_NUM_THREADS": "1"}
-        about = dict(threads=1, environment=environment)
-        run = functools.partial(alone, fit_lacking, recipe, rate, n, **about)
-        yield Job("fits", {"recipe": recipe, "rate": rate, "n": n}, run)
+        about = {"recipe": recipe, "rate": rate, "n": n}
+        own = dict(threads=1, environment={"DMAC_NUM_THREADS": "1"})
+        yield Job("fits", about, alone, fit_lacking, **about, **own)

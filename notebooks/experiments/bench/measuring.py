@@ -1,12 +1,11 @@
 """Measurements: each is made once, in a process of its own, and stored with what made it."""
 
+import functools
 import json
 import math
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from experiments import provenance
 from experiments.harness import Child
@@ -15,15 +14,16 @@ from experiments.store import Store, round_floats, slug
 from experiments.studies import TITLES
 
 
-class Job(NamedTuple):
+class Job:
     """A measurement: what it is of, what names it there, and what makes it.
 
-    Without a name it is the only one of its kind. ``run(limit=seconds)`` returns what was found.
+    Without a name it is the only one of its kind. ``run(limit=seconds)`` returns what was found; it
+    is the function with the arguments that follow.
     """
 
-    of: str
-    about: dict
-    run: Callable
+    def __init__(self, of, about, function, *arguments, **options):
+        self.of, self.about = of, about
+        self.run = functools.partial(function, *arguments, **options)
 
     def identity(self, part):
         """What names the measurement in a store."""

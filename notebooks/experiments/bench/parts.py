@@ -1,7 +1,6 @@
 """Where the seconds of an epoch of RELEASED go, and what a busy machine adds to them."""
 
 import contextlib
-import functools
 import statistics
 import time
 from unittest import mock
@@ -112,8 +111,8 @@ def _spin():
         pass
 
 
-def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
-    """Seconds of an epoch of "growth" alone and beside a process that takes a core.
+def busy_seconds(limit=None):
+    """Seconds of an epoch of "growth", of 100,000 samples, alone and beside one that takes a core.
 
     Returns
     -------
@@ -123,18 +122,18 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
         three whole fits of CLOSED_FORM.
     """
     ways = {
-        "": dict(threads=threads),
-        ", passive": dict(threads=threads, environment={"OMP_WAIT_POLICY": "PASSIVE"}),
+        "": {},
+        ", passive": dict(environment={"OMP_WAIT_POLICY": "PASSIVE"}),
         ", one thread": dict(threads=1),
     }
 
     def seconds(when):
         took = {
-            when + way: alone(epoch_parts, "growth", epochs, n_samples, **about)["seconds"]
+            when + way: alone(epoch_parts, "growth", 6, 100_000, **about)["seconds"]
             for way, about in ways.items()
         }
-        fit = functools.partial(alone, fit_growing, "CLOSED_FORM", n_samples, True, threads=threads)
-        of_fits = statistics.median(fit()["seconds"] for _ in range(3))
+        fits = [alone(fit_growing, "CLOSED_FORM", 100_000, True) for _ in range(3)]
+        of_fits = statistics.median(fit["seconds"] for fit in fits)
         return took | {f"{when}, closed form": of_fits}
 
     took = seconds("alone")
@@ -144,8 +143,7 @@ def busy_seconds(n_samples=100_000, epochs=6, threads=2, limit=None):
 
 
 def jobs(*_):
-    yield Job("blocks", {}, functools.partial(alone, block_seconds))
+    yield Job("blocks", {}, alone, block_seconds)
     for name, n_samples, epochs in TIMED:
-        run = functools.partial(alone, epoch_parts, name, epochs, n_samples)
-        yield Job("epochs", {"name": name}, run)
+        yield Job("epochs", {"name": name}, alone, epoch_parts, name, epochs, n_samples)
     yield Job("beside", {}, busy_seconds)

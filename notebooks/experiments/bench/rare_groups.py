@@ -1,6 +1,5 @@
 """How small, and how near, a group may be that CLOSED_FORM finds among 2,000 samples."""
 
-import functools
 import itertools
 import warnings
 
@@ -34,4 +33,4 @@ def ari(small, distance, seed):
 def jobs(child, *_):
     for case in itertools.product(SMALL, DISTANCES, SEEDS):
         about = dict(zip(("small", "distance", "seed"), case))
-        yield Job("fits", about, functools.partial(child.call, ari, *case))
+        yield Job("fits", about, child.call, ari, *case)

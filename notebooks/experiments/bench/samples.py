@@ -1,7 +1,6 @@
 """What a fit of a part of the samples loses, beside a fit of all."""
 
 import dataclasses
-import functools
 import itertools
 import warnings
 
@@ -49,4 +48,4 @@ def jobs(*_, names=(*QUARTERED, *KINDS), seeds=(0, 1, 2)):
         numbers = (40_000, *numbers) if name == "many" else numbers
         for fitted, seed in itertools.product(numbers, seeds):
             about = {"name": name, "fitted": fitted, "seed": seed}
-            yield Job("fits", about, functools.partial(alone, part_accuracy, **about, threads=1))
+            yield Job("fits", about, alone, part_accuracy, **about, threads=1)

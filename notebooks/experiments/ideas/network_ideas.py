@@ -45,18 +45,6 @@ class NetworkIdea(Recipe):
     )
 
 
-def idea_of(recipe, **changes):
-    """A `NetworkIdea` that is a recipe with other values in some fields."""
-    fields = {f.name: getattr(recipe, f.name) for f in dataclasses.fields(recipe)}
-    return NetworkIdea(**fields | changes)
-
-
-def change(recipe, **changes):
-    """A recipe with other values in some fields: a `NetworkIdea` where they need one."""
-    needed = changes.get("al_form", "entropy") != "entropy" or changes.get("sigma") == "spread"
-    return (idea_of if needed else dataclasses.replace)(recipe, **changes)
-
-
 class SpreadPerturbation(nn.Module):
     r"""Perturbed anchors whose noise has the size of the anchor's own cell.
 

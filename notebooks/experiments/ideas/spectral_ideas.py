@@ -54,12 +54,6 @@ class SpectralIdea(SpectralRecipe):
             )
 
 
-def idea_of(recipe, **changes):
-    """A `SpectralIdea` that is a recipe with other values in some fields."""
-    fields = {f.name: getattr(recipe, f.name) for f in dataclasses.fields(recipe)}
-    return SpectralIdea(**fields | changes)
-
-
 class SpectralIdeaSolver(SpectralSolver):
     """The spectral solver, where something is trained between its first graph and its votes."""
 
