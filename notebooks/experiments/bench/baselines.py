@@ -64,5 +64,4 @@ def jobs(*_, sizes=SIZES):
             print(f"{TOOL} is not measured: it needs the extra field", flush=True)
             continue
         for n in sizes:
-            run = functools.partial(alone, fit_generated, system, n)
-            yield Job("fits", {"system": system, "n": n}, run)
+            yield Job("fits", {"system": system, "n": n}, alone, fit_generated, system, n)
