@@ -3,7 +3,8 @@
 The book's chapter on the field introduces them, and lists where each departs from its paper and its
 public code. None of these codes has a licence: each system is written from the published
 mathematics, and none sees a label. The tenth, SNF, is what people install who measure the same
-patients in several ways. Another joins by a file here, its import, and its name in `ALL` and `__all__`.
+patients in several ways. Another joins by a file here, its import, and its name in `ALL` and
+`__all__`.
 """
 
 from dmac.peers.base import Outcome, Peer
