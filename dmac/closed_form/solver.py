@@ -91,7 +91,7 @@ class Fit:
         Prepared, and what is missing filled in, if it is.
     blocks : list of dmac.closed_form.blocks.Block
         In which anchor sets are still to be drawn.
-    own : list of dmac.closed_form.anchor_sets.Drawn
+    single : list of dmac.closed_form.anchor_sets.Drawn
         Of single views, where they had to be drawn before.
     weights : numpy.ndarray of shape (v,) or None
         Of the views; None if they are equal.
