@@ -121,11 +121,11 @@ def baselines_table(stored):
 
 def plot_baselines(stored):
     """Seconds of whole fits of generated views over the number of samples, by system."""
-    figure, axis = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
     for marker, (name, seconds) in zip(MARKERS, baselines_table(stored).items()):
         axis.loglog(seconds.index, seconds, f"{marker}-", label=name, linewidth=1)
     axis.set(xlabel="samples n", ylabel="seconds of a fit")
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=9)
     return figure
 
 
