@@ -57,8 +57,6 @@ class Source:
         Where the rows lie.
     view : NamedView
         The names of the view, its samples and its features.
-    where : str
-        What messages call the view.
     shape : tuple of int
         n and d.
     in_memory : bool
@@ -73,14 +71,19 @@ class Source:
     # With zeros in rows that are missing (n,), and rows of zeros told from them that are values.
     with_rows: Callable[[Flags, Flags], Source]
 
-    def __init__(self, values: Any, view: NamedView, where: str) -> None:
-        self.values, self.view, self.where = values, view, where
+    def __init__(self, values: Any, view: NamedView) -> None:
+        self.values, self.view = values, view
         self.shape: tuple[int, int] = tuple(values.shape)
         self.sparse = scipy.sparse.issparse(values)
 
     def some(self, numbers: Integers) -> Source:
         """Some rows, as a view in memory."""
-        return ArraySource(self.rows(numbers), self.view, self.where)
+        return ArraySource(self.rows(numbers), self.view)
+
+    @property
+    def where(self) -> str:
+        """What messages call the view."""
+        return self.view.where
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -124,7 +127,7 @@ class ArraySource(Source):
         else:
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
             x = with_measured(x, measured)
-        return type(self)(x, self.view, self.where)
+        return type(self)(x, self.view)
 
 
 def with_measured(x: Array, measured: Flags) -> Array:
@@ -216,15 +219,14 @@ class DiskSource(Source):
         self,
         values: Any,
         view: NamedView,
-        where: str,
         incomplete: bool = False,
         missing: Flags | None = None,
         measured: Flags | None = None,
     ) -> None:
         if not getattr(getattr(values, "id", None), "valid", True):
-            raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
-        check_kind(values, where)
-        super().__init__(values, view, where)
+            raise ValueError(f"{view.where} is in an HDF5 file that was closed: open it again")
+        check_kind(values, view.where)
+        super().__init__(values, view)
         self.incomplete, self.missing, self.measured = incomplete, missing, measured
 
     def read(self, rows: slice, among: Integers | None = None) -> Floats:
@@ -249,4 +251,4 @@ class DiskSource(Source):
 
     def with_rows(self, missing: Flags, measured: Flags) -> DiskSource:
         """The view, with what is to be known of rows (n,) when they are read."""
-        return DiskSource(self.values, self.view, self.where, self.incomplete, missing, measured)
+        return DiskSource(self.values, self.view, self.incomplete, missing, measured)
