@@ -232,10 +232,8 @@ def fit(
     _check_places(out, model, data)
     read = _read(data, reading)
     estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
-    if isinstance(estimator, dmac.DMAC):
-        estimator.fit(read.views, checkpoint=checkpoint)
-    else:
-        estimator.fit(read.views)
+    training = {"checkpoint": checkpoint} if checkpoint else {}
+    estimator.fit(read.views, **training)
     number_by_size(estimator)
     found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
@@ -285,7 +283,7 @@ def predict(
 
 
 @cli.command(epilog=_EPILOG)
-@click.argument("data", nargs=-1, required=True, type=click.Path())
+@_data
 @_reading
 def info(data: tuple[str, ...], **reading: Any) -> None:
     """Say what is in DATA, or in a MODEL folder that fit has written.

@@ -37,7 +37,7 @@ from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
-from dmac.separation import check_count, columns_of, standardized_differences
+from dmac.separation import check_count, columns_of, features_that_separate
 from dmac.solvers.contract import solver_of
 from dmac.solvers.placing import number_by_size
 
@@ -99,16 +99,18 @@ def page(
     """
     _check_settings(model, seeds)
     if view_names is not None:
-        given = as_named(views)
-        check_count("view_names", view_names, len(given))
-        views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
+        views = as_named(views)
+        check_count("view_names", view_names, len(views))
+        views = [replace(x, name=str(name)) for x, name in zip(views, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
         named = [x.view for x in checked]
-        columns = columns_of(named, [x.shape[1] for x in checked], feature_names)
-        columns = [_as_text(names) for names in columns]
-        samples = _samples(named, sample_names, checked[0].shape[0])
+        n, widths = checked[0].shape[0], [x.shape[1] for x in checked]
+        given = columns_of(named, widths, feature_names)
+        columns = [_as_text(names, "column ", width) for names, width in zip(given, widths)]
+        samples = _as_text(named[0].samples if sample_names is None else sample_names, "", n)
+        check_count("sample_names", samples, n, "samples")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
         else:
@@ -119,7 +121,7 @@ def page(
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
         warn(text, category)
-    n, names = len(samples), [x.name or f"view {a}" for a, x in enumerate(named, 1)]
+    names = [x.name or x.where for x in named]
     lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     return _template().render(
         n=n,
@@ -151,18 +153,12 @@ def _check_settings(model: Any, seeds: Any) -> None:
         )
 
 
-def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> list[str]:
-    """Names of the samples: those given, of frames and files, or numbers from 1."""
-    names = _as_text(named[0].samples if given is None else given)
-    names = [str(i + 1) for i in range(n)] if names is None else names
-    check_count("sample_names", names, n, "samples")
-    return names
-
-
-def _as_text(given: Iterable[Any] | None) -> list[str] | None:
-    """Names as text; None where they only count from 0."""
-    given = None if given is None else list(given)
-    return None if given is None or given == list(range(len(given))) else list(map(str, given))
+def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
+    """Names as text; where there are none, or they only count from 0, numbers from 1."""
+    names = None if given is None else list(given)
+    if names is None or names == list(range(len(names))):
+        return [f"{what}{i}" for i in range(1, count + 1)]
+    return list(map(str, names))
 
 
 def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> dict[str, Any]:
@@ -307,19 +303,16 @@ def _colour(k: int) -> str:
 
 
 def _features(
-    views: Views, labels: Integers, names: list[str], columns: list[list[str] | None]
+    views: Views, labels: Integers, names: list[str], columns: list[list[str]]
 ) -> dict[str, Any]:
     """Sizes of the clusters by number, and the features of each that differ most from the rest."""
     sizes = dict(zip(*(x.tolist() for x in np.unique(labels, return_counts=True))))
     told: dict[int, list[tuple[str, str, float]]] = {k: [] for k in sizes}
-    differences = standardized_differences(views, labels)[1] if len(sizes) > 1 else []
-    places = [(a, j) for a, gap in enumerate(differences) for j in range(gap.shape[1])]
-    for k, row in zip(sizes, np.nan_to_num(np.hstack(differences)) if differences else ()):
-        for i in np.argsort(-abs(row), kind="stable")[:_FIRST]:
-            if row[i]:
-                a, j = places[i]
-                named = columns[a]
-                told[k].append((names[a], f"column {j + 1}" if named is None else named[j], row[i]))
+    if len(sizes) > 1:
+        table = features_that_separate(views, labels, view_names=names, feature_names=columns)
+        for k, rows in table[abs(table.difference) > 0].groupby("cluster"):
+            first = rows.head(_FIRST)
+            told[k] = list(zip(first["view"], first["feature"], first["difference"]))
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
 
