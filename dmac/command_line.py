@@ -102,8 +102,6 @@ class _WholeNumber(click.IntRange):
             self.fail(f"{value!r} is no whole number from {self.min}{most}", param, context)
 
 
-_clusters = click.option("--clusters", type=_WholeNumber(2), help="How many groups to make.")
-
 _recipe = click.option(
     "--recipe",
     type=click.Choice(["closed_form", "released", "published", "revised"]),
@@ -332,7 +330,7 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
 
 @cli.command(epilog=_EPILOG)
 @_data
-@_clusters
+@click.option("--clusters", type=_WholeNumber(2), help="How many groups to make.")
 @click.option(
     "--model",
     type=click.Path(),
@@ -618,11 +616,12 @@ def _say_what_separates(labels: Array, read: Reading) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     if len(np.unique(labels)) < 2:
         return
-    names = [x.name for x in read.views]
     columns = [
         x.features or [f"column {j + 1}" for j in range(x.values.shape[1])] for x in read.views
     ]
-    table = dmac.features_that_separate(read.views, labels, view_names=names, feature_names=columns)
+    table = dmac.features_that_separate(
+        read.views, labels, view_names=[x.name for x in read.views], feature_names=columns
+    )
     click.echo("what sets them apart, in standard deviations from the rest:")
     for cluster, rows in table.groupby("cluster"):
         first = rows[abs(rows.difference) > 0].head(3)

@@ -49,7 +49,6 @@ _UNSURE, _SHADES = 10, {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
-_VERSIONS = {"version": VERSION, "sklearn": sklearn.__version__, "torch": torch.__version__}
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -138,7 +137,9 @@ def page(
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
         dots=_DOTS,
-        **_VERSIONS,
+        version=VERSION,
+        sklearn=sklearn.__version__,
+        torch=torch.__version__,
         **_features(views, model.labels_, names, columns),
         **compared,
     )
@@ -339,8 +340,7 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
 
 def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
-    n = len(model.labels_)
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_DOTS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_DOTS])
     labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
     with threadpool_limits(limits=1):  # so that the sums are always the same
         near = min(30.0, (len(z) - 1) / 3)

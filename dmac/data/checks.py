@@ -20,8 +20,6 @@ from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, number_of
 from dmac.data.names import in_order, lined_up
 from dmac.data.source import (
-    ROWS_ARE_FOR,
-    WIDTH,
     ArraySource,
     DiskSource,
     Source,
@@ -224,7 +222,10 @@ def as_sources(
     has_view = _present(present, named, (sources[0].shape[0], len(sources)))
     measured = has_view & ([x.measured for x in named] if present is None else True)
     if not (incomplete or has_view.all()):
-        raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
+        raise ValueError(
+            "samples lack views: only dmac.AnchorGraphClustering takes samples that lack a view; "
+            "all else would count what stands there"
+        )
     if warns:
         tell_of_columns(sources, has_view & ~measured if incomplete else np.zeros_like(has_view))
     if incomplete:
@@ -253,7 +254,8 @@ def check_shapes(views: Sequence[Source], n_features: Sequence[int] | None) -> N
         if n_features is not None and x.shape[1] != n_features[a]:
             raise ValueError(
                 f"{x.where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
-                f"{n_features[a]} there: {WIDTH}"
+                f"{n_features[a]} there: fit again without the features that were not measured, "
+                "or fill each with its mean in the fit"
             )
 
 
@@ -363,11 +365,11 @@ def _complete_with_zeros(
             declared[:, a] |= np.asarray((x.values != x.values).sum(1)).ravel() == x.shape[1]  # NaN
     if not (declared.any() or measured.any()):
         return views
-    for x, empty in zip(views, np.atleast_1d(declared.all(0))):
-        if warns and empty and len(views) > 1:
+    for a, x in enumerate(views):
+        if warns and len(views) > 1 and declared[:, a].all():
             warn(f"{x.where} has no values: all samples lack it. Leave it out")
-    pairs = zip(declared.T, (measured & ~declared).T)
-    out = [x.with_rows(*rows) for x, rows in zip(views, pairs)]
+    measured = measured & ~declared
+    out = [x.with_rows(declared[:, a], measured[:, a]) for a, x in enumerate(views)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [x.filled() if x.in_memory else ~rows for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))

@@ -26,10 +26,6 @@ from dmac.data.vocabulary import no_samples, says_samples
 _EXAMPLES = 3
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
-_LACKING = (
-    "Fit again without the columns that were not measured, or add each, filled with its mean in "
-    "the fit. Take out those that the fit has not seen."
-)
 
 
 def index_of(views: Views) -> Any:
@@ -132,12 +128,11 @@ def _check_rows(view: NamedView) -> None:
 
 def _of_same_rows(named: Sequence[NamedView]) -> bool:
     """Whether views have the same names in one order, or none that say more than their places."""
-    first = named[0].samples
     places = all(x.numbered for x in named) and (
         len({len(x.samples or []) for x in named}) == 1
         or len({str((x.samples or [""])[0]) for x in named}) == 1
     )
-    return places or all(x.samples == first for x in named)
+    return places or all(x.samples == named[0].samples for x in named)
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:
@@ -334,7 +329,12 @@ def _mismatch(new: list[str], old: list[str]) -> str:
     lists, advice = "", "Put the columns into that order, as by frame[names]."
     for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
-        ("seen at fit time, yet now missing", set(old) - set(new), _LACKING),
+        (
+            "seen at fit time, yet now missing",
+            set(old) - set(new),
+            "Fit again without the columns that were not measured, or add each, filled with its "
+            "mean in the fit. Take out those that the fit has not seen.",
+        ),
     ):
         if names:
             shown = [*sorted(names)[:5], "..."] if len(names) > 5 else sorted(names)

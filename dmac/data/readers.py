@@ -74,8 +74,6 @@ WAYS = {
         for x, y in (("sav", "spss"), ("dta", "stata"), ("sas7bdat", "sas"), ("orc", "orc"))
     },
 }
-_OTHERWISE = "write it as .csv, .npz, .mat or .h5"
-_PACKAGES = "pip install 'dmac[cells]' brings those for cells, others save their tables as .csv"
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
     ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
@@ -196,7 +194,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
-            way = WAYS.get(ending_of(place), _OTHERWISE)
+            way = WAYS.get(ending_of(place), "write it as .csv, .npz, .mat or .h5")
             raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
     twice = [str(file) for file, count in Counter(map(Path.resolve, files)).items() if count > 1]
     if twice or not files:
@@ -234,7 +232,10 @@ def _items(
     try:
         items = read_cell_ranger(file) if file.is_dir() else READERS[ending](file)
     except ImportError as error:
-        raise ImportError(f"{file} needs another package, {_PACKAGES}: {error}") from error
+        raise ImportError(
+            f"{file} needs another package, pip install 'dmac[cells]' brings those for cells, "
+            f"others save their tables as .csv: {error}"
+        ) from error
     except Exception as error:  # that of a damaged file can be any
         said = str(error).strip()
         what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "

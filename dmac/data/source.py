@@ -20,15 +20,6 @@ from dmac._types import Array, Flags, Floats, Integers, Matrix
 from dmac.data.linalg import on_entries, stored
 from dmac.data.named_views import NamedView
 
-#: What is said where no sample may lack a view.
-ROWS_ARE_FOR = (
-    "only dmac.AnchorGraphClustering takes samples that lack a view; all else would count "
-    "what stands there"
-)
-#: What to do about features that a fit had, and new samples have not.
-WIDTH = (
-    "fit again without the features that were not measured, or fill each with its mean in the fit"
-)
 #: What tells a row of zeros that was measured from one that is missing, in units of the largest
 #: entry: below every floor, and more than the smallest number of 32 bits after a square root.
 MEASURED = 1e-36
@@ -236,8 +227,7 @@ class DiskSource(Source):
         if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
             self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
         numbers = np.arange(rows.start, rows.stop)[among]
-        flags = self.missing, self.measured
-        return checked_rows(x, self.where, numbers, self.incomplete, *flags)
+        return checked_rows(x, self.where, numbers, self.incomplete, self.missing, self.measured)
 
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
