@@ -103,13 +103,12 @@ def known_classes(
         raise ValueError(
             f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
         )
-    told = [x.source for x in (*candidates, *chosen)]
     # Of a table that is left out its columns are not told as well.
     left_out |= {
-        x: "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
+        x.source: "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
         "columns where they are"
-        for x in told
-        if x.partition(", column ")[0] not in left_out
+        for x in (*candidates, *chosen)
+        if x.source.partition(", column ")[0] not in left_out
     }
     return ([] if key is False else chosen), rest
 
