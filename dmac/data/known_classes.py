@@ -105,8 +105,8 @@ def known_classes(
         )
     # Of a table that is left out its columns are not told as well.
     left_out |= {
-        x.source: "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
-        "columns where they are"
+        x.source: "its name is that of known classes: labels_key= names them, and "
+        "labels_key=False leaves columns where they are"
         for x in (*candidates, *chosen)
         if x.source.partition(", column ")[0] not in left_out
     }
