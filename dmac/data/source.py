@@ -95,13 +95,11 @@ class ArraySource(Source):
 
     in_memory = True
 
-    def read(self, rows: slice) -> Matrix:
-        """The rows of a slice: (b, d)."""
+    def read(self, rows: slice | Integers) -> Matrix:
+        """The rows of a slice, or some in the order of their numbers (b,): (b, d)."""
         return self.values[rows].astype(np.float64, copy=False)
 
-    def rows(self, numbers: Integers) -> Matrix:
-        """Some rows, in the order of their numbers (b,): (b, d)."""
-        return self.values[numbers].astype(np.float64, copy=False)
+    rows = read
 
     def with_rows(self, missing: Flags, measured: Flags) -> Self:
         """A copy with zeros in missing rows (n,), and measured rows of zeros told from them."""
