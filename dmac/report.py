@@ -174,10 +174,9 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
         fits = _fits(model, some, first, seeds, n <= _MOST)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
-        halves = [_on_halves(model, drawn, first, seeds)]
         without = gaussian_like(drawn, seed=first)
         controls = _fits(model, without, first, seeds)
-        halves.append(_on_halves(model, without, first, seeds))
+        halves = [_on_halves(model, x, first, seeds) for x in (drawn, without)]
         most = min(max(20, c + 5), len(rows) // 4)
         pairs = (drawn, without) if most > max(2, c - 1) else ()
         suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
@@ -275,22 +274,19 @@ def _unsure(
     if not hasattr(model, "membership_"):
         return []
     rows = sorted(stays, key=lambda i: model.confidence_[i])[:_UNSURE]
-    table = []
-    for i in rows:
-        shares, cluster = model.membership_[i].copy(), model.labels_[i]
-        shares[cluster] = -1
-        other = int(shares.argmax())
-        table.append(
-            {
-                "sample": samples[i],
-                "cluster": int(cluster),
-                "share": model.confidence_[i],
-                "next": other,
-                "next_share": shares[other],
-                "stays": stays[i],
-            }
-        )
-    return table
+    shares = model.membership_[rows]
+    np.put_along_axis(shares, model.labels_[rows, None], -1, axis=1)
+    return [
+        {
+            "sample": samples[i],
+            "cluster": int(model.labels_[i]),
+            "share": model.confidence_[i],
+            "next": other,
+            "next_share": model.membership_[i, other],
+            "stays": stays[i],
+        }
+        for i, other in zip(rows, shares.argmax(1).tolist())
+    ]
 
 
 def _mean_ari(labels: list[Integers]) -> float:
