@@ -553,12 +553,10 @@ def _check_folders(*places: str | None) -> None:
 
 def _write(text: str, out: str | Path) -> None:
     """Write text to a file, or to the standard output."""
-    from dmac.compute.files import replacing
-
     if out == "-":
         click.get_current_context().meta["out"].buffer.write(text.encode())
     else:
-        with replacing(Path(out).expanduser()) as temporary:
+        with dmac.compute.files.replacing(Path(out).expanduser()) as temporary:
             temporary.write_bytes(text.encode())
 
 
@@ -596,8 +594,6 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     import anndata
     import pandas as pd
 
-    from dmac.compute.files import replacing
-
     cells = open_cells(data.expanduser())
     table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
     cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
@@ -607,7 +603,7 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     with (
         warnings.catch_warnings(action="ignore"),  # of the libraries' own formats
         anndata.settings.override(allow_write_nullable_strings=True),
-        replacing(out) as temporary,
+        dmac.compute.files.replacing(out) as temporary,
     ):
         write(temporary)
 
@@ -646,18 +642,17 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except _EXPECTED as error:
-        if debug:
-            raise
-        code = _fail(str(error) or type(error).__name__, 1)
     except Exception as error:
         if debug:
             raise
-        code = _fail(
-            f"{type(error).__name__}: {error}\nThis is a fault of the program. Please report it "
-            "with what --debug shows: python -m dmac --debug ...",
-            FAULT,
-        )
+        if isinstance(error, _EXPECTED):
+            code = _fail(str(error) or type(error).__name__, 1)
+        else:
+            code = _fail(
+                f"{type(error).__name__}: {error}\nThis is a fault of the program. Please report "
+                "it with what --debug shows: python -m dmac --debug ...",
+                FAULT,
+            )
     finally:
         warnings.formatwarning = as_before
     sys.exit(code or 0)

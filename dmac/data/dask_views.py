@@ -43,10 +43,9 @@ class DaskSource(Source):
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
         order = np.argsort(numbers)
-        out, sorted_numbers = np.empty((len(numbers), self.shape[1])), numbers[order]
-        found = np.asarray(self.values[sorted_numbers], dtype=np.float64)
-        out[order] = checked_rows(found, self.where, sorted_numbers, incomplete=True)
-        return out
+        found = np.asarray(self.values[numbers[order]], dtype=np.float64)
+        found = checked_rows(found, self.where, numbers[order], incomplete=True)
+        return found[np.argsort(order)]
 
     def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
         """Sums over all blocks of the arrays that a function of one returns, in tasks."""
