@@ -25,8 +25,7 @@ class Range:
 
     def or_(self, other: Range) -> Range:
         """This range or another."""
-        holds, others = self.holds, other.holds
-        return Range(f"{self.text}, or {other.text}", lambda v: holds(v) or others(v))
+        return Range(f"{self.text}, or {other.text}", lambda v: self.holds(v) or other.holds(v))
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -35,11 +34,10 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def at_least(least: int) -> Range:
     """A whole number of at least ``least``."""
-
-    def holds(value: object) -> bool:
-        return isinstance(value, numbers.Integral) and _is_number(value) and value >= least
-
-    return Range(f"an integer of at least {least}", holds)
+    return Range(
+        f"an integer of at least {least}",
+        lambda v: isinstance(v, numbers.Integral) and _is_number(v) and v >= least,
+    )
 
 
 def one_of(*choices: str) -> Range:

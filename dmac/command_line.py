@@ -102,8 +102,6 @@ class _WholeNumber(click.IntRange):
             self.fail(f"{value!r} is no whole number from {self.min}{most}", param, context)
 
 
-_clusters = click.option("--clusters", type=_WholeNumber(2), help="How many groups to make.")
-
 _recipe = click.option(
     "--recipe",
     type=click.Choice(["closed_form", "released", "published", "revised"]),
@@ -232,10 +230,8 @@ def fit(
     _check_places(out, model, data)
     read = _read(data, reading)
     estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
-    if isinstance(estimator, dmac.DMAC):
-        estimator.fit(read.views, checkpoint=checkpoint)
-    else:
-        estimator.fit(read.views)
+    training = {"checkpoint": checkpoint} if checkpoint else {}
+    estimator.fit(read.views, **training)
     number_by_size(estimator)
     found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
@@ -285,7 +281,7 @@ def predict(
 
 
 @cli.command(epilog=_EPILOG)
-@click.argument("data", nargs=-1, required=True, type=click.Path())
+@_data
 @_reading
 def info(data: tuple[str, ...], **reading: Any) -> None:
     """Say what is in DATA, or in a MODEL folder that fit has written.
@@ -334,7 +330,7 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
 
 @cli.command(epilog=_EPILOG)
 @_data
-@_clusters
+@click.option("--clusters", type=_WholeNumber(2), help="How many groups to make.")
 @click.option(
     "--model",
     type=click.Path(),
@@ -557,12 +553,10 @@ def _check_folders(*places: str | None) -> None:
 
 def _write(text: str, out: str | Path) -> None:
     """Write text to a file, or to the standard output."""
-    from dmac.compute.files import replacing
-
     if out == "-":
         click.get_current_context().meta["out"].buffer.write(text.encode())
     else:
-        with replacing(Path(out).expanduser()) as temporary:
+        with dmac.compute.files.replacing(Path(out).expanduser()) as temporary:
             temporary.write_bytes(text.encode())
 
 
@@ -600,8 +594,6 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     import anndata
     import pandas as pd
 
-    from dmac.compute.files import replacing
-
     cells = open_cells(data.expanduser())
     table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
     cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
@@ -611,7 +603,7 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     with (
         warnings.catch_warnings(action="ignore"),  # of the libraries' own formats
         anndata.settings.override(allow_write_nullable_strings=True),
-        replacing(out) as temporary,
+        dmac.compute.files.replacing(out) as temporary,
     ):
         write(temporary)
 
@@ -620,11 +612,12 @@ def _say_what_separates(labels: Array, read: Reading) -> None:
     """Say which three columns of all views differ most between each cluster and the rest."""
     if len(np.unique(labels)) < 2:
         return
-    names = [x.name for x in read.views]
     columns = [
         x.features or [f"column {j + 1}" for j in range(x.values.shape[1])] for x in read.views
     ]
-    table = dmac.features_that_separate(read.views, labels, view_names=names, feature_names=columns)
+    table = dmac.features_that_separate(
+        read.views, labels, view_names=[x.name for x in read.views], feature_names=columns
+    )
     click.echo("what sets them apart, in standard deviations from the rest:")
     for cluster, rows in table.groupby("cluster"):
         first = rows[abs(rows.difference) > 0].head(3)
@@ -649,18 +642,17 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except _EXPECTED as error:
-        if debug:
-            raise
-        code = _fail(str(error) or type(error).__name__, 1)
     except Exception as error:
         if debug:
             raise
-        code = _fail(
-            f"{type(error).__name__}: {error}\nThis is a fault of the program. Please report it "
-            "with what --debug shows: python -m dmac --debug ...",
-            FAULT,
-        )
+        if isinstance(error, _EXPECTED):
+            code = _fail(str(error) or type(error).__name__, 1)
+        else:
+            code = _fail(
+                f"{type(error).__name__}: {error}\nThis is a fault of the program. Please report "
+                "it with what --debug shows: python -m dmac --debug ...",
+                FAULT,
+            )
     finally:
         warnings.formatwarning = as_before
     sys.exit(code or 0)

@@ -112,8 +112,8 @@ class MultiViewEstimator(
             warn_of_zero_samples(checked)
         seed = int(check_seed(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
-        lazy = isinstance(checked[0], DaskSource)  # in which nothing is counted
-        distinct = c if lazy else n_distinct(checked, c)
+        # In lazy views nothing is counted.
+        distinct = c if isinstance(checked[0], DaskSource) else n_distinct(checked, c)
         pipelines = solver.pipelines(len(checked), c)
         for pipeline, x in zip(pipelines, checked):
             pipeline.title = x.where

@@ -37,7 +37,7 @@ from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
-from dmac.separation import check_count, columns_of, standardized_differences
+from dmac.separation import check_count, columns_of, features_that_separate
 from dmac.solvers.contract import solver_of
 from dmac.solvers.placing import number_by_size
 
@@ -49,7 +49,6 @@ _UNSURE, _SHADES = 10, {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
 _FIRST = 5
 # Halves agree on the data by so much more than on the control, or it is no news.
 _MORE = 0.1
-_VERSIONS = {"version": VERSION, "sklearn": sklearn.__version__, "torch": torch.__version__}
 # Samples for each cluster that a half must have.
 _ENOUGH = 4
 
@@ -99,16 +98,18 @@ def page(
     """
     _check_settings(model, seeds)
     if view_names is not None:
-        given = as_named(views)
-        check_count("view_names", view_names, len(given))
-        views = [replace(x, name=str(name)) for x, name in zip(given, view_names)]
+        views = as_named(views)
+        check_count("view_names", view_names, len(views))
+        views = [replace(x, name=str(name)) for x, name in zip(views, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
         named = [x.view for x in checked]
-        columns = columns_of(named, [x.shape[1] for x in checked], feature_names)
-        columns = [_as_text(names) for names in columns]
-        samples = _samples(named, sample_names, checked[0].shape[0])
+        n, widths = checked[0].shape[0], [x.shape[1] for x in checked]
+        given = columns_of(named, widths, feature_names)
+        columns = [_as_text(names, "column ", width) for names, width in zip(given, widths)]
+        samples = _as_text(named[0].samples if sample_names is None else sample_names, "", n)
+        check_count("sample_names", samples, n, "samples")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
         else:
@@ -119,7 +120,7 @@ def page(
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
         warn(text, category)
-    n, names = len(samples), [x.name or f"view {a}" for a, x in enumerate(named, 1)]
+    names = [x.name or x.where for x in named]
     lacking = np.asarray(getattr(model, "n_missing_", np.zeros(len(names), int))).tolist()
     return _template().render(
         n=n,
@@ -136,7 +137,9 @@ def page(
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
         dots=_DOTS,
-        **_VERSIONS,
+        version=VERSION,
+        sklearn=sklearn.__version__,
+        torch=torch.__version__,
         **_features(views, model.labels_, names, columns),
         **compared,
     )
@@ -151,18 +154,12 @@ def _check_settings(model: Any, seeds: Any) -> None:
         )
 
 
-def _samples(named: list[NamedView], given: Sequence[Any] | None, n: int) -> list[str]:
-    """Names of the samples: those given, of frames and files, or numbers from 1."""
-    names = _as_text(named[0].samples if given is None else given)
-    names = [str(i + 1) for i in range(n)] if names is None else names
-    check_count("sample_names", names, n, "samples")
-    return names
-
-
-def _as_text(given: Iterable[Any] | None) -> list[str] | None:
-    """Names as text; None where they only count from 0."""
-    given = None if given is None else list(given)
-    return None if given is None or given == list(range(len(given))) else list(map(str, given))
+def _as_text(given: Iterable[Any] | None, what: str, count: int) -> list[str]:
+    """Names as text; where there are none, or they only count from 0, numbers from 1."""
+    names = None if given is None else list(given)
+    if names is None or names == list(range(len(names))):
+        return [f"{what}{i}" for i in range(1, count + 1)]
+    return list(map(str, names))
 
 
 def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> dict[str, Any]:
@@ -177,10 +174,9 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
         fits = _fits(model, some, first, seeds, n <= _MOST)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
-        halves = [_on_halves(model, drawn, first, seeds)]
         without = gaussian_like(drawn, seed=first)
         controls = _fits(model, without, first, seeds)
-        halves.append(_on_halves(model, without, first, seeds))
+        halves = [_on_halves(model, x, first, seeds) for x in (drawn, without)]
         most = min(max(20, c + 5), len(rows) // 4)
         pairs = (drawn, without) if most > max(2, c - 1) else ()
         suggestions = [suggest_n_clusters(x, range(2, most + 1)) for x in pairs]
@@ -278,22 +274,19 @@ def _unsure(
     if not hasattr(model, "membership_"):
         return []
     rows = sorted(stays, key=lambda i: model.confidence_[i])[:_UNSURE]
-    table = []
-    for i in rows:
-        shares, cluster = model.membership_[i].copy(), model.labels_[i]
-        shares[cluster] = -1
-        other = int(shares.argmax())
-        table.append(
-            {
-                "sample": samples[i],
-                "cluster": int(cluster),
-                "share": model.confidence_[i],
-                "next": other,
-                "next_share": shares[other],
-                "stays": stays[i],
-            }
-        )
-    return table
+    shares = model.membership_[rows]
+    np.put_along_axis(shares, model.labels_[rows, None], -1, axis=1)
+    return [
+        {
+            "sample": samples[i],
+            "cluster": int(model.labels_[i]),
+            "share": model.confidence_[i],
+            "next": other,
+            "next_share": model.membership_[i, other],
+            "stays": stays[i],
+        }
+        for i, other in zip(rows, shares.argmax(1).tolist())
+    ]
 
 
 def _mean_ari(labels: list[Integers]) -> float:
@@ -307,19 +300,16 @@ def _colour(k: int) -> str:
 
 
 def _features(
-    views: Views, labels: Integers, names: list[str], columns: list[list[str] | None]
+    views: Views, labels: Integers, names: list[str], columns: list[list[str]]
 ) -> dict[str, Any]:
     """Sizes of the clusters by number, and the features of each that differ most from the rest."""
     sizes = dict(zip(*(x.tolist() for x in np.unique(labels, return_counts=True))))
     told: dict[int, list[tuple[str, str, float]]] = {k: [] for k in sizes}
-    differences = standardized_differences(views, labels)[1] if len(sizes) > 1 else []
-    places = [(a, j) for a, gap in enumerate(differences) for j in range(gap.shape[1])]
-    for k, row in zip(sizes, np.nan_to_num(np.hstack(differences)) if differences else ()):
-        for i in np.argsort(-abs(row), kind="stable")[:_FIRST]:
-            if row[i]:
-                a, j = places[i]
-                named = columns[a]
-                told[k].append((names[a], f"column {j + 1}" if named is None else named[j], row[i]))
+    if len(sizes) > 1:
+        table = features_that_separate(views, labels, view_names=names, feature_names=columns)
+        for k, rows in table[abs(table.difference) > 0].groupby("cluster"):
+            first = rows.head(_FIRST)
+            told[k] = list(zip(first["view"], first["feature"], first["difference"]))
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
 
@@ -346,8 +336,7 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
 
 def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
-    n = len(model.labels_)
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_DOTS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_DOTS])
     labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
     with threadpool_limits(limits=1):  # so that the sums are always the same
         near = min(30.0, (len(z) - 1) / 3)

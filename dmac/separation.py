@@ -87,13 +87,17 @@ def features_that_separate(
     view_names = range(1, len(gaps) + 1) if view_names is None else view_names
     check_count("view_names", view_names, len(gaps))
     columns = columns_of(as_named(views), [gap.shape[1] for gap in gaps], feature_names)
-    tables = []
-    for view, names, gap in zip(view_names, columns, gaps):
-        names = range(gap.shape[1]) if names is None else names
-        index = pd.MultiIndex.from_product([clusters, list(names)], names=["cluster", "feature"])
-        table = pd.DataFrame({"difference": gap.ravel()}, index).reset_index()
-        table.insert(1, "view", view)
-        tables.append(table)
+    tables = [
+        pd.DataFrame(
+            {
+                "cluster": np.repeat(clusters, gap.shape[1]),
+                "view": view,
+                "feature": list(range(gap.shape[1]) if names is None else names) * len(clusters),
+                "difference": gap.ravel(),
+            }
+        )
+        for view, names, gap in zip(view_names, columns, gaps)
+    ]
     return pd.concat(tables, ignore_index=True).sort_values(
         "difference", key=abs, ascending=False, kind="stable", ignore_index=True
     )
@@ -223,8 +227,7 @@ def _moved_rows(
 def _limits(x: Source, codes: Array, c: int) -> tuple[Floats, Floats, Floats]:
     """Units of the features (d,), in which the least and the largest value of a cluster: (c, d)."""
     order = np.random.default_rng(0).permutation(len(codes))
-    rows = np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)])
-    rows.sort()
+    rows = np.sort(np.concatenate([order[codes[order] == k][:_SAMPLES] for k in range(c)]))
     sample = x.rows(rows)
     has = filled(sample)
     sample, codes = sample[has], codes[rows][has]

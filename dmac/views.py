@@ -184,11 +184,15 @@ def load(
         views = check_views(in_memory, incomplete=True)
     except ValueError as error:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
-    n_clusters = None if read.labels is None else int(read.labels.max()) + 1
-    names = [x.name for x in read.views]
-    title = name or ", ".join(stem(Path(path)) for path in paths)
-    samples = read.views[0].samples
-    return MultiViewData(title, views, read.labels, n_clusters, about, names, samples)
+    return MultiViewData(
+        name=name or ", ".join(stem(Path(path)) for path in paths),
+        views=views,
+        labels=read.labels,
+        n_clusters=None if read.labels is None else int(read.labels.max()) + 1,
+        description=about,
+        names=[x.name for x in read.views],
+        samples=read.views[0].samples,
+    )
 
 
 def read(

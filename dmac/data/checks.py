@@ -17,11 +17,9 @@ import scipy.sparse
 from dmac._types import Array, Flags, Integers, Matrix, Views
 from dmac._warn import ViewWarning, warn
 from dmac.data.linalg import as_dense, on_entries
-from dmac.data.named_views import HOW, NamedView, as_named, number_of, title
+from dmac.data.named_views import HOW, NamedView, number_of
 from dmac.data.names import in_order, lined_up
 from dmac.data.source import (
-    ROWS_ARE_FOR,
-    WIDTH,
     ArraySource,
     DiskSource,
     Source,
@@ -209,24 +207,25 @@ def as_sources(
     """
     if isinstance(views, list) and views and all(isinstance(x, Source) for x in views):
         return list(views)
-    named = as_named(views)
-    if len(named) == 0:
+    named = lined_up(views, incomplete)
+    if not named:
         raise ValueError("no views: the list is empty; pass at least one 2-D array")
-    named = lined_up(named, incomplete)
-    titles = [title(a, x) for a, x in enumerate(named)]
     sources: list[Source] = []
-    for x, where in zip(named, titles):
+    for x in named:
         if streamed and is_on_disk(x.values):
-            sources.append(DiskSource(x.values, x, where, incomplete))
+            sources.append(DiskSource(x.values, x, incomplete))
         else:
             many = most is not None and _is_long(x.values, most)
-            values = x.values if many else _as_matrix(_rows_or_nan(x.values), where)
-            sources.append(ArraySource(values, x, where))
-    check_shapes(sources, titles, n_features)
+            values = x.values if many else _as_matrix(_rows_or_nan(x.values), x.where)
+            sources.append(ArraySource(values, x))
+    check_shapes(sources, n_features)
     has_view = _present(present, named, (sources[0].shape[0], len(sources)))
     measured = has_view & ([x.measured for x in named] if present is None else True)
     if not (incomplete or has_view.all()):
-        raise ValueError(f"samples lack views: {ROWS_ARE_FOR}")
+        raise ValueError(
+            "samples lack views: only dmac.AnchorGraphClustering takes samples that lack a view; "
+            "all else would count what stands there"
+        )
     if warns:
         tell_of_columns(sources, has_view & ~measured if incomplete else np.zeros_like(has_view))
     if incomplete:
@@ -239,23 +238,24 @@ def as_sources(
     return sources
 
 
-def check_shapes(views: Sequence[Any], titles: list[str], n_features: Sequence[int] | None) -> None:
+def check_shapes(views: Sequence[Source], n_features: Sequence[int] | None) -> None:
     """Refuse views of other numbers of samples, or of other numbers or widths than in a fit."""
     if n_features is not None and len(views) != len(n_features):
         raise ValueError(
             f"got {number_of(len(views), 'view')}, but the model was fitted on {len(n_features)}"
         )
-    n = views[0].shape[0]
-    for a, (x, where) in enumerate(zip(views, titles)):
-        if x.shape[0] != n:
+    first = views[0]
+    for a, x in enumerate(views):
+        if x.shape[0] != first.shape[0]:
             raise ValueError(
-                f"{where} has {number_of(x.shape[0], 'sample')}, {titles[0]} has {n}; row i must "
-                "be the same sample in every view"
+                f"{x.where} has {number_of(x.shape[0], 'sample')}, {first.where} has "
+                f"{first.shape[0]}; row i must be the same sample in every view"
             )
         if n_features is not None and x.shape[1] != n_features[a]:
             raise ValueError(
-                f"{where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
-                f"{n_features[a]} there: {WIDTH}"
+                f"{x.where} has {number_of(x.shape[1], 'feature')}, but the model was fitted on "
+                f"{n_features[a]} there: fit again without the features that were not measured, "
+                "or fill each with its mean in the fit"
             )
 
 
@@ -365,11 +365,11 @@ def _complete_with_zeros(
             declared[:, a] |= np.asarray((x.values != x.values).sum(1)).ravel() == x.shape[1]  # NaN
     if not (declared.any() or measured.any()):
         return views
-    for x, empty in zip(views, np.atleast_1d(declared.all(0))):
-        if warns and empty and len(views) > 1:
+    for a, x in enumerate(views):
+        if warns and len(views) > 1 and declared[:, a].all():
             warn(f"{x.where} has no values: all samples lack it. Leave it out")
-    pairs = zip(declared.T, (measured & ~declared).T)
-    out = [x.with_rows(*rows) for x, rows in zip(views, pairs)]
+    measured = measured & ~declared
+    out = [x.with_rows(declared[:, a], measured[:, a]) for a, x in enumerate(views)]
     # Of an array on disk it is not known which other rows are zeros.
     has = [x.filled() if x.in_memory else ~rows for x, rows in zip(out, declared.T)]
     nothing = np.flatnonzero(declared.any(1) & ~np.any(has, 0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dmac._types import Array, Floats, Integers, Views
 from dmac.data.checks import check_shapes, is_dask, tell_of_columns
-from dmac.data.named_views import NamedView, as_named, title
+from dmac.data.named_views import NamedView, as_named
 from dmac.data.source import Source, block_rows, check_kind, checked_rows
 
 # So many partial sums are added in one task.
@@ -28,13 +28,12 @@ class DaskSource(Source):
     ----------
     values : dask.array.Array of shape (n, d)
     view : NamedView
-    where : str
     rows : sequence of int
         Samples of each block; the array is chunked again where it has others.
     """
 
-    def __init__(self, values: Any, view: NamedView, where: str, rows: Sequence[int]) -> None:
-        super().__init__(values.rechunk((tuple(rows), -1)), view, where)
+    def __init__(self, values: Any, view: NamedView, rows: Sequence[int]) -> None:
+        super().__init__(values.rechunk((tuple(rows), -1)), view)
         self.starts = np.cumsum((0, *rows))
 
     def read(self, rows: slice) -> Floats:
@@ -44,10 +43,9 @@ class DaskSource(Source):
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one computation: (b, d)."""
         order = np.argsort(numbers)
-        out, sorted_numbers = np.empty((len(numbers), self.shape[1])), numbers[order]
-        found = np.asarray(self.values[sorted_numbers], dtype=np.float64)
-        out[order] = checked_rows(found, self.where, sorted_numbers, incomplete=True)
-        return out
+        found = np.asarray(self.values[numbers[order]], dtype=np.float64)
+        found = checked_rows(found, self.where, numbers[order], incomplete=True)
+        return found[np.argsort(order)]
 
     def summed(self, function: Callable[[Floats], tuple[Any, ...]]) -> list[Any]:
         """Sums over all blocks of the arrays that a function of one returns, in tasks."""
@@ -106,23 +104,23 @@ def dask_views(
     from sklearn.utils import gen_even_slices
 
     named = as_named(views)
-    titles, arrays = [title(a, x) for a, x in enumerate(named)], [x.values for x in named]
     if present is not None:
         raise ValueError(
             "present= is not for Dask arrays: where a sample lacks a view, make its row NaN, as by "
             "dask.array.where(has[:, None], x, numpy.nan)"
         )
-    for x, where in zip(arrays, titles):
-        _check_array(x, where)
-    check_shapes(arrays, titles, n_features)
-    most = block_rows(sum(x.shape[1] for x in arrays))
+    for x in named:
+        _check_array(x.values, x.where)
+    sources = [Source(x.values, x) for x in named]
+    check_shapes(sources, n_features)
+    most = block_rows(sum(x.shape[1] for x in sources))
     rows = [
         part.stop - part.start
-        for size in arrays[0].chunks[0]
+        for size in sources[0].values.chunks[0]
         if size
         for part in gen_even_slices(size, -(-size // most))
     ]
-    checked: list[Source] = [DaskSource(*about, rows) for about in zip(arrays, named, titles)]
+    checked: list[Source] = [DaskSource(x.values, x, rows) for x in named]
     if n_features is None:
         tell_of_columns(checked, np.ones((0, len(checked)), bool))
     return checked

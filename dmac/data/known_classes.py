@@ -32,13 +32,7 @@ from dmac.data.vocabulary import (
 
 # How many columns a table of what is known of samples has at most; an array may lie either way.
 _FEW = 20
-
-
 _WAY = " (labels_key= names them, labels_key=False reads none)"
-_OTHERS = (
-    "its name is that of known classes: labels_key= names them, and labels_key=False leaves "
-    "columns where they are"
-)
 
 
 def having_name(items: Sequence[NamedView], key: str) -> list[NamedView]:
@@ -109,16 +103,24 @@ def known_classes(
         raise ValueError(
             f"known classes: {key} is no variable, file or column. There are {listed}{_WAY}"
         )
-    told = [x.source for x in (*candidates, *chosen)]
     # Of a table that is left out its columns are not told as well.
-    left_out |= {x: _OTHERS for x in told if x.partition(", column ")[0] not in left_out}
+    left_out |= {
+        x.source: "its name is that of known classes: labels_key= names them, and "
+        "labels_key=False leaves columns where they are"
+        for x in (*candidates, *chosen)
+        if x.source.partition(", column ")[0] not in left_out
+    }
     return ([] if key is False else chosen), rest
 
 
 def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]]:
     """A table without its columns of classes, and these."""
     headers = (item.features or []) if is_frame(item.values) else []
-    classes = {j: typed(item.values.iloc[:, j]) for j, x in enumerate(headers) if _says(x, key)}
+    classes = {
+        j: typed(item.values.iloc[:, j])
+        for j, x in enumerate(headers)
+        if x == key or (len(x) > 2 and whole(x) in CLASSES)  # a feature may be called y
+    }
     places = [j for j, x in classes.items() if headers[j] == key or _repeat(x)]
     columns = [
         NamedView(
@@ -127,11 +129,6 @@ def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]
         for j in places
     ]
     return without(item, *places) if places else item, columns
-
-
-def _says(header: str, key: str | None) -> bool:
-    """Whether a header is that of classes, as a whole; a feature may be called y."""
-    return header == key or (len(header) > 2 and whole(header) in CLASSES)
 
 
 def _are_classes(name: str, values: Array) -> bool:

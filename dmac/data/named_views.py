@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class NamedView:
         Whether ``samples`` only count rows, as the index of a data frame does by default.
     measured : bool
         Whether rows of zeros are values, and do not stand for samples that lack the view.
+    where : str
+        What messages call it among other views, which `as_named` knows: "view 2 (protein)".
     """
 
     values: Any
@@ -54,6 +56,7 @@ class NamedView:
     source: str = ""
     numbered: bool = False
     measured: bool = False
+    where: str = ""
 
 
 def is_frame(x: object) -> bool:
@@ -62,7 +65,7 @@ def is_frame(x: object) -> bool:
 
 
 def as_named(views: Any) -> list[NamedView]:
-    """Each of some views, or a single one, with the names that it has.
+    """Each of some views, or a single one, with its number and the names that it has.
 
     A data frame has those of its index and columns. What is neither a list of views nor a matrix is
     a ``ValueError``.
@@ -78,7 +81,9 @@ def as_named(views: Any) -> list[NamedView]:
                 way = "Reshape your data with x[:, None] if it is one feature"
             raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
-    return [x if isinstance(x, NamedView) else _named(x) for x in views]
+    named = [x if isinstance(x, NamedView) else _named(x) for x in views]
+    names = [f" ({x.name})" if x.name else "" for x in named]
+    return [replace(x, where=f"view {a}{y}") for a, (x, y) in enumerate(zip(named, names), 1)]
 
 
 def _named(x: Any) -> NamedView:
@@ -112,11 +117,6 @@ def ending_of(file: Path) -> str:
 def stem(file: Path) -> str:
     """The name of a file without its ending, which may be ``.csv.gz``."""
     return file.name[: len(file.name) - len(ending_of(file))]
-
-
-def title(a: int, view: NamedView) -> str:
-    """What a message calls a view at position a, counted from 0: "view 2 (protein)"."""
-    return f"view {a + 1} ({view.name})" if view.name else f"view {a + 1}"
 
 
 def number_of(count: int, what: str) -> str:

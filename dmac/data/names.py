@@ -19,17 +19,13 @@ import scipy.sparse
 
 from dmac._types import Array, Views
 from dmac._warn import warn
-from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of, title
+from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
 from dmac.data.vocabulary import no_samples, says_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
-_LACKING = (
-    "Fit again without the columns that were not measured, or add each, filled with its mean in "
-    "the fit. Take out those that the fit has not seen."
-)
 
 
 def index_of(views: Views) -> Any:
@@ -57,7 +53,7 @@ def in_order(x: Any, names: Any) -> Any:
     return x.reindex(names) if same else x
 
 
-def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[NamedView]:
+def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
     """Put the rows of views into one order, by the names of their samples.
 
     It is the order of the first view that has names; those that the next ones add come after. A
@@ -67,7 +63,7 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
 
     Parameters
     ----------
-    views : sequence of v views
+    views : list of v views, or one
     incomplete : bool
         Whether samples may lack views.
 
@@ -83,37 +79,35 @@ def lined_up(views: Sequence[NamedView], incomplete: bool = False) -> list[Named
         other samples, and they share none, a view without names is beside them, or no sample may
         lack a view.
     """
-    for a, x in enumerate(views):
-        _check_rows(x, a)
+    views = as_named(views)
+    for x in views:
+        _check_rows(x)
     named = [x for x in views if x.samples is not None]
     if not named:
-        return list(views)
-    unnamed = [title(a, x) for a, x in enumerate(views) if x.samples is None]
-    has, every = (
-        f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}",
-        named[0].samples,
-    )
+        return views
+    unnamed = [x.where for x in views if x.samples is None]
+    has = f"{' and '.join(unnamed)} {'has' if len(unnamed) == 1 else 'have'}"
     if _of_same_rows(named):
         if unnamed and not named[0].numbered:
             warn(
-                f"{title(list(views).index(named[0]), named[0])} has names of samples, and {has} "
+                f"{named[0].where} has names of samples, and {has} "
                 "none: rows are taken by position, as if all were in its order. To have them lined "
                 "up by name, name the samples in every view"
             )
-        return [replace(x, samples=every) for x in views]
+        return [replace(x, samples=named[0].samples) for x in views]
     if unnamed:
         raise ValueError(
             f"{has} no names of samples, and the other views have them in different "
             "orders: it cannot be told which row is which sample. Name them in every view"
         )
     _doubt_counts(views)
-    places = [_places(x, a) for a, x in enumerate(views)]
+    places = [_places(x) for x in views]
     _check_union(views, places, incomplete)
     union = list(dict.fromkeys(name for rows_of_view in places for name in rows_of_view))
     return [_placed(x, union, rows_of_view) for x, rows_of_view in zip(views, places)]
 
 
-def _check_rows(view: NamedView, a: int) -> None:
+def _check_rows(view: NamedView) -> None:
     """Refuse first and last rows that are no samples, and doubt columns that name them."""
     x: Any = view.values
     if is_frame(x) and x.columns.is_unique:
@@ -121,12 +115,12 @@ def _check_rows(view: NamedView, a: int) -> None:
         ids = (name for name in texts if says_samples(name) or name.startswith("Unnamed: "))
         if ids := [name for name in ids if x[name].is_unique]:
             warn(
-                f"{title(a, view)} has the features {_some(map(repr, ids))}, which seem to name or "
+                f"{view.where} has the features {_some(map(repr, ids))}, which seem to name or "
                 "count the samples: take them out, as by frame.set_index(name)"
             )
     if wrong := no_samples(view.samples or []):
         raise ValueError(
-            f"{title(a, view)} has {_some(map(repr, wrong))} where samples are named: what "
+            f"{view.where} has {_some(map(repr, wrong))} where samples are named: what "
             "describes features or adds samples up is none. Take that line or column out of "
             f"{view.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
         )
@@ -134,12 +128,11 @@ def _check_rows(view: NamedView, a: int) -> None:
 
 def _of_same_rows(named: Sequence[NamedView]) -> bool:
     """Whether views have the same names in one order, or none that say more than their places."""
-    first = named[0].samples
     places = all(x.numbered for x in named) and (
         len({len(x.samples or []) for x in named}) == 1
         or len({str((x.samples or [""])[0]) for x in named}) == 1
     )
-    return places or all(x.samples == first for x in named)
+    return places or all(x.samples == named[0].samples for x in named)
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:
@@ -153,8 +146,8 @@ def _doubt_counts(views: Sequence[NamedView]) -> None:
         if doubtful and all(map(str.isdecimal, every[b])):
             others = [x for i, x in enumerate(views[b].samples or []) if str(x) != str(i)]
             text = (
-                f"{title(a, views[a])} only counts its samples ({_some(views[a].samples)}), and "
-                f"{title(b, views[b])} has other whole numbers ({_some(others)}): one "
+                f"{views[a].where} only counts its samples ({_some(views[a].samples)}), and "
+                f"{views[b].where} has other whole numbers ({_some(others)}): one "
                 "number may be two samples. Name them by ids, as by frame.set_index(id); or, if "
                 "row i is the same sample in both, take the numbers out of both, as by "
                 "frame.reset_index(drop=True)"
@@ -179,14 +172,14 @@ def _placed(view: NamedView, every: list[Any], places: dict[Any, int]) -> NamedV
     return replace(view, values=x, samples=every, lacking=lacking)
 
 
-def _places(view: NamedView, a: int) -> dict[Any, int]:
+def _places(view: NamedView) -> dict[Any, int]:
     """The rows of a view by their names, which have to be there and different."""
     count = Counter(view.samples or [])
     bad = [name for name in count if count[name] > 1 or _is_no_name(name)]
     if bad:
         way = ", or pass frame.to_numpy() to take rows by position" if is_frame(view.values) else ""
         raise ValueError(
-            f"{title(a, view)} names samples twice, or not at all ({_some(map(repr, bad))}), and "
+            f"{view.where} names samples twice, or not at all ({_some(map(repr, bad))}), and "
             f"views are lined up by name: give each its own, of two columns if need be{way}"
         )
     return {name: i for i, name in enumerate(count)}
@@ -234,12 +227,12 @@ def _difference(views: Sequence[NamedView], places: list[dict[Any, int]], a: int
     """What is said of the first view and another one with other samples."""
     both = places[0].keys() & places[a].keys()
     only = [
-        f"{len(own)} only in {title(c, views[c])} ({_some(own)})"
+        f"{len(own)} only in {views[c].where} ({_some(own)})"
         for c in (0, a)
         if (own := [name for name in places[c] if name not in both])
     ]
     return (
-        f"{title(0, views[0])} and {title(a, views[a])} have other samples: {len(both)} names are "
+        f"{views[0].where} and {views[a].where} have other samples: {len(both)} names are "
         f"in both, {', '.join(only)}"
     )
 
@@ -317,12 +310,12 @@ def check_feature_names(views: Views, fitted: Array, n_features: Sequence[int]) 
     if len(views) != len(n_features):
         return  # check_views counts the views
     unnamed = []
-    for a, (x, names) in enumerate(zip(views, np.split(fitted, np.cumsum(n_features)[:-1]))):
+    for x, names in zip(views, np.split(fitted, np.cumsum(n_features)[:-1])):
         new, old = _texts(x), [name for name in names if isinstance(name, str)]
         if old and not new:
-            unnamed.append(title(a, x))
+            unnamed.append(x.where)
         elif old and new != old:
-            where = f"{title(a, x)}: " if len(views) > 1 else ""
+            where = f"{x.where}: " if len(views) > 1 else ""
             raise ValueError(f"{where}{_mismatch(new, old)}")
     if unnamed:
         warn(
@@ -336,7 +329,12 @@ def _mismatch(new: list[str], old: list[str]) -> str:
     lists, advice = "", "Put the columns into that order, as by frame[names]."
     for what, names, to_do in (
         ("unseen at fit time", set(new) - set(old), "Take out those that the fit has not seen."),
-        ("seen at fit time, yet now missing", set(old) - set(new), _LACKING),
+        (
+            "seen at fit time, yet now missing",
+            set(old) - set(new),
+            "Fit again without the columns that were not measured, or add each, filled with its "
+            "mean in the fit. Take out those that the fit has not seen.",
+        ),
     ):
         if names:
             shown = [*sorted(names)[:5], "..."] if len(names) > 5 else sorted(names)

@@ -250,8 +250,7 @@ class ViewPipeline:
         self.root_, self.negligible_ = numbers["rooted"], numbers["negligible"]
         self.widths_, self.heads_ = tuple(numbers["widths"]), self._heads()
         self.scaler_ = self._scaler(numbers.get("centred", False))
-        lengths = numbers["lengths"].items()
-        self.lengths_ = {name: RowNormalizer(floor) for name, floor in lengths}
+        self.lengths_ = {name: RowNormalizer(floor) for name, floor in numbers["lengths"].items()}
         if "lifted" in numbers:
             self.rows_ = LiftedRows()
             vars(self.rows_).update({k: np.array(v) for k, v in numbers["lifted"].items()})

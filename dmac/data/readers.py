@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import as_text, bare, says_samples
+from dmac.data.vocabulary import bare, says_samples
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -74,8 +74,6 @@ WAYS = {
         for x, y in (("sav", "spss"), ("dta", "stata"), ("sas7bdat", "sas"), ("orc", "orc"))
     },
 }
-_OTHERWISE = "write it as .csv, .npz, .mat or .h5"
-_PACKAGES = "pip install 'dmac[cells]' brings those for cells, others save their tables as .csv"
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
     ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
@@ -88,7 +86,7 @@ OUTPUT = "sample,cluster"
 VIEW_NAMES = ("x", "data", "fea", "feas", "feat", "feature", "features", "view", "views")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """What was read.
 
@@ -105,10 +103,10 @@ class Reading:
         What is neither a view nor the known classes, with the reason.
     """
 
-    views: list[NamedView] = field(default_factory=list)
-    labels: Integers | None = None
-    known: str | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
+    views: list[NamedView]
+    labels: Integers | None
+    known: str | None
+    left_out: dict[str, str]
 
 
 def read_views(
@@ -150,24 +148,24 @@ def read_views(
     ImportError
         If a file needs a package that is not installed.
     """
-    read = Reading()
-    files = _files(paths, read.left_out)
+    left_out: dict[str, str] = {}
+    files = _files(paths, left_out)
     items = [x for file in files for x in _items(file, files, transposed, labels_key)]
-    candidates, items = known_classes(name_samples(items, read.left_out), labels_key, read.left_out)
+    candidates, items = known_classes(name_samples(items, left_out), labels_key, left_out)
     views = [x for key in views_key or () for x in _by_key(items, key)]
-    views = views or _views(items, read.left_out)
+    views = views or _views(items, left_out)
     if not views:
         names = ", ".join(file.name for file in files)
-        raise ValueError(f"{names}: there are no views beside {', '.join(read.left_out)}")
+        raise ValueError(f"{names}: there are no views beside {', '.join(left_out)}")
     for name in map(called, views):
-        read.left_out.pop(name, None)
+        left_out.pop(name, None)
     sizes = {len(x.values) for x in candidates}
     views = [_turned(x, views, sizes, transposed) for x in views]
     _warn_of_rows(views, transposed)
-    read.views = lined_up(views, incomplete=True)
-    samples, n = read.views[0].samples, read.views[0].values.shape[0]
-    read.labels, read.known = agreed(candidates, samples, n, labels_key, read.left_out)
-    return read
+    views = lined_up(views, incomplete=True)
+    samples, n = views[0].samples, views[0].values.shape[0]
+    labels, known = agreed(candidates, samples, n, labels_key, left_out)
+    return Reading(views, labels, known, left_out)
 
 
 def is_data(file: Path) -> bool:
@@ -196,7 +194,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
         elif folder or ending_of(place) in READERS:
             files.append(place)
         else:
-            way = WAYS.get(ending_of(place), _OTHERWISE)
+            way = WAYS.get(ending_of(place), "write it as .csv, .npz, .mat or .h5")
             raise ValueError(f"{place} is not read, since its ending is none of ours: {way}")
     twice = [str(file) for file, count in Counter(map(Path.resolve, files)).items() if count > 1]
     if twice or not files:
@@ -234,7 +232,10 @@ def _items(
     try:
         items = read_cell_ranger(file) if file.is_dir() else READERS[ending](file)
     except ImportError as error:
-        raise ImportError(f"{file} needs another package, {_PACKAGES}: {error}") from error
+        raise ImportError(
+            f"{file} needs another package, pip install 'dmac[cells]' brings those for cells, "
+            f"others save their tables as .csv: {error}"
+        ) from error
     except Exception as error:  # that of a damaged file can be any
         said = str(error).strip()
         what = f"it is corrupt, truncated or not what its ending says: {type(error).__name__}: "
@@ -246,8 +247,7 @@ def _items(
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
     if ending not in _TABLES:
         return _named_beside(items)
-    tops = (as_text(x.values.iloc[0]) for x in items)
-    return [with_header(x, bool(transposed) and key not in top, key) for x, top in zip(items, tops)]
+    return [with_header(x, bool(transposed), key) for x in items]
 
 
 def _named_beside(items: list[NamedView]) -> list[NamedView]:

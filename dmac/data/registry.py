@@ -75,8 +75,7 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
         If the download fails, is cut short or brings another file; nothing of it stays. Or if there
         is nothing to download.
     """
-    by_name = {key.lower(): dataset for key, dataset in DATASETS.items()}
-    dataset = by_name.get(str(name).lower())
+    dataset = {key.lower(): entry for key, entry in DATASETS.items()}.get(str(name).lower())
     if dataset is None:
         raise ValueError(f"no data set {name!r}; registered are {', '.join(DATASETS)}")
     with warnings.catch_warnings():
@@ -92,7 +91,6 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
             f"{dataset.made}. Place {dataset.filename} with SHA-256 {dataset.sha256} in a folder "
             "and name that folder in the environment variable DMAC_DATA"
         )
-    cache = Path(os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac"))
     url = dataset.url(base_url or os.environ.get("DMAC_BASE_URL") or BASE_URL)
     address = urllib.parse.urlsplit(url)
     if address.scheme != "https" and not (address.scheme == "http" and address.hostname in _HERE):
@@ -109,7 +107,7 @@ def fetch(name: str, *, base_url: str | None = None) -> Path:
                 url,
                 known_hash=f"sha256:{dataset.sha256}",
                 fname=f"{dataset.sha256[:12]}-{dataset.filename}",  # names are not unique
-                path=cache,
+                path=os.environ.get("DMAC_CACHE") or pooch.os_cache("dmac"),
                 downloader=downloader,
             )
         )

@@ -20,15 +20,6 @@ from dmac._types import Array, Flags, Floats, Integers, Matrix
 from dmac.data.linalg import on_entries, stored
 from dmac.data.named_views import NamedView
 
-#: What is said where no sample may lack a view.
-ROWS_ARE_FOR = (
-    "only dmac.AnchorGraphClustering takes samples that lack a view; all else would count "
-    "what stands there"
-)
-#: What to do about features that a fit had, and new samples have not.
-WIDTH = (
-    "fit again without the features that were not measured, or fill each with its mean in the fit"
-)
 #: What tells a row of zeros that was measured from one that is missing, in units of the largest
 #: entry: below every floor, and more than the smallest number of 32 bits after a square root.
 MEASURED = 1e-36
@@ -57,8 +48,6 @@ class Source:
         Where the rows lie.
     view : NamedView
         The names of the view, its samples and its features.
-    where : str
-        What messages call the view.
     shape : tuple of int
         n and d.
     in_memory : bool
@@ -73,14 +62,19 @@ class Source:
     # With zeros in rows that are missing (n,), and rows of zeros told from them that are values.
     with_rows: Callable[[Flags, Flags], Source]
 
-    def __init__(self, values: Any, view: NamedView, where: str) -> None:
-        self.values, self.view, self.where = values, view, where
+    def __init__(self, values: Any, view: NamedView) -> None:
+        self.values, self.view = values, view
         self.shape: tuple[int, int] = tuple(values.shape)
         self.sparse = scipy.sparse.issparse(values)
 
     def some(self, numbers: Integers) -> Source:
         """Some rows, as a view in memory."""
-        return ArraySource(self.rows(numbers), self.view, self.where)
+        return ArraySource(self.rows(numbers), self.view)
+
+    @property
+    def where(self) -> str:
+        """What messages call the view."""
+        return self.view.where
 
     def slices(self) -> list[slice]:
         """Slices of rows, a block each."""
@@ -101,13 +95,11 @@ class ArraySource(Source):
 
     in_memory = True
 
-    def read(self, rows: slice) -> Matrix:
-        """The rows of a slice: (b, d)."""
+    def read(self, rows: slice | Integers) -> Matrix:
+        """The rows of a slice, or some in the order of their numbers (b,): (b, d)."""
         return self.values[rows].astype(np.float64, copy=False)
 
-    def rows(self, numbers: Integers) -> Matrix:
-        """Some rows, in the order of their numbers (b,): (b, d)."""
-        return self.values[numbers].astype(np.float64, copy=False)
+    rows = read
 
     def with_rows(self, missing: Flags, measured: Flags) -> Self:
         """A copy with zeros in missing rows (n,), and measured rows of zeros told from them."""
@@ -124,7 +116,7 @@ class ArraySource(Source):
         else:
             x = np.where(missing[:, None], 0.0, x) if missing.any() else x
             x = with_measured(x, measured)
-        return type(self)(x, self.view, self.where)
+        return type(self)(x, self.view)
 
 
 def with_measured(x: Array, measured: Flags) -> Array:
@@ -216,15 +208,14 @@ class DiskSource(Source):
         self,
         values: Any,
         view: NamedView,
-        where: str,
         incomplete: bool = False,
         missing: Flags | None = None,
         measured: Flags | None = None,
     ) -> None:
         if not getattr(getattr(values, "id", None), "valid", True):
-            raise ValueError(f"{where} is in an HDF5 file that was closed: open it again")
-        check_kind(values, where)
-        super().__init__(values, view, where)
+            raise ValueError(f"{view.where} is in an HDF5 file that was closed: open it again")
+        check_kind(values, view.where)
+        super().__init__(values, view)
         self.incomplete, self.missing, self.measured = incomplete, missing, measured
 
     def read(self, rows: slice, among: Integers | None = None) -> Floats:
@@ -234,8 +225,7 @@ class DiskSource(Source):
         if isinstance(self.values, np.memmap) and self.values.mode == "r" and _FORGET is not None:
             self.values._mmap.madvise(_FORGET)  # type: ignore[attr-defined] # what was read need not stay in this process
         numbers = np.arange(rows.start, rows.stop)[among]
-        flags = self.missing, self.measured
-        return checked_rows(x, self.where, numbers, self.incomplete, *flags)
+        return checked_rows(x, self.where, numbers, self.incomplete, self.missing, self.measured)
 
     def rows(self, numbers: Integers) -> Floats:
         """Some rows, in the order of their numbers (b,), in one walk along the disk: (b, d)."""
@@ -249,4 +239,4 @@ class DiskSource(Source):
 
     def with_rows(self, missing: Flags, measured: Flags) -> DiskSource:
         """The view, with what is to be known of rows (n,) when they are read."""
-        return DiskSource(self.values, self.view, self.where, self.incomplete, missing, measured)
+        return DiskSource(self.values, self.view, self.incomplete, missing, measured)

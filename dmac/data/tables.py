@@ -194,11 +194,12 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     view : NamedView
         As :func:`read_table` gives it.
     transposed : bool
-        Whether the samples are its columns.
+        Whether the samples are its columns; they are not, where one of these is called ``key``.
     key : str, False or None
         What the known classes are called.
     """
-    cells = (view.values.T if transposed else view.values).dropna(axis=1, how="all")
+    turned = transposed and key not in as_text(view.values.iloc[0])
+    cells = (view.values.T if turned else view.values).dropna(axis=1, how="all")
     if not cells.size:
         raise ValueError(f"{view.source} is empty")
     cells = cells.loc[: cells.last_valid_index()]

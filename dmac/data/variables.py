@@ -56,8 +56,7 @@ def read_npz(file: Path) -> list[NamedView]:
                 "it is a sparse matrix of scipy.sparse.save_npz, which is not read here: write "
                 "several into a .mat file, by scipy.io.savemat"
             )
-        arrays = {key: archive[key] for key in archive.files}
-    return [NamedView(x, key) for key, x in arrays.items() if isinstance(x, np.ndarray)]
+        return [NamedView(x, key) for key, x in archive.items() if isinstance(x, np.ndarray)]
 
 
 def read_npy(file: Path) -> list[NamedView]:

@@ -50,25 +50,34 @@ _NO_SAMPLES = _ANYWHERE | set(
 )
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
 _TRUTH = {"true": 1.0, "false": 0.0}
-# What cells look like, by the first pattern that all of a column have, and the line that mends it.
-_PATTERNS = {
-    "numbers with commas between thousands": r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
-    "numbers with decimal commas": r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
-    "numbers with signs between thousands": r"[+-]?\d{1,3}([ '’]\d{3})*([.,]\d+)?",
-    "dates": r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
-    "numbers with units": r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
-}
-_LINES = {
-    "numbers with commas between thousands": 'pandas.read_csv(file, thousands=",")',
-    "numbers with decimal commas": 'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
-    "numbers with signs between thousands": "frame[{0!r}] = frame[{0!r}]"
-    ".str.replace(\"[ '’]\", '', regex=True).astype(float)",
-    "dates": "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
-    "numbers with units": "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
-    "names": "frame.set_index({0!r})",
-    "categories": "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known "
-    "classes out",
-    "free text": "frame.drop(columns={1})",
+# What cells look like: a pattern that all of a column have, and the line that mends it.
+_KINDS = {
+    "numbers with commas between thousands": (
+        r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
+        'pandas.read_csv(file, thousands=",")',
+    ),
+    "numbers with decimal commas": (
+        r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
+        'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
+    ),
+    "numbers with signs between thousands": (
+        r"[+-]?\d{1,3}([ '’]\d{3})*([.,]\d+)?",
+        "frame[{0!r}] = frame[{0!r}].str.replace(\"[ '’]\", '', regex=True).astype(float)",
+    ),
+    "dates": (
+        r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
+        "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
+    ),
+    "numbers with units": (
+        r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
+        "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
+    ),
+    "names": (None, "frame.set_index({0!r})"),
+    "categories": (
+        None,
+        "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known classes out",
+    ),
+    "free text": (None, "frame.drop(columns={1})"),
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
@@ -183,7 +192,7 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     if samples and len(set(samples)) < len(samples):  # which are no names then
         columns, words = {_FIRST_COLUMN: samples} | columns, [_FIRST_COLUMN, *words]
     return _of_keys(columns, words) or "; ".join(
-        f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
+        f"{', '.join(names)} may be {kind}: {_KINDS[kind][1].format(names[0], names)}"
         for kind in dict.fromkeys(kinds.values())
         for names in [[name for name in text if kinds[name] == kind]]
     )
@@ -212,8 +221,8 @@ def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
 
 def _kind(cells: list[str], named: bool) -> str:
     """What the cells of a column of words look like, of which the first may be its header."""
-    for kind, pattern in _PATTERNS.items():
-        if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
+    for kind, (pattern, _) in _KINDS.items():
+        if pattern and all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
             return kind
     if 2 * len(set(cells)) <= len(cells):
         return "categories"

@@ -117,7 +117,7 @@ class _Task:
             checked = (
                 (checked_block(x, where, start), where) for x, where in zip(blocks, self.titles)
             )
-            views = [ArraySource(x, NamedView(x), where) for x, where in checked]
+            views = [ArraySource(x, NamedView(x, where=where)) for x, where in checked]
             made, present = placed(views, self.pipelines, self.model, self.of_block)
         return np.column_stack([made, present]) if self.flags else made
 
