@@ -932,9 +932,9 @@ STUDIES = {
         "inputs",
     ),
     # Scored with labels while CLOSED_FORM was developed: what they were is in the store.
-    "closed form, trials": Study({}, (), range(4), "record_evidence", retired=NOT_KEPT),
-    "view weights, trials": Study({}, (), range(4), "record_evidence", retired=NOT_KEPT),
-    "kinds of data, ideas": Study({}, (), range(4), "record_evidence", retired=AT_TAG),
+    "closed form, trials": Study({}, (), range(4), "record_trials", retired=NOT_KEPT),
+    "view weights, trials": Study({}, (), range(4), "record_trials", retired=NOT_KEPT),
+    "kinds of data, ideas": Study({}, (), range(4), "record_trials", retired=AT_TAG),
     # The other systems, and libraries.
     "other systems, grid of PIE": Study(grid(CLUSTERS["PIE"]), ("PIE",), 1, "08_other_systems"),
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),
