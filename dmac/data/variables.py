@@ -20,6 +20,8 @@ from dmac.data.safe_files import loadmat, open_hdf5
 
 # So many structures stand in each other.
 _DEEP = 8
+# More rows without an entry are no samples: a file of few bytes would fill the memory with them.
+_EMPTY = 10**8
 
 
 def read_mat(file: Path) -> list[NamedView]:
@@ -143,6 +145,8 @@ def _check_indices(matrix: Matrix) -> Matrix:
     """The sparse matrix itself, once its indices are known to point inside it."""
     if (np.diff(matrix.indptr) < 0).any():  # SciPy looks at this only where there are entries
         raise ValueError("a sparse matrix has column starts that decrease")
+    if matrix.shape[0] > matrix.nnz + _EMPTY:
+        raise ValueError(f"a sparse matrix has {matrix.shape[0]} rows, and {matrix.nnz} entries")
     matrix.check_format(full_check=True)
     return matrix
 

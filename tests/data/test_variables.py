@@ -257,6 +257,12 @@ def test_complex_views_and_structures(save, views):
     assert_read(read_mat(path), [waves, views[2]])
 
 
+def test_rows_that_only_a_number_claims_are_refused(save, views):
+    many = scipy.sparse.csc_matrix((2 * 10**9, 3))
+    with pytest.raises(ValueError, match="a sparse matrix has 2000000000 rows, and 0 entries"):
+        read_mat(save({"X1": views[0], "X2": many}))
+
+
 def test_hdf5_from_another_hand(tmp_path, views):
     """A scalar is no matrix of 1 x 1 there, and text is none of MATLAB's."""
     path = tmp_path / "sample.mat"
