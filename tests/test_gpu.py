@@ -30,8 +30,8 @@ DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 DIMS, N_CLUSTERS = (7, 5, 9), 3
 JOINT = dataclasses.replace(RELEASED, name="joint", mutual_information="joint")
 
-# What a driver or a compiler warns of is no failure.
-pytestmark = pytest.mark.filterwarnings("default")
+# What a driver or a compiler warns of is no failure, and an embedding may collapse.
+pytestmark = pytest.mark.filterwarnings("default", "ignore::dmac.estimators.CollapseWarning")
 on_every_device = pytest.mark.parametrize("device", DEVICES)
 
 
