@@ -46,14 +46,14 @@ _IMPORTS = re.compile(r'"\.\./(notebooks|tests)"|^(from|import) experiments\b', 
 #: Where chapters read stored runs, by the names of their groups.
 _RUNS = "../notebooks/results/runs"
 #: Chapters whose downloads carry `experiments`, and what it reads of runs for them: groups, and
-#: entries of each run; of measurements all.
+#: entries of each run; of the measurements that they name all.
 CARRIES = {
     "17_scaling": (
         *(_RUNS, "comparison", "closed-form", "revised", "revised-new-sets"),
-        *(f"bench-{part}" for part in ("fits", "growth", "epochs", "samples", "parts", "device")),
         *("key", "dataset", "data", "method", "settings", "seed", "scores", "acc"),
     )
 }
+_MEASURED = re.compile(r'measured\("([^"]+)"\)')
 #: The argument of a macro, with braces in it, five deep.
 _ARGUMENT = r"(?:[^\\{}]|\\.)*"
 for _ in range(5):
@@ -237,6 +237,8 @@ def portable(html, notebook, macros):
     if "{sys.executable}" in source:
         code[0].source = f"import sys\n\n{code[0].source}"
     carried, own = CARRIES.get(html.stem, ()), f"stored/{html.stem}"
+    if carried:
+        carried += tuple(f"bench-{part}" for part in _MEASURED.findall(source))
     title, _, text = cells[0].source.partition("\n")
     first = INSTALL
     if _IMPORTS.search(source) and not carried:
