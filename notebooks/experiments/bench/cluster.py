@@ -16,6 +16,8 @@ from experiments.bench.shapes import CLUSTERS, DIMS
 
 #: Samples of each fit, and of a block.
 SAMPLES, ROWS = (1_000_000, 10_000_000, 100_000_000), 20_000
+#: What Dask sets for its workers, so that they give freed memory back at once.
+TRIM = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 
 
 def block_classes(number, n_samples):
@@ -57,8 +59,10 @@ def accuracy(labels):
     return table[linear_sum_assignment(-table)].sum() / len(labels)
 
 
-def fit_on_workers(n_samples, workers, limit=None):
+def fit_on_workers(n_samples, workers, trims=False, limit=None):
     """Fit so many samples on workers of one thread each.
+
+    With ``trims`` they give freed memory back at once, as Dask's workers do by default.
 
     Returns
     -------
@@ -66,11 +70,17 @@ def fit_on_workers(n_samples, workers, limit=None):
         ``seconds`` of the fit, ``acc``, ``worker_gb`` and ``client_gb``: peak memory of the largest
         worker and of this process; the ``load_before``.
     """
+    import dask
     from distributed import Client, LocalCluster
 
     load = os.getloadavg()[0]
     options = dict(threads_per_worker=1, processes=True, dashboard_address=":0")
-    with LocalCluster(workers, **options) as cluster, Client(cluster) as client:
+    keeps = {} if trims else {TRIM: None}
+    with (
+        dask.config.set(keeps),
+        LocalCluster(workers, **options) as cluster,
+        Client(cluster) as client,
+    ):
         provenance.reset_peak_memory()
         start = time.perf_counter()
         model = dmac.AnchorGraphClustering(CLUSTERS, random_state=0, device="cpu")
@@ -85,3 +95,5 @@ def jobs(*_, samples=SAMPLES, workers=2):
     for n in samples:
         # Here, as only a process that is no child has workers.
         yield Job("fits", {"n": n, "workers": workers}, fit_on_workers, n, workers)
+        if n == samples[0]:
+            yield Job("trimmed", {}, fit_on_workers, n, workers, trims=True)
