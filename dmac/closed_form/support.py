@@ -5,6 +5,7 @@ Chapter 12 of the book derives the weights, chapter 14 reads the support of clus
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ from dmac._warn import warn
 from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.votes import association
+from dmac.compute.threads import side_by_side
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
@@ -119,8 +121,12 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     if count < 3 or c < 2:
         return np.ones(n_views)
     support, n = np.zeros(n_views), len(answering[0][1].shares)
-    for a, graph, _ in answering:
-        u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+
+    def leading(graph: AveragedGraph) -> Array:
+        return graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+
+    vectors = side_by_side([functools.partial(leading, graph) for _, graph, _ in answering])
+    for (a, graph, _), u in zip(answering, vectors):
         by_others = [
             (_agreement(u, graph, other) - chance) / (1 - chance)
             for b, other, chance in answering

@@ -5,6 +5,7 @@ Views are drawn where they are needed, a block of samples at a time, and never s
 
 import os
 import time
+from unittest import mock
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -77,6 +78,7 @@ def fit_on_workers(n_samples, workers, trims=False, limit=None):
     options = dict(threads_per_worker=1, processes=True, dashboard_address=":0")
     keeps = {} if trims else {TRIM: None}
     with (
+        mock.patch.dict(os.environ),  # where a nanny leaves what it sets
         dask.config.set(keeps),
         LocalCluster(workers, **options) as cluster,
         Client(cluster) as client,
