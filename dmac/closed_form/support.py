@@ -122,17 +122,15 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
         return np.ones(n_views)
     support, n = np.zeros(n_views), len(answering[0][1].shares)
 
-    def leading(graph: AveragedGraph) -> Array:
-        return graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+    def by_others(a: int, graph: AveragedGraph) -> float:
+        u = graph.to_samples(graph.eigenpairs(min(c, n - 2))[1])[:, 1:]
+        others = [(other, chance) for b, other, chance in answering if b != a]
+        found = [(_agreement(u, graph, other) - x) / (1 - x) for other, x in others]
+        return float(np.mean(found))
 
-    vectors = side_by_side([functools.partial(leading, graph) for _, graph, _ in answering])
-    for (a, graph, _), u in zip(answering, vectors):
-        by_others = [
-            (_agreement(u, graph, other) - chance) / (1 - chance)
-            for b, other, chance in answering
-            if b != a
-        ]
-        support[a] = max(support[a], np.mean(by_others))
+    pieces = [functools.partial(by_others, a, graph) for a, graph, _ in answering]
+    for (a, _, _), value in zip(answering, side_by_side(pieces)):
+        support[a] = max(support[a], value)
     mean = np.mean([chance for _, _, chance in answering])
     least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))
     return (support + least) / (support.max() + least)
