@@ -76,8 +76,7 @@ def _shelf(folder, *decides):
         else:
             digest.update(json.dumps([name, leaf]).encode())
     shelf = folder / digest.hexdigest()[:32]
-    shelf.mkdir(parents=True, exist_ok=True)
-    with FileLock(shelf / "lock"):  # another process may be computing just this
+    with FileLock(shelf / "lock"):  # makes the folder; another process may be computing just this
         yield shelf
 
 
