@@ -1,5 +1,6 @@
 """What made a number: the code, the versions, the machine, the data, and what it cost."""
 
+import contextlib
 import datetime
 import functools
 import gc
@@ -107,12 +108,9 @@ def data_hash(data):
 
 
 def reset_peak_memory():
-    """Start counting this process's peak memory from now; False where the system cannot."""
-    try:
+    """Start counting this process's peak memory from now, where the system can."""
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return False
-    return True
 
 
 def peak_memory():
