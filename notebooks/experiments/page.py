@@ -254,8 +254,8 @@ class Page:
         rows = [(called[dataset], run in self._records) for run, dataset in self._asked.items()]
         frame = pd.DataFrame(rows, columns=["dataset", "stored"])
         groups = frame.groupby("dataset", sort=False).stored
-        table = groups.agg(["size", "sum"]).set_axis(["asked for", "stored"], axis=1)
-        table = table.rename_axis(None)
+        names = ["asked for", "stored"]
+        table = groups.agg(["size", "sum"]).set_axis(names, axis=1).rename_axis(None)
         table.loc["all"] = table.sum()
         if self.absent:
             absent = {called[name] for name in self.absent}

@@ -132,7 +132,7 @@ class Store:
         return key_of(record), record
 
     def append(self, record, file):
-        """Write a record, unless the store has it, and return its key, which is added to it.
+        """Write a record, to which its key is added, unless the store has it.
 
         ``file`` is a path below the store's folder, without its suffix. If the line cannot be
         written, as on a full disk (OSError), the store is as it was.
@@ -141,18 +141,16 @@ class Store:
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
         path = self.folder / f"{file}.jsonl"
         with self._lock, FileLock(self.folder / ".locks" / "writing"):
-            if key in self.refresh().records:
-                return key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                _append(path, line.encode() + b"\n")
-            except OSError as error:
-                raise OSError(
-                    f"{path} could not be written ({error}); the records before are still there: "
-                    "free some space, and the run is made again"
-                ) from error
-            self.refresh()
-        return key
+            if key not in self.refresh().records:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    _append(path, line.encode() + b"\n")
+                except OSError as error:
+                    raise OSError(
+                        f"{path} could not be written ({error}); the records before are still "
+                        "there: free some space, and the run is made again"
+                    ) from error
+                self.refresh()
 
     def claim(self, key):
         """Claim a run until the result is closed; None while another process or thread has it.
