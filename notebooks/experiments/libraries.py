@@ -40,9 +40,8 @@ ESTIMATORS = {
     "polyview, co-regularised spectral": Estimator("polyview", "MultiViewCoRegSpectralClustering"),
     "polyview, NMF": Estimator("polyview", "MultiViewNMF", "n_components"),
 }
-#: Further ones, which are run on samples that lack views alone (`experiments.incomplete`).
-INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
-EVERY = ESTIMATORS | INCOMPLETE
+#: These, and further ones, which are run on samples that lack views (`experiments.incomplete`).
+EVERY = ESTIMATORS | {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
 
 
 def library_settings(name, **more):

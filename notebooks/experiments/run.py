@@ -330,12 +330,13 @@ def _suggested_by_fits(data, spec, candidates):
     """The candidate whose fit is the most stable, as it is and less than on permuted columns."""
     rng = np.random.default_rng(spec.seed)
     fields = {name: value for name, value in spec.settings.items() if name != "candidates"}
-    stable = {"stability of fits": [], "permuted": []}
-    for name, views in zip(stable, (data.views, [permuted(x, rng) for x in data.views])):
-        for c in candidates:
-            fitted = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views)
-            model = fitted.model_
-            stable[name].append(model.stabilities[len(model.stages) - 1])
+
+    def stability(views, c):
+        model = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views).model_
+        return model.stabilities[len(model.stages) - 1]
+
+    given = {"stability of fits": data.views, "permuted": [permuted(x, rng) for x in data.views]}
+    stable = {name: [stability(views, c) for c in candidates] for name, views in given.items()}
     own, null = map(np.array, stable.values())
     best = {"stability of fits": own, "less permuted": own - null}
     return {

@@ -484,10 +484,11 @@ def plot_by_set(runs):
     scores, frame = _whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
-    best, panels = best_pipeline(scores), {}
-    for metric, name in _METRICS.items():
-        table = compare.paired_differences(frame, CLOSED, best, metric)
-        panels[name] = {f"{CLOSED} minus {best}": table}
+    best = best_pipeline(scores)
+    panels = {
+        name: {f"{CLOSED} minus {best}": compare.paired_differences(frame, CLOSED, best, metric)}
+        for metric, name in _METRICS.items()
+    }
     return figures.plot_forest(panels, over=["all"], label="difference, points")
 
 

@@ -192,8 +192,8 @@ def format_trials(runs, grid):
     for dataset in list_datasets(both):
         part = both[both.dataset == dataset]
         columns = [format_scores(part, metric, "variant", "dataset") for metric in metrics.values()]
-        text[dataset] = pd.concat(columns, axis=1)
-        text[dataset] = text[dataset].set_axis(list(metrics), axis=1).rename(index=typeset)
+        table = pd.concat(columns, axis=1).set_axis(list(metrics), axis=1)
+        text[dataset] = table.rename(index=typeset)
     return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
 
 

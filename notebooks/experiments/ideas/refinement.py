@@ -145,16 +145,17 @@ def _loss(form, x, u, second, halves, targets, k):
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)
-    if form == "noise by agreement" and second is not None:
-        other = predict(x[a], y[a], x[b], second, k)
-        between = predicted.var(0).sum() + other.var(0).sum()
-        return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
-    if form == "cross-entropy":
-        return -(targets.others[b] * (predicted + _FLOOR).log()).sum(1).mean()
-    if form == "information":
-        joint = predicted.T @ targets.others[b] / len(b)
-        apart = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
-        return -(joint * ((joint + 1e-12) / (apart + 1e-12)).log()).sum()
+    match form:
+        case "noise by agreement":
+            other = predict(x[a], y[a], x[b], second, k)
+            between = predicted.var(0).sum() + other.var(0).sum()
+            return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
+        case "cross-entropy":
+            return -(targets.others[b] * (predicted + _FLOOR).log()).sum(1).mean()
+        case "information":
+            joint = predicted.T @ targets.others[b] / len(b)
+            apart = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
+            return -(joint * ((joint + 1e-12) / (apart + 1e-12)).log()).sum()
     return (predicted - y[b]).square().sum(1).mean()
 
 
