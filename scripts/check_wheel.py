@@ -10,7 +10,6 @@ the book is rendered, the notebooks that its chapters download as run there too,
 """
 
 import argparse
-import contextlib
 import os
 import re
 import shutil
@@ -18,8 +17,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,15 +39,6 @@ print(f"mfeat: ACC {scores['acc']:.3f}")
 
 #: Downloads that need the wheel, matplotlib and pandas alone; the others need a clone.
 ALONE = re.compile(r".*one_page|scores|0[1-9]_.*|1[12478]_.*|how_many_clusters|command_line")
-
-
-@contextlib.contextmanager
-def timed(what):
-    """Print what is being done, and its seconds."""
-    start = time.perf_counter()
-    print(f"{what} ...", flush=True)
-    yield
-    print(f"{what}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
 def call(*command, cwd=None):
@@ -99,8 +87,8 @@ def run_downloads(python, pip, folder):
         alone = folder / page.stem
         alone.mkdir()
         shutil.copy(page, alone)
-        with timed(page.name):
-            call(python.with_name("jupyter"), "execute", page.name, cwd=alone)
+        print(f"{page.name} ...", flush=True)
+        call(python.with_name("jupyter"), "execute", page.name, cwd=alone)
 
 
 def main(arguments=None):
@@ -113,34 +101,31 @@ def main(arguments=None):
         dist.mkdir(parents=True, exist_ok=True)
         for old in (*dist.glob("dmac-*.whl"), *dist.glob("dmac-*.tar.gz")):
             old.unlink()
-        with timed("build and twine check"):
-            wheel, sdist = built(dist)
+        print("build and twine check ...", flush=True)
+        wheel, sdist = built(dist)
         names = tracked()
         if names is not None and (missing := left_out(sdist, names)):
             sys.exit(f"{sdist.name} lacks {missing}: add them to MANIFEST.in")
-        with zipfile.ZipFile(wheel) as archive:
-            n_files = len(archive.namelist())
         for path in (wheel, sdist):
             print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
-        print(f"{n_files} files in the wheel, {len(names or ())} tracked files in the sdist")
 
-        with timed("empty environment with torch"):
-            call(sys.executable, "-m", "venv", empty / "venv")
-            python = empty / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-            pip = (python, "-m", "pip", "install", "--quiet", "--progress-bar", "off")
-            call(*pip, torch_pin())
+        print("empty environment with torch ...", flush=True)
+        call(sys.executable, "-m", "venv", empty / "venv")
+        python = empty / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+        pip = (python, "-m", "pip", "install", "--quiet", "--progress-bar", "off")
+        call(*pip, torch_pin())
         for name, options in (
             ("lowest", ("--constraint", ROOT / "lowest.txt")),
             ("highest", ("--upgrade", "--upgrade-strategy", "eager", torch_pin())),
         ):
-            with timed(f"{name} versions"):
-                call(*pip, "--only-binary", ":all:", *options, wheel)
-                call(python, "-m", "pip", "check")
-                call(python, "-m", "pip", "list", "--format", "freeze", cwd=empty)
-                call(python, "-W", "error", "-c", USE, cwd=empty)
-                given = ("data.npz", "--clusters", "10", "--out", "labels.csv")
-                call(python.with_name("dmac"), "fit", *given, "--model", "model", cwd=empty)
-                call(python, "-m", "dmac", "predict", "model", "data.npz", cwd=empty)
+            print(f"{name} versions ...", flush=True)
+            call(*pip, "--only-binary", ":all:", *options, wheel)
+            call(python, "-m", "pip", "check")
+            call(python, "-m", "pip", "list", "--format", "freeze", cwd=empty)
+            call(python, "-W", "error", "-c", USE, cwd=empty)
+            given = ("data.npz", "--clusters", "10", "--out", "labels.csv")
+            call(python.with_name("dmac"), "fit", *given, "--model", "model", cwd=empty)
+            call(python, "-m", "dmac", "predict", "model", "data.npz", cwd=empty)
         run_downloads(python, pip, empty)
 
 

@@ -146,55 +146,65 @@ def network(x, y, above=""):
 TOP, LOW, ROW, LANE, GRAPH = 72, 148, 110, 224, 308  # heights of what stands side by side
 
 
-def elements():
-    """Everything in the picture, as pairs of the part's name and its SVG, from back to front."""
-    yield "structure", act((330, 153), (330, 286), (224, 286))
-    yield "anchor learning", act((177, LANE), (101, LANE))
-    for y, a in ((TOP, "1"), (LOW, ITALIC.format("v"))):
-        yield "views", matrix(42, y, 60, 54, BLUE, BOLD.format("X") + upper(a))
-        yield (
+UP = '<tspan class="up" dy="-8">{}</tspan><tspan dy="8"> </tspan>'
+CONVOLUTION = f"D{UP.format('−1')}S{UP.format('T')}S"
+
+
+def view(y, a):
+    """The row of a view, up to its embedding, and the arrow from there to the fused one."""
+    return [
+        ("views", matrix(42, y, 60, 54, BLUE, BOLD.format("X") + upper(a))),
+        (
             "encoders",
             arrow((72, y), (93, y)) + network(117, y, upper(a)) + arrow((141, y), (169, y)),
-        )
-        yield "embeddings", matrix(193, y, 48, 54, BLUE, BOLD.format("Z") + upper(a))
-        yield "fusion", arrow((217, y), (243, ROW + (12 if y > ROW else -12)))
-    yield "views", text(42, 30, "views", True)
-    yield "encoders", text(117, 30, "encoders", True)
-    yield "fusion", box(264, ROW, 54, 32, BLUE) + text(264, ROW + 5, "mean", True)
-    yield "fusion", arrow((291, ROW), (311, ROW))
-    yield "z", matrix(330, ROW, 38, 86, BLUE, BOLD.format("Z"), 6)
-    yield "labels", arrow((330, 67), (330, 38)) + text(330, 28, "k-means: labels", True)
-    yield "k-means", arrow((349, ROW), (424, ROW)) + text(386, 100, "k-means", True)
-    yield "k-means", matrix(443, ROW, 38, 56, ORANGE, BOLD.format("Û"), 3)
-    yield "noise", arrow((462, ROW), (498, ROW)) + arrow((512, 60), (512, 96))
-    yield "noise", text(512, 30, "noise", True) + text(512, 53, ITALIC.format("μ + σ ⊙ ϵ"))
-    yield "noise", dot(512, ROW, "+", ORANGE) + arrow((526, ROW), (563, ROW))
-    yield "anchors", matrix(582, ROW, 38, 56, ORANGE, BOLD.format("U"), 3)
-    yield "anchors", text(586, 72, "anchors", True)
-    yield "distances", arrow((582, 138), (582, LANE), (209, LANE)) + arrow((193, 175), (193, 208))
-    yield "distances", dot(193, LANE, ITALIC.format("d"), GREEN, 16)
-    yield "to graph", arrow((193, 240), (193, 264))
-    yield (
+        ),
+        ("embeddings", matrix(193, y, 48, 54, BLUE, BOLD.format("Z") + upper(a))),
+        ("fusion", arrow((217, y), (243, ROW + (12 if y > ROW else -12)))),
+    ]
+
+
+#: Everything in the picture, as pairs of the part's name and its SVG, from back to front.
+ELEMENTS = [
+    ("structure", act((330, 153), (330, 286), (224, 286))),
+    ("anchor learning", act((177, LANE), (101, LANE))),
+    *view(TOP, "1"),
+    *view(LOW, ITALIC.format("v")),
+    ("views", text(42, 30, "views", True)),
+    ("encoders", text(117, 30, "encoders", True)),
+    ("fusion", box(264, ROW, 54, 32, BLUE) + text(264, ROW + 5, "mean", True)),
+    ("fusion", arrow((291, ROW), (311, ROW))),
+    ("z", matrix(330, ROW, 38, 86, BLUE, BOLD.format("Z"), 6)),
+    ("labels", arrow((330, 67), (330, 38)) + text(330, 28, "k-means: labels", True)),
+    ("k-means", arrow((349, ROW), (424, ROW)) + text(386, 100, "k-means", True)),
+    ("k-means", matrix(443, ROW, 38, 56, ORANGE, BOLD.format("Û"), 3)),
+    ("noise", arrow((462, ROW), (498, ROW)) + arrow((512, 60), (512, 96))),
+    ("noise", text(512, 30, "noise", True) + text(512, 53, ITALIC.format("μ + σ ⊙ ϵ"))),
+    ("noise", dot(512, ROW, "+", ORANGE) + arrow((526, ROW), (563, ROW))),
+    ("anchors", matrix(582, ROW, 38, 56, ORANGE, BOLD.format("U"), 3)),
+    ("anchors", text(586, 72, "anchors", True)),
+    ("distances", arrow((582, 138), (582, LANE), (209, LANE)) + arrow((193, 175), (193, 208))),
+    ("distances", dot(193, LANE, ITALIC.format("d"), GREEN, 16)),
+    ("to graph", arrow((193, 240), (193, 264))),
+    (
         "graph",
         matrix(193, GRAPH, 58, 86, GREEN, BOLD.format("S") + upper(ITALIC.format("a")), 6),
-    )
-    yield "graph", text(193, 376, "anchor graph", True)
-    yield "graph", text(82, 312, "one for each", True)
-    yield "graph", text(82, 332, f"view {ITALIC.format('a')}", True)
-    yield "to convolution", arrow((222, 318), (344, 318)) + arrow((400, LANE), (400, 284))
-    up = '<tspan class="up" dy="-8">{}</tspan><tspan dy="8"> </tspan>'
-    product = f"D{up.format('−1')}S{up.format('T')}S"
-    yield "convolution", box(400, 311, 110, 50, PURPLE) + text(400, 318, BOLD.format(product))
-    yield "convolution", text(400, 376, "convolution", True) + arrow((455, 311), (490, 311))
-    yield "clusters", matrix(526, 297, 48, 56, PURPLE, "", 3)
-    yield (
+    ),
+    ("graph", text(193, 376, "anchor graph", True)),
+    ("graph", text(82, 312, "one for each", True)),
+    ("graph", text(82, 332, f"view {ITALIC.format('a')}", True)),
+    ("to convolution", arrow((222, 318), (344, 318)) + arrow((400, LANE), (400, 284))),
+    ("convolution", box(400, 311, 110, 50, PURPLE) + text(400, 318, BOLD.format(CONVOLUTION))),
+    ("convolution", text(400, 376, "convolution", True) + arrow((455, 311), (490, 311))),
+    ("clusters", matrix(526, 297, 48, 56, PURPLE, "", 3)),
+    (
         "clusters",
         matrix(514, 311, 48, 56, PURPLE, BOLD.format("F") + upper(ITALIC.format("a")), 3),
-    )
-    yield "clusters", text(520, 376, "clusters", True)
-    yield "consistency", act((550, 294), (580, 294)) + pill(603, 294, "CM")
-    yield "anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)
-    yield "structure", pill(330, 262, "SP")
+    ),
+    ("clusters", text(520, 376, "clusters", True)),
+    ("consistency", act((550, 294), (580, 294)) + pill(603, 294, "CM")),
+    ("anchor learning", pill(70, LANE, "AL") + text(70, 264, "entropy", True)),
+    ("structure", pill(330, 262, "SP")),
+]
 
 
 def draw(chapter=None):
@@ -210,8 +220,6 @@ def draw(chapter=None):
     str
         An SVG file.
     """
-    chosen = PARTS[chapter] if chapter else {part for part, _ in elements()}
-    drawn = [
-        f'<g class="{"on" if part in chosen else "off"}">{svg}</g>' for part, svg in elements()
-    ]
+    chosen = PARTS[chapter] if chapter else {part for part, _ in ELEMENTS}
+    drawn = [f'<g class="{"on" if part in chosen else "off"}">{svg}</g>' for part, svg in ELEMENTS]
     return picture("Deep Multi-view Anchor Clustering", WIDTH, HEIGHT, STYLE, drawn)

@@ -81,7 +81,7 @@ def fill_store(folder):
 def store_outcome(folder, kills):
     """What a store has: every run once, of which some were made again where a kill stopped them."""
     made = len((folder / "made").read_text().split())
-    seeds = sorted(record["seed"] for record in Store(folder / "runs").refresh().records())
+    seeds = sorted(record["seed"] for record in Store(folder / "runs").refresh().records.values())
     lines = sum(p.read_bytes().count(b"\n") for p in (folder / "runs").rglob("*.jsonl"))
     if seeds != list(range(N_RUNS)) or lines != N_RUNS or made > N_RUNS + kills:
         sys.exit(f"lost: {len(seeds)} of {N_RUNS} runs, {lines} lines, {made} made, {kills} kills")

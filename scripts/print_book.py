@@ -4,9 +4,9 @@ Nothing is executed again. Chromium puts the pages of _build/html together into 
 the solutions unfolded and the links between pages turned into links within it, and prints that.
 """
 
-import argparse
 import contextlib
 import json
+import sys
 from pathlib import Path
 
 import pikepdf
@@ -76,21 +76,12 @@ def finish(path, titles):
         pdf.save(path, object_stream_mode=packed, recompress_flate=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("html", nargs="?", type=Path, default=HERE.parent / "_build" / "html")
-    parser.add_argument("target", nargs="?", type=Path)
-    options = parser.parse_args()
-    target = options.target or options.html / "dmac-book.pdf"
-    if not (options.html / "book" / "index.html").exists():
-        parser.error(f"{options.html} holds no book: run make book first")
+if __name__ == "__main__":
+    html = HERE.parent / "_build" / "html"
+    target = html / "dmac-book.pdf"
     try:
         with started() as browser:
-            pages = print_book(browser, options.html, target)
+            pages = print_book(browser, html, target)
     except FileNotFoundError as error:  # no Chromium
-        parser.error(str(error))
+        sys.exit(str(error))
     print(f"{len(pages)} pages of the book are in {target} ({target.stat().st_size / 1e6:.1f} MB)")
-
-
-if __name__ == "__main__":
-    main()

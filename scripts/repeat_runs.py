@@ -50,7 +50,7 @@ def draw(store, given):
     gone = [run for study in retired for run in study.variants.values()]
     candidates = [
         record
-        for record in store.records()
+        for record in store.records.values()
         if "scores" in record
         and record["dataset"] in (given.datasets or [record["dataset"]])
         and "retired" not in record["settings"]  # the code cannot make those any more

@@ -29,9 +29,9 @@ from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "notebooks"))
 
-from experiments import field, libraries, plan, sealed, studies
+from experiments import libraries, plan, sealed, studies
 from experiments import records as experiments
-from experiments.run import settings_of
+from experiments.store import key_of
 
 #: Seconds that a run is taken to need where none like it is stored.
 UNKNOWN = 60
@@ -53,43 +53,23 @@ def alike(dataset, method, settings):
     return dataset, method, settings.get("pretrain_epochs"), settings.get("epochs")
 
 
-def is_possible(spec):
-    """Whether a run can be made with what is installed."""
-    tools = [module for module in (libraries, field) if spec.method in module.EVERY]
-    return all(module.is_runnable(spec.method, spec.settings) for module in tools)
-
-
-def show(record):
-    """One line about a record."""
-    settings = record["settings"]
-    what = record["method"]
-    if what == "DMAC":
-        recipes = [n for n, r in studies.RECIPES.items() if settings_of(r) == settings]
-        released = settings_of(studies.RECIPES["released"])
-        changes = {k: v for k, v in settings.items() if released.get(k) != v}
-        what = recipes[0] if recipes else " ".join(f"{k}={v}" for k, v in changes.items())
-    scores = record.get("scores")
-    result = record.get("error", "done")
+def show(stage, record):
+    """One line about a record of a stage."""
+    run = record["method"], record["settings"]
+    names = [name for name, one in studies.STUDIES[stage].variants.items() if one == run]
+    result, scores = record.get("error", "done"), record.get("scores")
     if scores:
         result = f"{100 * scores['acc']:.2f} {100 * scores['nmi']:.2f}"
-    return f"{record['dataset']} seed {record['seed']}, {what}: {result}"
+    what = names[0] if names else record["method"]
+    return f"{stage}: {record['dataset']} seed {record['seed']}, {what}: {result}"
 
 
-def chosen(parser, given):
+def chosen(given):
     """The runs that were asked for, by stage."""
-    stages = plan.full(given.datasets)
-    methods = {spec.method for specs in stages.values() for spec in specs}
-    for what, asked, known in (
-        ("stage", given.stages, stages),
-        ("method", given.methods, sorted(methods)),
-    ):
-        if unknown := set(asked or ()) - set(known):
-            parser.error(f"no {what} {sorted(unknown)}; there are {', '.join(known)}")
-    methods = set(given.methods or methods)
     return {
-        stage: [spec for spec in specs if spec.method in methods]
-        for stage, specs in stages.items()
-        if stage in (given.stages or stages)
+        stage: [spec for spec in specs if spec.method in given.methods]
+        for stage, specs in plan.full(given.datasets).items()
+        if stage in given.stages
     }
 
 
@@ -98,16 +78,17 @@ def plan_missing(stages, store):
 
     A run that several stages ask for counts in the first.
     """
-    seconds, planned, total, possible = seconds_of(store.records()), set(), 0.0, {}
+    seconds, planned, total, possible = seconds_of(store.records.values()), set(), 0.0, {}
     said = "{:18s} {:5d} runs missing, about {:5.2f} core hours"
     for stage, specs in stages.items():
         missing = experiments.missing(specs, store)
-        possible[stage] = [spec for spec in missing if is_possible(spec)]
+        possible[stage] = [s for s in missing if libraries.is_runnable(s.method, s.settings)]
         if absent := len(missing) - len(possible[stage]):
             print(f"{stage:18s} {absent:5d} runs need a library that is not here")
-        keys = {store.key(spec.identity()): spec for spec in possible[stage]}
-        new = {key: alike(s.dataset, s.method, s.settings) for key, s in keys.items()}
-        new = {key: kind for key, kind in new.items() if key not in planned}
+        keys = {key_of(spec.identity()): spec for spec in possible[stage]}
+        new = {
+            k: alike(s.dataset, s.method, s.settings) for k, s in keys.items() if k not in planned
+        }
         hours = sum(seconds.get(kind, UNKNOWN) for kind in new.values()) / 3600
         print(said.format(stage, len(new), hours), flush=True)
         planned |= set(new)
@@ -118,16 +99,19 @@ def plan_missing(stages, store):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--stages", nargs="+", metavar="STAGE", help="by default all, in order")
+    stages = dict(choices=studies.STUDIES, default=studies.STUDIES, metavar="STAGE")
+    parser.add_argument("--stages", nargs="+", help="by default all, in order", **stages)
     parser.add_argument("--datasets", nargs="+", help="by default all that are at hand")
-    parser.add_argument("--methods", nargs="+", help="by default all, as the stages list them")
+    names = {run[0] for study in studies.STUDIES.values() for run in study.variants.values()}
+    methods = dict(choices=sorted(names), default=names, metavar="METHOD")
+    parser.add_argument("--methods", nargs="+", help="by default all of the stages", **methods)
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--results", type=Path, default=experiments.RESULTS, help="their folder")
     parser.add_argument("--cache", type=Path, default=experiments.cache(), help="of weights")
     parser.add_argument("--dry-run", action="store_true", help="only say what is missing")
     given = parser.parse_args()
     store = experiments.open_store(given.results).refresh()
-    stages, number = plan_missing(chosen(parser, given), store)
+    stages, number = plan_missing(chosen(given), store)
     if given.dry_run:
         print(sealed.state(sealed.asked(store)), "See python -m experiments.sealed --dry-run.")
         return
@@ -137,7 +121,7 @@ def main():
             jobs = 1 if stage.endswith("seconds") else given.jobs
             for record in experiments.complete(specs, store, n_jobs=jobs, pretrained=given.cache):
                 bar.update()
-                bar.write(f"{stage}: {show(record)}")
+                bar.write(show(stage, record))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ equations that their docstrings cite, errata by their labels and titles.
 import ast
 import json
 import re
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,17 +17,9 @@ PAGE = ROOT / "book" / "concordance.md"
 LEFT_OUT = ("dmac.reference", "experiments", "dmac.peers")
 
 
-@dataclass(frozen=True)
-class Item:
-    """Something in the paper, what it is about, and the labels that take it up here."""
-
-    name: str
-    about: str
-    labels: tuple
-    errata: tuple = ()
-    functions: tuple = ()  # beside those whose docstrings cite one of the labels
-
-
+#: Something in the paper, what it is about, and the labels that take it up here; the labels of
+#: errata about it, and functions beside those whose docstrings cite one of the labels.
+Item = namedtuple("Item", "name about labels errata functions", defaults=[(), ()])
 ITEMS = (
     Item("Equation 1", "encoders", ("eq:encoder",)),
     Item("Equation 2", "fusion", ("eq:fusion",)),

@@ -84,7 +84,7 @@ def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
         n_jobs=1,
         results=str(tmp_path),
     )
-    made = experiments.open_store(tmp_path).refresh().records()
+    made = experiments.open_store(tmp_path).refresh().records.values()
     assert {(record["dataset"], record["seed"]) for record in made} == {("toy", 1), ("toy", 2)}
     # RELEASED is a point of the grid.
     assert len(made) == 2 * (len(studies.GRID) + len(BASELINES))

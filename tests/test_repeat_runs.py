@@ -35,8 +35,10 @@ def test_saved_repetitions_are_a_store_of_their_own(tmp_path, capsys):
     given = argparse.Namespace(results=tmp_path, save="here", seeds=1, jobs=1, datasets=["toy"])
     assert repeat_runs.save(store.refresh(), given, VARIANTS, load=load) == 0
     again = experiments.open_repeated(tmp_path, "here").refresh()
-    assert {record["key"] for record in again.records()} == {record["key"] for record in made}
-    assert all("instructions" in record["arithmetic"] for record in again.records())
+    assert {record["key"] for record in again.records.values()} == {
+        record["key"] for record in made
+    }
+    assert all("instructions" in record["arithmetic"] for record in again.records.values())
     assert capsys.readouterr().out.count("toy, ") == 2
     repeat_runs.save(store, given, VARIANTS, load=load)
     assert "toy, " not in capsys.readouterr().out  # nothing is made twice

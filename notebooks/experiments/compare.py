@@ -190,8 +190,7 @@ def compare_repeats(runs, again, metric="acc"):
     names = ["variant", "dataset", "seed"]
     both = runs[[*names, metric]].merge(again[[*names, metric]], on=names, suffixes=("", "_again"))
     both = both.dropna().assign(far=lambda x: x[f"{metric}_again"] - x[metric])
-    for name in names[:2]:
-        both[name] = pd.Categorical(both[name], runs[name].cat.categories, ordered=True)
+    both = both.astype({name: runs[name].dtype for name in names[:2]})
     groups = both.groupby(names[:2], observed=True)
     table = pd.DataFrame(
         {
@@ -241,19 +240,12 @@ def significance(runs, variants, references, metric="acc"):
         adjusted by Holm's method over the whole table, ``seeds``.
     """
     best = best_of(runs, references, metric)
-    parts = []
-    for variant in variants:
-        part = paired_differences(runs, variant, best, metric).rename_axis("dataset").reset_index()
-        part.insert(1, "variant", variant)
-        part.insert(2, "reference", part.dataset.map(best))
-        parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
-    table["p"] = holm(table.p)
-    order = list(runs.dataset.cat.categories)
-    table["dataset"] = pd.Categorical(table.dataset, order, ordered=True)
-    return table.sort_values(["dataset", "variant"], kind="stable").set_index(
-        ["dataset", "variant"]
-    )
+    parts = {name: paired_differences(runs, name, best, metric) for name in variants}
+    table = pd.concat(parts, names=["variant", "dataset"]).reset_index()
+    table.insert(2, "reference", table.dataset.map(best))
+    table = table.assign(p=holm(table.p)).astype({"dataset": runs.dataset.dtype})
+    names = ["dataset", "variant"]
+    return table.sort_values(names, kind="stable").set_index(names)
 
 
 def changes(runs, reference="RELEASED", metric="acc"):
@@ -265,18 +257,11 @@ def changes(runs, reference="RELEASED", metric="acc"):
         One row per variant: the mean over the seeds on every data set, then the ``mean`` over the
         data sets where every variant that is stored at all has runs.
     """
-    means = {}
-    for variant in [v for v in runs.variant.cat.categories if v != reference]:
-        part = paired_differences(runs, variant, reference, metric)
-        if len(part):
-            means[variant] = part["mean"]
-    table = pd.DataFrame(means).T
-    table = table[[d for d in runs.dataset.cat.categories if d in table]]
-    if table.empty:
-        return table
-    common = table.columns[table.notna().all()]
-    table["mean"] = table[common].mean(axis=1) if len(common) else np.nan
-    return table
+    others, own = runs[runs.variant != reference], runs[runs.variant == reference]
+    moved = differences(others, own, [metric]).dropna()
+    table = moved.groupby(["variant", "dataset"], observed=True)[metric].mean().unstack()
+    table = table.set_axis(list(table.index)).set_axis(list(table), axis=1)
+    return table.assign(mean=table.dropna(axis=1).mean(axis=1))
 
 
 def format_differences(table):

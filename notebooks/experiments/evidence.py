@@ -9,7 +9,7 @@ import pandas as pd
 from dmac.data.datasets import DATASETS, KINDS
 from experiments import compare, field, paper, records, studies
 from experiments.run import BASELINES
-from experiments.studies import DEVELOPED, DEVELOPMENT, NINE, SIXTEEN
+from experiments.studies import DEVELOPED, DEVELOPMENT, SIXTEEN
 
 #: The methods of `beside`, in the order of its columns.
 CLOSED, TRAINED, SINGLE, PICKED = "AGC", "REVISED", "best single", "best of four"
@@ -98,11 +98,12 @@ def over_datasets(runs, reference, metric="acc", developed=DEVELOPMENT):
     check_complete(runs)
     moved = compare.differences(runs, reference)
     means = moved.groupby(["variant", "dataset"], observed=True)[metric].mean().unstack()
-    rows = {}
-    for variant, row in means.iterrows():
-        groups = compare.over_datasets(row, developed)
-        rows[variant] = {"mean": groups["mean"]["all"], "±": groups.half["all"]}
-        rows[variant] |= groups["mean"].drop("all").to_dict()
+    groups = {variant: compare.over_datasets(row, developed) for variant, row in means.iterrows()}
+    rows = {
+        variant: {"mean": table["mean"]["all"], "±": table.half["all"]}
+        | table["mean"].drop("all").to_dict()
+        for variant, table in groups.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -112,30 +113,6 @@ def by_part(runs, reference):
     nmi = over_datasets(runs, reference, "nmi", DEVELOPED)
     columns = {"NMI": nmi["mean"], "± (NMI)": nmi["±"]}
     return acc.rename(columns={"mean": "ACC"}).assign(**columns)
-
-
-def steps(runs, walk, revised):
-    """Scores along a walk that ends at REVISED, on the data sets and seeds of its runs.
-
-    Parameters
-    ----------
-    runs, revised : pandas.DataFrame
-    walk : dict
-        :data:`~experiments.studies.WALK` or the walk from RELEASED; the last row is REVISED.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per step: ACC by data set, and the means of ACC and NMI, in %.
-    """
-    check_complete(runs)
-    arrived = revised[revised.seed.isin(runs.seed) & revised.dataset.isin(runs.dataset)]
-    both = pd.concat([runs.astype({"variant": str}), arrived.assign(variant=list(walk)[-1])])
-    both["dataset"] = pd.Categorical(both.dataset, NINE, ordered=True)
-    means = both.groupby(["variant", "dataset"], observed=True)[["acc", "nmi"]].mean().unstack()
-    table = means.acc.loc[list(walk)]
-    table["mean ACC"], table["mean NMI"] = means.acc.mean(axis=1), means.nmi.mean(axis=1)
-    return table
 
 
 def beside(runs):
@@ -205,9 +182,8 @@ def whole_samples(datasets=("Yale", "PIE", "BBC")):
         chance = sum(mean in printed for mean in means) / len(means)
         for method in paper.TABLE_2:
             acc = paper.value(dataset, "acc", method)
-            hits = round(acc * n / 100)
-            whole = f"{100 * hits / n:.2f}" == f"{acc:.2f}"
-            rows.append((method, dataset, acc, hits, n, whole, chance))
+            whole = f"{acc:.2f}" in printed
+            rows.append((method, dataset, acc, round(acc * n / 100), n, whole, chance))
     columns = ["method", "dataset", "acc", "hits", "n", "whole", "chance"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -229,11 +205,12 @@ METHODS = {
     "LMVSC": ("further sets, LMVSC", "held out, LMVSC"),
     "GMC": ("further sets, GMC", "held out, GMC"),
     "SNF as they come": ("further sets, SNF as they come",),
+    **dict.fromkeys(
+        BASELINES, ("baselines", "shallow, new sets", "further sets, shallow", "held out, shallow")
+    ),
+    **dict.fromkeys(field.STANDARD, ("field, standard",)),
+    **dict.fromkeys(field.CELLS_ONLY, ("field, cells and omics",)),
 }
-_SHALLOW = ("baselines", "shallow, new sets", "further sets, shallow", "held out, shallow")
-METHODS |= dict.fromkeys(BASELINES, _SHALLOW)
-METHODS |= dict.fromkeys(field.STANDARD, ("field, standard",))
-METHODS |= dict.fromkeys(field.CELLS_ONLY, ("field, cells and omics",))
 
 
 def scores_of(runs, methods, datasets):
@@ -291,11 +268,6 @@ def by_kind(datasets):
     return {kind: names for kind, names in kinds.items() if names}
 
 
-def without_reduced():
-    """The held out data sets, without the two that look reduced by the labels."""
-    return [name for name in studies.HELD_OUT if name not in studies.REDUCED]
-
-
 def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
     """What a method gains over another on groups of data sets, with intervals over the sets.
 
@@ -341,17 +313,12 @@ def beside_field(runs):
         The columns of `gains`, with a row for each pair of a tool and a group or kind: the standard
         pipeline on every data set, WNN and MOFA+ on those of cells and omics.
     """
-    tables = {}
-    for tools, study in (
-        (field.STANDARD, "field, standard"),
-        (field.CELLS_ONLY, "field, cells and omics"),
-    ):
-        here = studies.STUDIES[study].datasets
-        groups = {"all": here, **studies.GROUPS, "held out": studies.HELD_OUT, **by_kind(here)}
-        groups = {name: [n for n in names if n in here] for name, names in groups.items()}
-        groups = {name: names for name, names in groups.items() if names}
-        scores = scores_of(runs, (CLOSED, *tools), here)
-        tables |= {tool: gains(scores, tool, groups=groups) for tool in tools}
+    tables, every = {}, {"all": studies.EVERY, **studies.GROUPS, "held out": studies.HELD_OUT}
+    for tool in field.EVERY:
+        here = studies.STUDIES[METHODS[tool][0]].datasets
+        groups = {name: [n for n in names if n in here] for name, names in every.items()}
+        groups = {name: names for name, names in groups.items() if names} | by_kind(here)
+        tables[tool] = gains(scores_of(runs, (CLOSED, tool), here), tool, groups=groups)
     return pd.concat(tables, names=["tool", "data"])
 
 
@@ -381,12 +348,11 @@ def format_gains(table):
     pandas.DataFrame of str
         The columns ``ACC`` and ``NMI``, in points.
     """
-    text = {}
+    text = pd.DataFrame(index=table.index)
     for metric in ("acc", "nmi"):
-        half = table[f"±{metric}"].where(table.n > 2)
-        rows = zip(table[metric], half)
+        rows = zip(table[metric], table[f"±{metric}"].where(table.n > 2))
         text[metric.upper()] = [compare.format_change(*row) for row in rows]
-    return pd.DataFrame(text, index=table.index)
+    return text
 
 
 def _each_once(scores):

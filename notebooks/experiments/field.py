@@ -8,8 +8,7 @@ names the versions that it asks for, so another version is another run.
 
 import contextlib
 import io
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import scipy.sparse
@@ -54,10 +53,11 @@ def logged(x):
     tutorials.
     """
     import scanpy as sc
-    from anndata import AnnData
 
     sparse = scipy.sparse.issparse(x)
-    table = AnnData(scipy.sparse.csr_matrix(x, dtype=float) if sparse else np.array(x, dtype=float))
+    table = sc.AnnData(
+        scipy.sparse.csr_matrix(x, dtype=float) if sparse else np.array(x, dtype=float)
+    )
     if is_counts(x):
         sc.pp.normalize_total(table)
         sc.pp.log1p(table)
@@ -113,9 +113,8 @@ def with_graph(rows, seed):
     SciPy's sparse arrays, which have no ``getnnz`` any more, and fails.
     """
     import scanpy as sc
-    from anndata import AnnData
 
-    table, k = AnnData(rows), n_neighbors(len(rows))
+    table, k = sc.AnnData(rows), n_neighbors(len(rows))
     sc.pp.neighbors(table, k, use_rep="X", transformer="sklearn", random_state=seed)
     return table
 
@@ -148,9 +147,8 @@ def bisected(cluster, n_clusters):
 def leiden(graph, n_clusters, seed):
     """Labels (n,) of Leiden on a graph (n, n), by igraph in two iterations, `bisected`."""
     import scanpy as sc
-    from anndata import AnnData
 
-    table = AnnData(shape=(graph.shape[0], 0))
+    table = sc.AnnData(shape=(graph.shape[0], 0))
 
     def cluster(resolution):
         options = dict(flavor="igraph", n_iterations=2, directed=False, random_state=seed)
@@ -202,11 +200,9 @@ def mofa_kmeans(views, n_clusters, seed):
     """K-means on the factors of MOFA+; its guide advises the Gaussian likelihood, after a log."""
     from mofapy2.run.entry_point import entry_point
 
-    features = []
-    for view in views:
-        x = dense(logged(view).X)
-        features.append([x[:, np.argsort(-x.var(axis=0), kind="stable")[:FEATURES]]])
-    features = [x for x in features if x[0].size]
+    tables = [dense(logged(view).X) for view in views]
+    order = [np.argsort(-x.var(axis=0), kind="stable")[:FEATURES] for x in tables]
+    features = [[x[:, some]] for x, some in zip(tables, order) if x.size]
     with contextlib.redirect_stdout(io.StringIO()):
         model = entry_point()
         model.set_data_options(scale_views=True)
@@ -218,14 +214,9 @@ def mofa_kmeans(views, n_clusters, seed):
     return _kmeans(model.model.nodes["Z"].getExpectation(), n_clusters, seed)
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A pipeline: labels (n,) of views, number of clusters and seed."""
-
-    fit: Callable
-    libraries: tuple  # what it needs beside the rest, keys of `VERSIONS`
-
-
+#: A pipeline: labels (n,) of views, number of clusters and seed; and the libraries that it needs
+#: beside the rest, keys of `VERSIONS`.
+Tool = namedtuple("Tool", "fit libraries")
 #: The standard pipeline of single-cell work with three ways to cluster, by their names in tables.
 STANDARD = {
     "PCA + Leiden": Tool(pca_leiden, ("scanpy", "igraph")),
@@ -243,12 +234,6 @@ EVERY = STANDARD | CELLS_ONLY
 def field_settings(name):
     """The settings of a run of one of `EVERY`: versions, and the `LIMIT` of seconds."""
     return {"versions": {key: VERSIONS[key] for key in EVERY[name].libraries}, "limit": LIMIT}
-
-
-def is_runnable(method, settings):
-    """Whether a run can be made here: its libraries are installed, in the versions it asks for."""
-    versions = settings["versions"].items()
-    return all(libraries.installed_version(name) == version for name, version in versions)
 
 
 def fit_field(name, views, n_clusters, seed, *, versions, limit):

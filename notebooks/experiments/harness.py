@@ -29,8 +29,8 @@ class Child:
 
     def __init__(self, *, threads=None, memory_gb=None, environment=None):
         self._given = threads, memory_gb
-        self._environment = {"OMP_NUM_THREADS": str(threads)} if threads else {}
-        self._environment |= environment or {}
+        own = {"OMP_NUM_THREADS": str(threads)} if threads else {}
+        self._environment = own | (environment or {})
         self._process = None
 
     def send(self, function, *arguments, **options):

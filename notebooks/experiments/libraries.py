@@ -11,7 +11,7 @@ import importlib
 import importlib.metadata
 import signal
 import warnings
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 
@@ -26,15 +26,9 @@ class LibraryError(RuntimeError):
     """An estimator of a library failed; the message has its error's class and text."""
 
 
-@dataclass(frozen=True)
-class Estimator:
-    """An estimator of another library."""
-
-    library: str  # the distribution that has it, a key of `VERSIONS`
-    name: str  # of the class, in the library's module ``cluster``
-    clusters: str = "n_clusters"  # what it calls their number
-
-
+#: An estimator of another library: the distribution that has it, a key of `VERSIONS`, the name of
+#: the class in its module ``cluster``, and what that calls the number of clusters.
+Estimator = namedtuple("Estimator", "library name clusters", defaults=["n_clusters"])
 #: Every estimator by its name in tables.
 ESTIMATORS = {
     "mvlearn, co-trained spectral": Estimator("mvlearn", "MultiviewSpectralClustering"),
@@ -46,9 +40,8 @@ ESTIMATORS = {
     "polyview, co-regularised spectral": Estimator("polyview", "MultiViewCoRegSpectralClustering"),
     "polyview, NMF": Estimator("polyview", "MultiViewNMF", "n_components"),
 }
-#: Further ones, which are run on samples that lack views alone (`experiments.incomplete`).
-INCOMPLETE = {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
-EVERY = ESTIMATORS | INCOMPLETE
+#: These, and further ones, which are run on samples that lack views (`experiments.incomplete`).
+EVERY = ESTIMATORS | {f"iMML, {name}": Estimator("imml", name) for name in ("OPIMC", "SIMCADC")}
 
 
 def library_settings(name, **more):
@@ -68,9 +61,17 @@ def installed_version(library):
         return None
 
 
+def versions_of(method, settings):
+    """The versions that a run asks for, by library; none for a method of no library."""
+    if "version" in settings:
+        return {EVERY[method].library: settings["version"]}
+    return settings.get("versions", {})
+
+
 def is_runnable(method, settings):
-    """Whether a run can be made here: its library is installed, in the version that it asks for."""
-    return installed_version(EVERY[method].library) == settings["version"]
+    """Whether a run can be made here: what it asks for is installed."""
+    versions = versions_of(method, settings).items()
+    return all(installed_version(name) == version for name, version in versions)
 
 
 @contextlib.contextmanager

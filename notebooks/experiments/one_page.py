@@ -66,15 +66,11 @@ def agreement(closed_form, data, seeds=range(SEEDS)):
     return {name: round(100 * float(np.mean(x)), 2) for name, x in shares.items()}
 
 
-def main():
-    """Write what the pages show of tumours and cells, and the agreement on the nine sets."""
+if __name__ == "__main__":
+    # What the pages show of tumours and cells, and the agreement on the nine sets.
     names = listing()
     tumours = names["assays"](dmac.load(TUMOURS))
     nine = {name: agreement(names["closed_form"], dmac.load(name)) for name in NINE}
     cells = listing("14_your_data")["both_ways"](dmac.load(CELLS))
     stored = {TUMOURS: tumours, CELLS: cells, "agreement": nine}
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

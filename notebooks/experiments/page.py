@@ -121,7 +121,7 @@ class Page:
             At most so many.
         keep : bool
             Whether arrays are needed of the first seed. Without it they are kept of those that
-            :func:`experiments.plan.keeps` names, in the full profile.
+            :func:`experiments.plan.specs` names, in the full profile.
         quick : sequence of str, optional
             The variants that are enough in the quick profile.
         only : bool
@@ -140,10 +140,12 @@ class Page:
         variants = {name: (m, self._bound(m, s)) for name, (m, s) in variants.items()}
         if self.profile != "stored":
             self._make(variants, file, datasets, seeds, keep)
-        for dataset in datasets:
-            for method, settings in variants.values():
-                for seed in seeds:
-                    self._asked[experiments.run_name(dataset, method, settings, seed)] = dataset
+        self._asked |= {
+            experiments.run_name(dataset, *run, seed): dataset
+            for dataset in datasets
+            for run in variants.values()
+            for seed in seeds
+        }
         return experiments.runs(self._records, variants, datasets, seeds)
 
     def look_up(self, variants, datasets, seeds=None):
@@ -249,12 +251,11 @@ class Page:
             ``stored``; and the ``data``, "not here" where runs could not be made for want of them.
         """
         called = experiments.titles(self._asked.values())
-        names = list(called.values())
-        asked, stored = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-        for name, dataset in self._asked.items():
-            asked[called[dataset]] += 1
-            stored[called[dataset]] += name in self._records
-        table = pd.DataFrame({"asked for": asked, "stored": stored}, index=names, dtype=int)
+        rows = [(called[dataset], run in self._records) for run, dataset in self._asked.items()]
+        frame = pd.DataFrame(rows, columns=["dataset", "stored"])
+        groups = frame.groupby("dataset", sort=False).stored
+        names = ["asked for", "stored"]
+        table = groups.agg(["size", "sum"]).set_axis(names, axis=1).rename_axis(None)
         table.loc["all"] = table.sum()
         if self.absent:
             absent = {called[name] for name in self.absent}

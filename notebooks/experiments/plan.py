@@ -11,11 +11,6 @@ from experiments.studies import STUDIES
 _KEPT = ("comparison", "ablation")
 
 
-def keeps(dataset, seed):
-    """Whether figures 3 and 4 show the run: anchors and the embedding in the plane."""
-    return seed == 1 and dataset in studies.SHOWN
-
-
 def specs(variants, datasets, seeds, file, keep=False):
     """The runs of some variants.
 
@@ -27,7 +22,8 @@ def specs(variants, datasets, seeds, file, keep=False):
     file : str
         Group of records in the store.
     keep : bool
-        Whether arrays are kept of those that `keeps` names.
+        Whether arrays are kept of those that figures 3 and 4 show: anchors and the embedding in
+        the plane.
 
     Returns
     -------
@@ -40,7 +36,7 @@ def specs(variants, datasets, seeds, file, keep=False):
             settings,
             seed,
             file,
-            keep and method == "DMAC" and keeps(dataset, seed),
+            keep and method == "DMAC" and seed == 1 and dataset in studies.SHOWN,
         )
         for seed in seeds
         for dataset in datasets
@@ -48,23 +44,18 @@ def specs(variants, datasets, seeds, file, keep=False):
     ]
 
 
-def of(name, datasets=None, seeds=None, variants=None):
-    """The runs of a study, or those of some of its data sets, seeds and variants.
+def of(name, datasets=None):
+    """The runs of a study, or those on some data sets.
 
     What the code no longer has is in the store, but cannot be made: it is left out.
     """
-    study = STUDIES[name]
-    file = study.file or name
-    runs = []
+    study, runs = STUDIES[name], []
     if study.retired:
         return runs
-    for seed in study.all_seeds if seeds is None else seeds:
-        here = {
-            key: run
-            for key, run in study.with_seed(seed).items()
-            if "retired" not in run[1] and (variants is None or key in variants)
-        }
-        on = study.datasets if datasets is None else datasets
+    file = study.file or name
+    on = study.datasets if datasets is None else datasets
+    for seed in study.all_seeds:
+        here = {key: run for key, run in study.with_seed(seed).items() if "retired" not in run[1]}
         runs += specs(here, on, [seed], file, keep=file in _KEPT)
     return runs
 

@@ -9,11 +9,10 @@ same with the folder as without, to the last bit.
 import contextlib
 import dataclasses
 import functools
-import hashlib
-import json
 from pathlib import Path
 from unittest import mock
 
+import joblib
 import torch
 from filelock import FileLock
 
@@ -68,28 +67,22 @@ def _weights_of(network):
 def _shelf(folder, *decides):
     """The folder of a pre-training, named by what decides it, for one process at a time."""
     about = code_hash(PACKAGE), torch.__version__, torch.get_num_threads(), processor()
-    digest = hashlib.sha256()
-    for name, leaf in _leaves("", (about, decides)):
-        if isinstance(leaf, torch.Tensor):
-            digest.update(f"{name} {tuple(leaf.shape)} {leaf.dtype} {leaf.device}".encode())
-            digest.update(leaf.detach().cpu().contiguous().numpy().tobytes())
-        else:
-            digest.update(json.dumps([name, leaf]).encode())
-    shelf = folder / digest.hexdigest()[:32]
-    shelf.mkdir(parents=True, exist_ok=True)
-    with FileLock(shelf / "lock"):  # another process may be computing just this
+    shelf = folder / joblib.hash(_plain((about, decides)))
+    with FileLock(shelf / "lock"):  # makes the folder; another process may be computing just this
         yield shelf
 
 
-def _leaves(name, value):
-    """The tensors, numbers and texts of something, each with a name."""
+def _plain(value):
+    """Numbers, texts and tensors as joblib can hash them."""
     if isinstance(value, SparseView):
         value = value.shape, value.rows, value.columns, value.values
-    if not isinstance(value, (dict, list, tuple)):
-        yield name, value
-        return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(f"{name}.{key}", item)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, torch.Tensor):
+        return str(value.device), value.detach().cpu().numpy()
+    return value
 
 
 def _load(shelf, network, epochs, progress):

@@ -61,9 +61,8 @@ def score_runs(grid):
                 (dataset, "grid, each metric", run.seed, run.oracle_acc, nmi, len(means)),
             ]
     frame = pd.DataFrame(rows, columns=["dataset", "protocol", "seed", "acc", "nmi", "points"])
-    for name, order in (("dataset", grid.dataset.cat.categories), ("protocol", list(PROTOCOLS))):
-        frame[name] = pd.Categorical(frame[name], order, ordered=True)
-    return frame
+    protocols = pd.CategoricalDtype(list(PROTOCOLS), ordered=True)
+    return frame.astype({"dataset": grid.dataset.dtype, "protocol": protocols})
 
 
 def _nmi_there(run):
@@ -99,10 +98,11 @@ CHOICES = {
 def gains(frame):
     """What each of `CHOICES` adds to the scores of `score_runs`, in points, by seed."""
     table = frame.set_index(["dataset", "seed", "protocol"])[["acc", "nmi"]].unstack()
-    columns = {}
-    for name, (metric, upper, lower) in CHOICES.items():
-        if (metric, upper) in table:
-            columns[name] = table[metric, upper] - table[metric, lower]
+    columns = {
+        name: table[metric, upper] - table[metric, lower]
+        for name, (metric, upper, lower) in CHOICES.items()
+        if (metric, upper) in table
+    }
     return pd.DataFrame(columns, index=table.index).reset_index()
 
 
@@ -120,11 +120,9 @@ def average_gains(frame):
         For each of `CHOICES` the columns of :func:`experiments.compare.tested`, one row per data
         set.
     """
-    table, tables = gains(frame), {}
-    for choice in [name for name in CHOICES if name in table]:
-        known = table.dropna(subset=[choice]).groupby("dataset", observed=True)[choice]
-        tables[choice] = tested(dict(list(known)))
-    return tables
+    table = gains(frame)
+    groups = table.groupby("dataset", observed=True)
+    return {name: tested(dict(list(groups[name]))) for name in CHOICES if name in table}
 
 
 def format_gains(frame):

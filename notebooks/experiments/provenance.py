@@ -1,13 +1,14 @@
 """What made a number: the code, the versions, the machine, the data, and what it cost."""
 
+import contextlib
 import datetime
 import functools
 import gc
 import hashlib
 import os
 import platform
+import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,12 +60,9 @@ def versions():
 @functools.cache
 def processor():
     """The processor's model as the system names it."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1] for line in text.splitlines() if line.startswith("model name")]
-    return names[0].strip() if names else platform.machine()
+    about = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*:(.+)$", about.read_text() if about.exists() else "", re.M)
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 #: Variables of the environment that choose the instructions of torch and its libraries.
@@ -110,27 +108,18 @@ def data_hash(data):
 
 
 def reset_peak_memory():
-    """Start counting this process's peak memory from now; False where the system cannot."""
-    try:
+    """Start counting this process's peak memory from now, where the system can."""
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return False
-    return True
 
 
 def peak_memory():
     """Peak resident memory of this process in MB, since `reset_peak_memory` where that works."""
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1e3)
-    except OSError:
-        pass
-    if sys.platform == "win32":
-        import psutil
-
-        return round(psutil.Process().memory_info().peak_wset / 1e6)
-    import resource
+    status = Path("/proc/self/status")
+    peak = re.search(r"^VmHWM:\s+(\d+)", status.read_text() if status.exists() else "", re.M)
+    if peak:
+        return round(int(peak[1]) / 1e3)
+    import resource  # Unix alone has it
 
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)  # bytes, on macOS
 

@@ -6,6 +6,7 @@ What is run is listed in :mod:`experiments.studies`, one run is made by
 """
 
 import functools
+import itertools
 import os
 from collections import Counter
 from pathlib import Path
@@ -16,8 +17,8 @@ import dmac
 from dmac.compute.files import replacing
 from dmac.data.datasets import title_of
 from experiments import studies
-from experiments.run import complete_settings, fill, make_run, run_name
-from experiments.store import Store, slug
+from experiments.run import complete_settings, make_run, run_name
+from experiments.store import Store, fill, key_of, slug
 
 #: Where the stored runs of this project are.
 RESULTS = Path(__file__).parents[1] / "results"
@@ -42,21 +43,21 @@ def open_repeated(results, name):
 
 def arrays_path(store, key):
     """Where the arrays of a run are that has some."""
-    written = (store.get(key) or {"key": key})["key"]  # before a parameter was added
+    written = store.records.get(key, {"key": key})["key"]  # before a parameter was added
     return store.folder / "arrays" / f"{written[:32]}.npz"
 
 
-def _is_done(store, spec, key):
-    return key in store and not (spec.keep and not arrays_path(store, key).exists())
+def _is_done(store, key, spec):
+    return key in store.records and (not spec.keep or arrays_path(store, key).exists())
 
 
 def missing(specs, store, load=dmac.load):
     """Those of a list of `experiments.run.Spec` that the store lacks."""
-    return [spec for spec in specs if not _is_done(store, spec, store.key(spec.identity(load)))]
+    return [spec for spec in specs if not _is_done(store, key_of(spec.identity(load)), spec)]
 
 
 def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac.load):
-    """Make the runs that the store lacks, in the order of the list.
+    """Make the runs that the store lacks, in the order of the list, those with arrays first.
 
     It is :func:`experiments.store.fill`, with the arrays of runs that figures need.
 
@@ -78,14 +79,8 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
     dict
         The record of every run that is made.
     """
-    by_key, runs = {}, []
-    for spec in specs:
-        identity = spec.identity(load)
-        key = store.key(identity)
-        if key not in by_key or spec.keep:
-            by_key[key] = spec
-        runs.append((identity, key, spec))
-    runs = [(identity, slug(spec.file), by_key[key]) for identity, key, spec in runs]
+    specs = sorted(specs, key=lambda spec: not spec.keep)  # the first of equal ones is made
+    runs = [(spec.identity(load), slug(spec.file), spec) for spec in specs]
 
     def keep_arrays(key, record):
         arrays = record.pop("arrays", None)
@@ -98,14 +93,7 @@ def complete(specs, store, *, n_jobs=1, device="cpu", pretrained=None, load=dmac
 
     more = dict(pretrained=pretrained, pretrained_at=studies.PRETRAINED_AT)
     make = functools.partial(make_run, device=device, load=load, **more)
-    yield from fill(
-        store,
-        runs,
-        make,
-        n_jobs=n_jobs,
-        before=keep_arrays,
-        done=lambda key: _is_done(store.refresh(), by_key[key], key),
-    )
+    yield from fill(store, runs, make, n_jobs=n_jobs, before=keep_arrays, done=_is_done)
 
 
 def index(store):
@@ -117,7 +105,7 @@ def index(store):
         If two records differ in nothing but the data that went under one name.
     """
     by_name = {}
-    for record in store.records():
+    for record in store.records.values():
         name = run_name(*(record[part] for part in ("dataset", "method", "settings", "seed")))
         other = by_name.setdefault(name, record)
         if other["data"] != record["data"]:
@@ -128,23 +116,31 @@ def index(store):
     return by_name
 
 
+#: Prefixes of columns in %, and the entries of a record that have them.
+_PERCENT = {"": "scores", "oracle_": "oracle", "start_": "start", "fitted_": "fitted"}
+
+
 def _row(variant, record):
-    """What tables need of a record; scores in %."""
-    row = {"variant": variant, "dataset": record["dataset"], "seed": record["seed"]}
-    row |= {name: 100 * value for name, value in record.get("scores", {}).items()}
-    epochs, oracle = record.get("epochs") or {}, record.get("oracle") or {}
-    for name in ("acc", "nmi"):
-        row[f"oracle_{name}"] = 100 * oracle[name] if oracle else np.nan
-        row[f"start_{name}"] = 100 * (record.get("start") or {}).get(name, np.nan)
-    row |= {f"fitted_{name}": 100 * value for name, value in record.get("fitted", {}).items()}
-    row |= record.get("embedding") or {}
-    seconds = record.get("seconds")
-    row["seconds"] = row["fit_seconds"] = seconds
-    if isinstance(seconds, dict):
-        row["fit_seconds"] = seconds["fit"]
-        row["seconds"] = seconds.get("pretraining", np.nan) + seconds.get("training", np.nan)
-    names = ("method", "settings", "error", "key", "n_anchors")
-    return row | {name: record.get(name) for name in names} | {"epochs": epochs, "record": record}
+    percent = {
+        f"{prefix}{name}": 100 * value
+        for prefix, part in _PERCENT.items()
+        for name, value in (record.get(part) or {}).items()
+        if value is not None
+    }
+    seconds = record.get("seconds", np.nan)
+    if not isinstance(seconds, dict):
+        seconds = {"fit": seconds, "pretraining": 0, "training": seconds}
+    names = ("dataset", "seed", "method", "settings", "error", "key", "n_anchors")
+    return {
+        **{name: record.get(name) for name in names},
+        **percent,
+        **(record.get("embedding") or {}),
+        "variant": variant,
+        "seconds": seconds.get("pretraining", np.nan) + seconds.get("training", np.nan),
+        "fit_seconds": seconds["fit"],
+        "epochs": record.get("epochs") or {},
+        "record": record,
+    }
 
 
 _COLUMNS = (
@@ -195,13 +191,12 @@ def runs(records, variants, datasets, seeds):
     """
     import pandas as pd  # only the book needs tables
 
-    seeds, rows = list(seeds), []
-    for variant, (method, settings) in variants.items():
-        for dataset in datasets:
-            for seed in seeds:
-                record = records.get(run_name(dataset, method, settings, seed))
-                if record is not None:
-                    rows.append(_row(variant, record))
+    seeds = list(seeds)
+    found = (
+        (variant, records.get(run_name(dataset, *run, seed)))
+        for (variant, run), dataset, seed in itertools.product(variants.items(), datasets, seeds)
+    )
+    rows = [_row(variant, record) for variant, record in found if record is not None]
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))
     frame["variant"] = pd.Categorical(frame.variant, list(variants), ordered=True)
     names = titles(datasets)
@@ -254,18 +249,13 @@ def curves(frame):
     """
     import pandas as pd
 
-    parts = []
-    for run in frame.itertuples():
-        if run.epochs:
-            length = len(next(iter(run.epochs.values())))
-            columns = {"epoch": np.arange(1, length + 1)} | run.epochs
-            for name in ("acc", "nmi"):
-                columns[name] = 100 * np.array(columns[name]) if name in columns else np.nan
-            who = {name: getattr(run, name) for name in ("variant", "dataset", "seed")}
-            parts.append(pd.DataFrame(who | columns))
-    if not parts:
-        return pd.DataFrame(columns=["variant", "dataset", "seed", "epoch", "acc", "nmi"])
-    joined = pd.concat(parts, ignore_index=True)
-    for name in ("variant", "dataset"):
-        joined[name] = pd.Categorical(joined[name], frame[name].cat.categories, ordered=True)
-    return joined
+    names = ["variant", "dataset", "seed"]
+    frame = frame.reset_index(drop=True)
+    some = {i: pd.DataFrame(epochs) for i, epochs in frame.epochs.items() if epochs}
+    if not some:
+        return pd.DataFrame(columns=[*names, "epoch", "acc", "nmi"])
+    columns = pd.concat(some, names=["run", "epoch"]).reset_index(level="epoch")
+    columns["epoch"] += 1
+    for name in ("acc", "nmi"):
+        columns[name] = 100 * columns[name] if name in columns else np.nan
+    return frame[names].join(columns, how="right").reset_index(drop=True)

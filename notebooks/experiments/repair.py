@@ -70,11 +70,6 @@ def _plain(frame):
     return json.loads(frame.to_json(double_precision=4))
 
 
-def main():
-    """Write the file."""
+if __name__ == "__main__":
     text = json.dumps(tables(evidence.read_runs()), indent=1, ensure_ascii=False)
     FILE.write_text(text + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

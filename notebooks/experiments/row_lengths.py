@@ -16,6 +16,7 @@ import dmac
 from dmac.closed_form.lengths import row_lengths
 from dmac.recipes import CLOSED_FORM
 from experiments import records
+from experiments.store import round_floats
 
 FILE = records.RESULTS / "row_lengths.json"
 SEEDS = 5
@@ -163,7 +164,6 @@ def on_generated(seeds=range(SEEDS)):
                 one = [accuracies(*generate(kind, size, i, together), i) for i in seeds]
                 about = {"kind": kind, "together": together, "size": size}
                 found.append(about | _by_column(one))
-                print(found[-1], flush=True)
     return found
 
 
@@ -174,7 +174,6 @@ def at_limits(seeds=range(SEEDS)):
         groups = [np.random.default_rng(i).permutation(300) % 3 for i in seeds]
         views = [make(np.random.default_rng([i, 1]), y) for i, y in zip(seeds, groups)]
         found[kind] = _by_column([accuracies(x, y, i) for x, y, i in zip(views, groups, seeds)])
-        print(kind, found[kind], flush=True)
     return found
 
 
@@ -190,30 +189,18 @@ def on_sets(names):
     dict of str to list of dict
         By data set and view; what was not looked at is None.
     """
-    found = {}
-    for name in names:
-        found[name] = [
-            json.loads(json.dumps(_plain(one)).replace("NaN", "null").replace("Infinity", "null"))
-            for one in row_lengths(dmac.load(name).views)
-        ]
-        print(name, found[name], flush=True)
-    return found
+    return {name: [_plain(one) for one in row_lengths(dmac.load(name).views)] for name in names}
 
 
 def _plain(one):
     numbers = {k: np.round(v, 3).tolist() for k, v in dataclasses.asdict(one).items()}
-    return numbers | {"vary": bool(one.vary), "kept": one.kept}
+    return round_floats(numbers, 15) | {"vary": bool(one.vary), "kept": one.kept}
 
 
-def main():
-    """Write the file."""
+if __name__ == "__main__":
     stored = {
         "generated": on_generated(),
         "limits": at_limits(),
         "sets": on_sets(dmac.available()),
     }
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -38,7 +38,6 @@ from experiments.measure import (
     measure_sureness,
 )
 from experiments.store import canonical, round_floats
-from experiments.store import fill as fill
 
 #: The shallow pipelines of chapter 1: name in a table, function of views, number of clusters and
 #: seed, which returns labels, and settings.
@@ -70,8 +69,10 @@ BY_ARGMAX = ("DFP-GNN", "SURER")
 #: Estimators of other libraries: name in a table, function of views, number of clusters, seed and
 #: settings. They need what ``pip install "dmac[libraries]"`` brings, and the tools of the field
 #: what ``pip install "dmac[field]"`` does.
-LIBRARIES = {name: functools.partial(libraries.fit_library, name) for name in libraries.EVERY}
-LIBRARIES |= {name: functools.partial(field.fit_field, name) for name in field.EVERY}
+LIBRARIES = {
+    **{name: functools.partial(libraries.fit_library, name) for name in libraries.EVERY},
+    **{name: functools.partial(field.fit_field, name) for name in field.EVERY},
+}
 #: Which number of clusters :func:`dmac.suggest_n_clusters` says: a method without labels.
 SUGGESTED = "suggested number of clusters"
 #: How sure the labels of a method are, in several fits.
@@ -214,18 +215,16 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
     threads, before = spec.settings.get("threads", threads), torch.get_num_threads()
     data = _changed(_data(spec.dataset, load), spec)
     make = {"DMAC": _dmac, SUGGESTED: _suggested, SURE: _sure}.get(spec.method, _labels)
+    # What is timed with a number of threads of its own chooses them as a user's fit does.
+    chosen = {} if "threads" in spec.settings else {VARIABLE: str(threads)}
+    kept = pretraining.share(pretrained, pretrained_at) if pretrained else contextlib.nullcontext()
+    # What collapses is measured, and shown in the book.
+    quiet = warnings.catch_warnings(action="ignore", category=CollapseWarning)
     torch.set_num_threads(threads)
     provenance.reset_peak_memory()
     start = time.process_time()
     try:
-        with contextlib.ExitStack() as within:
-            within.enter_context(threadpool_limits(threads))
-            # What collapses is measured, and shown in the book.
-            within.enter_context(warnings.catch_warnings(action="ignore", category=CollapseWarning))
-            if "threads" not in spec.settings:  # where they are the question, a fit chooses
-                within.enter_context(mock.patch.dict(os.environ, {VARIABLE: str(threads)}))
-            if pretrained is not None:
-                within.enter_context(pretraining.share(pretrained, pretrained_at))
+        with threadpool_limits(threads), quiet, mock.patch.dict(os.environ, chosen), kept:
             outcome = make(data, spec, device)
     except Exception as error:  # most are raised again
         outcome = _failure(error, data, spec)
@@ -239,7 +238,7 @@ def make_run(spec, device="cpu", threads=1, pretrained=None, pretrained_at=(), l
         "processor": provenance.processor(),
         "arithmetic": provenance.arithmetic(),
         "threads": threads,
-        "versions": provenance.versions() | _library_versions(spec.method),
+        "versions": provenance.versions() | libraries.versions_of(spec.method, spec.settings),
         "code": {"sha256": code, "commit": provenance.commit()},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
@@ -301,21 +300,20 @@ def disturb(views, kind, seed):
     or, with `ALONE`, the first and no other.
     """
     rng, n = np.random.default_rng(seed), views[0].shape[0]
-    if kind == "duplicate":
-        return [*views, views[0]]
-    if kind == "noise":
-        return [*views, rng.standard_normal((n, 64))]
-    if kind == "shuffled":
-        return [*views, views[0][rng.permutation(n)]]
-    if kind == "empty rows":
-        keep = rng.permutation(n) >= round(0.4 * n)
-        if scipy.sparse.issparse(views[0]):
-            return [scipy.sparse.diags(keep.astype(float)) @ views[0], *views[1:]]
-        return [np.where(keep[:, None], views[0], 0), *views[1:]]
-    if kind == "left out":
-        return list(views[1:])
-    if kind == ALONE:
-        return list(views[:1])
+    match kind:
+        case "duplicate":
+            return [*views, views[0]]
+        case "noise":
+            return [*views, rng.standard_normal((n, 64))]
+        case "shuffled":
+            return [*views, views[0][rng.permutation(n)]]
+        case "empty rows":
+            keep = rng.permutation(n) >= round(0.4 * n)
+            return [*incomplete.without(views[:1], keep[:, None]), *views[1:]]
+        case "left out":
+            return list(views[1:])
+        case "alone":
+            return list(views[:1])
     raise ValueError(f"kind is {kind!r}, it must be one of {(*DISTURBED, ALONE)}")
 
 
@@ -328,25 +326,17 @@ def _dmac(data, spec, device):
     return measure(data, recipe, spec.seed, device=device, keep=spec.keep)
 
 
-def _library_versions(method):
-    """Names and versions of the libraries that a method is of, if it is of some."""
-    if method not in LIBRARIES:
-        return {}
-    tool = field.EVERY.get(method)
-    names = tool.libraries if tool else [libraries.EVERY[method].library]
-    return {name: libraries.installed_version(name) for name in names}
-
-
 def _suggested_by_fits(data, spec, candidates):
     """The candidate whose fit is the most stable, as it is and less than on permuted columns."""
     rng = np.random.default_rng(spec.seed)
     fields = {name: value for name, value in spec.settings.items() if name != "candidates"}
-    stable = {"stability of fits": [], "permuted": []}
-    for name, views in zip(stable, (data.views, [permuted(x, rng) for x in data.views])):
-        for c in candidates:
-            fitted = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views)
-            model = fitted.model_
-            stable[name].append(model.stabilities[len(model.stages) - 1])
+
+    def stability(views, c):
+        model = dmac.AnchorGraphClustering(c, recipe_of(fields), spec.seed).fit(views).model_
+        return model.stabilities[len(model.stages) - 1]
+
+    given = {"stability of fits": data.views, "permuted": [permuted(x, rng) for x in data.views]}
+    stable = {name: [stability(views, c) for c in candidates] for name, views in given.items()}
     own, null = map(np.array, stable.values())
     best = {"stability of fits": own, "less permuted": own - null}
     return {
@@ -387,10 +377,10 @@ def _suggested(data, spec, device):
 
 def _labels(data, spec, device):
     """Scores and seconds of a method that is a function."""
-    functions = {name: function for name, (function, _) in BASELINES.items()}
-    functions |= PEERS | LIBRARIES | incomplete.BASELINES
-    settings = {k: v for k, v in spec.settings.items() if k not in ("lacking", "sealed")}
-    settings |= {"device": device} if spec.method in PEERS else {}
+    baselines = {name: function for name, (function, _) in BASELINES.items()}
+    functions = baselines | PEERS | LIBRARIES | incomplete.BASELINES
+    more = {"device": device} if spec.method in PEERS else {}
+    settings = {k: v for k, v in spec.settings.items() if k not in ("lacking", "sealed")} | more
     start = time.perf_counter()
     fitted = functions[spec.method](data.views, data.n_clusters, spec.seed, **settings)
     seconds = round(time.perf_counter() - start, 3)

@@ -15,7 +15,8 @@ import itertools
 import os
 import tempfile
 import tomllib
-from dataclasses import dataclass, replace
+from collections import Counter, namedtuple
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -25,7 +26,7 @@ import pandas as pd
 import dmac
 from dmac.model_selection import CRITERIA
 from dmac.recipes import CLOSED_FORM, CLOSED_FORM_2026_11, RELEASED, REVISED
-from experiments import compare, evidence, field, figures, records
+from experiments import compare, evidence, field, figures, libraries, records
 from experiments.evidence import CLOSED, DATED
 from experiments.run import (
     BASELINES,
@@ -38,18 +39,9 @@ from experiments.run import (
 )
 from experiments.studies import FEW, SEEDS, Study
 
-
-@dataclass(frozen=True)
-class SealedSet:
-    """What is known of a sealed data set."""
-
-    samples: int
-    columns: tuple  # of each view
-    classes: int
-    kind: str
-    sha256: str  # of the file's bytes
-
-
+#: What is known of a sealed data set: its samples, the columns of each view, its classes, its kind,
+#: and the SHA-256 of its file's bytes.
+SealedSet = namedtuple("SealedSet", "samples columns classes kind sha256")
 _MANIFEST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 #: The sets by number.
 SETS = {
@@ -138,16 +130,12 @@ def load(name, sets=SETS):
 
     Raises
     ------
-    FileNotFoundError
-        If there is no file.
     ValueError
         If the file has another SHA-256, or its arrays other shapes than the manifest says.
     """
     import pooch
 
     wanted, path = sets[name], folder() / f"{name}.npz"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there: place the sealed file of {name} there")
     if (found := pooch.file_hash(path)) != wanted.sha256:
         raise ValueError(
             f"{path} is not the sealed file of {name}: expected SHA-256 {wanted.sha256}, found "
@@ -188,21 +176,15 @@ def asked(store, sets=SETS):
     took less than `LIMIT`.
     """
     found, listed = records.index(store), []
-
-    def with_record(study, variant, dataset, seed):
-        method, settings = studies[study].variants[variant]
-        record = found.get(run_name(dataset, method, settings, seed))
-        return Asked(study, variant, Spec(dataset, method, settings, seed, FILE), record)
-
-    studies = studies_of(sets)
-    for name, study in studies.items():
+    for name, study in studies_of(sets).items():
         for seed, dataset, variant in itertools.product(
             study.all_seeds, study.datasets, study.variants
         ):
-            first = with_record(name, variant, dataset, 1)
-            took = (first.record or {}).get("cpu_seconds", LIMIT)
-            if seed == 1 or name != _TRAINED or (took < LIMIT and not first.failed):
-                listed.append(with_record(name, variant, dataset, seed))
+            run = study.variants[variant]
+            first, record = (found.get(run_name(dataset, *run, i)) for i in (1, seed))
+            short = first is not None and "error" not in first and first["cpu_seconds"] < LIMIT
+            if seed == 1 or name != _TRAINED or short:
+                listed.append(Asked(name, variant, Spec(dataset, *run, seed, FILE), record))
     return listed
 
 
@@ -217,11 +199,11 @@ def make(store, sets=SETS, n_jobs=1):
     """
     if missing := absent(sets):
         raise ValueError(f"{folder()} lacks {', '.join(missing)}: place the sealed files there")
-    tools = {run.spec.method: run.spec.settings for run in asked(store, sets)}
-    tools = {name: tools[name] for name in field.EVERY if name in tools}
-    if lacking := [name for name in tools if not field.is_runnable(name, tools[name])]:
+    specs = [run.spec for run in asked(store, sets)]
+    if lacking := {x.method for x in specs if not libraries.is_runnable(x.method, x.settings)}:
         raise ValueError(
-            f'{", ".join(lacking)} cannot be run here: pip install -e ".[field]" -c constraints.txt'
+            f'{", ".join(sorted(lacking))} cannot be run here: pip install -e ".[field]" '
+            "-c constraints.txt"
         )
     reader = load if sets is SETS else functools.partial(load, sets=sets)
     for name in sets:
@@ -234,9 +216,9 @@ def counts(runs):
     """How many runs are asked for, stored and failed, and on how many sets: a row for a method."""
     rows = [(r.study, r.variant, r.spec.dataset, r.record is not None, r.failed) for r in runs]
     frame = pd.DataFrame(rows, columns=["study", "method", "set", "stored", "failed"])
+    sums = {name: (name, "sum") for name in ("stored", "failed")}
     groups = frame.groupby(["study", "method"], sort=False)
-    table = groups.agg(sets=("set", "nunique"), runs=("set", "size"))
-    return table.join(groups[["stored", "failed"]].sum())
+    return groups.agg(sets=("set", "nunique"), runs=("set", "size"), **sums)
 
 
 def code_of(runs):
@@ -267,10 +249,9 @@ def frame_of(runs):
     for run in runs:
         if run.study in SCORED and run.variant not in partial:
             scores = run.record.get("scores") or run.record["one_cluster"]
-            if (run.variant, run.spec.dataset) in out:
-                scores = {"acc": np.nan, "nmi": np.nan}
-            both = 100 * scores["acc"], 100 * scores["nmi"]
-            rows.append((run.variant, run.spec.dataset, run.spec.seed, *both))
+            about = run.variant, run.spec.dataset, run.spec.seed
+            known = np.nan if about[:2] in out else 100
+            rows.append((*about, known * scores["acc"], known * scores["nmi"]))
     return pd.DataFrame(rows, columns=["variant", "dataset", "seed", "acc", "nmi"])
 
 
@@ -382,22 +363,20 @@ def confidence(runs, sets=SETS):
         the higher confidence, in %; ``gain``, their difference, with the half width ``±gain`` of
         Student's 95 % interval.
     """
-    found = {}
-    for run in runs:
-        if run.study == _SURE:
-            (fit,) = run.record.get("membership", [{"auc": None, "curve": [np.nan] * 10}])
-            area = np.nan if fit["auc"] is None else fit["auc"]
-            found.setdefault(run.spec.dataset, []).append((area, fit["curve"][9], fit["curve"][4]))
-    columns = ["area", "all", "surer half"]
-    fits = {name: pd.DataFrame(fits, columns=columns) for name, fits in found.items()}
-    by_set = pd.DataFrame({k: x.mean() for k, x in fits.items() if x["all"].notna().all()}).T
-    by_set[["all", "surer half"]] *= 100
+    failed = [{"auc": None, "curve": [np.nan] * 10}]
+    fits = [
+        (r.spec.dataset, r.record.get("membership", failed)[0]) for r in runs if r.study == _SURE
+    ]
+    rows = [(name, fit["auc"], 100 * fit["curve"][9], 100 * fit["curve"][4]) for name, fit in fits]
+    frame = pd.DataFrame(rows, columns=["set", "area", "all", "surer half"]).astype({"area": float})
+    whole = frame["all"].notna().groupby(frame["set"]).all()
+    by_set = frame.groupby("set").mean()[whole]
+    by_set["gain"] = by_set["surer half"] - by_set["all"]
     rows = {}
     for group, names in groups_of(sets).items():
-        some = by_set.loc[by_set.index.isin(names)]
-        change = some.assign(gain=some["surer half"] - some["all"])
-        rows[group] = {"n": len(some), **change.mean()}
-        rows[group]["±gain"] = compare.interval(change.gain)[1] if len(some) else np.nan
+        some = by_set[by_set.index.isin(names)]
+        half = compare.interval(some.gain)[1] if len(some) else np.nan
+        rows[group] = {"n": len(some), **some.mean(), "±gain": half}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -410,10 +389,11 @@ def suggested(runs, sets=SETS):
         Over the sets, the median of the seeds each: ``n``, how many are ``right``, how many are
         ``within 1.5`` times the number of classes or less, and the ``median factor``.
     """
-    rows = {}
-    for run in runs:
-        if run.study == _COUNT and not run.failed:
-            rows[run.spec.dataset, run.spec.seed] = run.record["suggested"]
+    rows = {
+        (run.spec.dataset, run.spec.seed): run.record["suggested"]
+        for run in runs
+        if run.study == _COUNT and not run.failed
+    }
     by_set = pd.DataFrame(rows).T.astype(float).groupby(level=0).median()
     ratio = by_set.div([sets[name].classes for name in by_set.index], axis=0)
     factor = ratio.where(ratio > 1, 1 / ratio)[list(CRITERIA)]
@@ -450,27 +430,26 @@ def tables(runs, sets=SETS, related=RELATED):
         return out
     best, stored = best_pipeline(scores), {r.study for r in runs}
     stored -= {run.study for run in runs if run.record is None}
-    failed = {}
-    for run in runs:
-        if run.failed and run.study in SCORED:
-            failed.setdefault(run.variant, set()).add(run.spec.dataset)
+    failed = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.study in SCORED}
+    left_out = Counter(variant for variant, _ in failed)
     for of, groups in {"": (), ", related sets as one": related}.items():
         if groups or not of:
             title = f"{CLOSED} against {best}, the best pipeline on average{of}"
             out[title] = _in_words(against_best(scores, sets, groups))
             text = _in_words(against_methods(scores, groups))
-            text.insert(1, "left out", [len(failed.get(name, ())) for name in text.index])
+            text.insert(1, "left out", [left_out[name] for name in text.index])
             out[f"{CLOSED} against each method{of}"] = text
     if _SURE in stored:
         sure = confidence(runs, sets)
-        text = pd.DataFrame({"n": sure.n.astype(int)}, index=sure.index)
-        text["area"] = sure.area.map("{:.2f}".format)
-        for name in ("all", "surer half"):
-            text[f"ACC, {name}"] = sure[name].map("{:.1f}".format)
         pairs = zip(sure.gain, sure["±gain"].where(sure.n > 2))
-        text["gain"] = [compare.format_change(*pair) for pair in pairs]
-        text = text.replace("nan", compare.NOTHING)
-        out["Confidence"] = text
+        columns = {
+            "n": sure.n.astype(int),
+            "area": sure.area.map("{:.2f}".format),
+            "ACC, all": sure["all"].map("{:.1f}".format),
+            "ACC, surer half": sure["surer half"].map("{:.1f}".format),
+            "gain": [compare.format_change(*pair) for pair in pairs],
+        }
+        out["Confidence"] = pd.DataFrame(columns).replace("nan", compare.NOTHING)
     if _COUNT in stored:
         out["Number of clusters"] = suggested(runs, sets).round({"median factor": 2})
     return out | {"Runs": counts(runs), "Code": code_of(runs)}
@@ -505,10 +484,11 @@ def plot_by_set(runs):
     scores, frame = _whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
-    best, panels = best_pipeline(scores), {}
-    for metric, name in _METRICS.items():
-        table = compare.paired_differences(frame, CLOSED, best, metric)
-        panels[name] = {f"{CLOSED} minus {best}": table}
+    best = best_pipeline(scores)
+    panels = {
+        name: {f"{CLOSED} minus {best}": compare.paired_differences(frame, CLOSED, best, metric)}
+        for metric, name in _METRICS.items()
+    }
     return figures.plot_forest(panels, over=["all"], label="difference, points")
 
 
@@ -550,7 +530,7 @@ def make_stand_ins(target, sets=SETS):
             centres = rng.standard_normal((about.classes, width), dtype=np.float32)
             views[f"view{a}"] += centres[labels]
         np.savez(place / f"{name}.npz", labels=labels, **views)
-        made[name] = replace(about, sha256=pooch.file_hash(place / f"{name}.npz"))
+        made[name] = about._replace(sha256=pooch.file_hash(place / f"{name}.npz"))
     return made
 
 
@@ -563,9 +543,6 @@ def rehearse():
             store = records.open_store(target)
             runs = asked(store, sets)
             print(counts(runs).to_string())
-            by_set = [(run.spec.dataset, run.study) for run in runs]
-            by_set = pd.DataFrame(by_set, columns=["set", "study"])
-            print(pd.crosstab(by_set["set"], by_set.study)[list(studies_of(sets))].to_string())
             print(f"{len(runs)} runs at least, {len(absent(sets))} files are missing")
             some = [run.spec for run in runs if run.variant == cheap and run.spec.seed == 1]
             reader = functools.partial(load, sets=sets)

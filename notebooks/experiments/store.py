@@ -9,6 +9,7 @@ again, delete its line.
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from joblib import Parallel, delayed
 
 #: The fields of a record that name the run.
 IDENTITY = ("dataset", "data", "method", "settings", "seed")
@@ -25,15 +27,17 @@ IDENTITY = ("dataset", "data", "method", "settings", "seed")
 
 def canonical(value):
     """A nested value as JSON that is equal for equal values: 1000 and 1000.0 are one number."""
-    return json.dumps(_whole_numbers(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    whole = _with_floats(value, lambda x: int(x) if x.is_integer() else x)
+    return json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _whole_numbers(value):
+def _with_floats(value, change):
+    """A nested value, whose floats are changed."""
     if isinstance(value, dict):
-        return {key: _whole_numbers(item) for key, item in value.items()}
+        return {key: _with_floats(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_whole_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        return [_with_floats(item, change) for item in value]
+    return change(value) if isinstance(value, float) else value
 
 
 def key_of(identity):
@@ -49,13 +53,7 @@ def slug(name):
 
 def round_floats(value, digits=6):
     """A nested value with its floats at so many significant digits; None if not finite."""
-    if isinstance(value, dict):
-        return {key: round_floats(item, digits) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [round_floats(item, digits) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
-    return value
+    return _with_floats(value, lambda x: float(f"{x:.{digits}g}") if math.isfinite(x) else None)
 
 
 class Store:
@@ -72,30 +70,19 @@ class Store:
         Maps the ``settings`` of a stored record to those of today, where parameters were added
         since: ``complete(method, settings)``. The record is found by these and has them; its
         ``key`` stays the one that it was written with.
-    """
 
-    key = staticmethod(key_of)
+    Attributes
+    ----------
+    records : dict of str to dict
+        By their keys, in the order of files and lines, as `refresh` read them.
+    """
 
     def __init__(self, folder, complete=None):
         self.folder = Path(folder)
+        self.records = {}
         self._complete = complete or (lambda method, settings: settings)
         self._lock = threading.RLock()
-        self._files = {}  # path: what tells whether it changed, and its records by their keys
-        self._records = {}
-
-    def __contains__(self, key):
-        return key in self._records
-
-    def __len__(self):
-        return len(self._records)
-
-    def get(self, key):
-        """The record of a key, or None."""
-        return self._records.get(key)
-
-    def records(self):
-        """All records, in the order of files and lines."""
-        return list(self._records.values())
+        self._files = {}  # what tells whether a file changed: its records, each after its key
 
     def refresh(self):
         """Read what has changed since the last time, and return the store itself.
@@ -110,15 +97,13 @@ class Store:
             files = {}
             for path in sorted(self.folder.rglob("*.jsonl")):
                 now = path.stat()
-                state = now.st_ino, now.st_size, now.st_mtime_ns
-                before = self._files.get(path)
-                same = before is not None and before[0] == state
-                files[path] = before if same else (state, self._read(path, now.st_size))
-            if files != self._files:
-                self._files, self._records = files, {}
-                for _, lines in files.values():
-                    for key, record in lines:
-                        self._records.setdefault(key, record)
+                state = path, now.st_ino, now.st_size, now.st_mtime_ns
+                known = self._files.get(state)
+                files[state] = self._read(path, now.st_size) if known is None else known
+            if files.keys() != self._files.keys():
+                self._files, self.records = files, {}
+                for key, record in itertools.chain.from_iterable(files.values()):
+                    self.records.setdefault(key, record)
         return self
 
     def _read(self, path, size):
@@ -147,7 +132,7 @@ class Store:
         return key_of(record), record
 
     def append(self, record, file):
-        """Write a record, unless the store has it, and return its key, which is added to it.
+        """Write a record, to which its key is added, unless the store has it.
 
         ``file`` is a path below the store's folder, without its suffix. If the line cannot be
         written, as on a full disk (OSError), the store is as it was.
@@ -155,27 +140,17 @@ class Store:
         key = key_of(record)
         line = json.dumps({"key": key} | record, separators=(",", ":"), allow_nan=False)
         path = self.folder / f"{file}.jsonl"
-        with self._lock, FileLock(self._locks() / "writing"):
-            if key in self.refresh():
-                return key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                _append(path, line.encode() + b"\n")
-            except OSError as error:
-                raise OSError(
-                    f"{path} could not be written ({error}); the records before are still there: "
-                    "free some space, and the run is made again"
-                ) from error
-            self.refresh()
-        return key
-
-    def _locks(self):
-        folder = self.folder / ".locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
-        return folder
+        with self._lock, FileLock(self.folder / ".locks" / "writing"):
+            if key not in self.refresh().records:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    _append(path, line.encode() + b"\n")
+                except OSError as error:
+                    raise OSError(
+                        f"{path} could not be written ({error}); the records before are still "
+                        "there: free some space, and the run is made again"
+                    ) from error
+                self.refresh()
 
     def claim(self, key):
         """Claim a run until the result is closed; None while another process or thread has it.
@@ -183,21 +158,16 @@ class Store:
         Look whether the store has the run only after that, and after a `refresh`: who held the
         claim before may just have written it.
         """
-        lock = FileLock(self._locks() / key, thread_local=False)
+        path = self.folder / ".locks" / key
+        lock = FileLock(path, thread_local=False)
         try:
             lock.acquire(blocking=False)
         except Timeout:
             return None
         claim = contextlib.ExitStack()
         claim.callback(lock.release)
-        claim.callback(_unlink, Path(lock.lock_file))  # comes before the release
+        claim.callback(path.unlink, missing_ok=True)  # comes before the release
         return claim
-
-
-def _unlink(path):
-    """Remove a file, where a system removes one that is open; filelock does it on Windows."""
-    with contextlib.suppress(OSError):
-        path.unlink()
 
 
 def _whole(line):
@@ -225,7 +195,11 @@ def _append(path, line):
             raise
 
 
-def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
+def _is_stored(store, key, what):
+    return key in store.records
+
+
+def fill(store, runs, make, *, n_jobs=1, before=None, done=_is_stored, patience=1.0):
     """Make the runs that a store lacks, each by one process only, append them, and yield records.
 
     Runs that another process is making are left to it, and looked at again at the end: what it
@@ -246,15 +220,22 @@ def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
     before : callable, optional
         ``before(key, made)`` is called in this process with what ``make`` returned, and returns
         what goes into the record.
-    done : callable, optional
-        ``done(key)`` says whether a run can be left out; by default whether the store has it.
+    done : callable
+        ``done(store, key, what)`` says whether a run can be left out; by default whether the store
+        has it.
     patience : float
         Seconds between two looks at what others are making.
     """
     by_key, claims = {}, {}
     for run in runs:
-        by_key.setdefault(store.key(run[0]), run)
-    is_done = done or (lambda key: key in store.refresh())
+        by_key.setdefault(key_of(run[0]), run)
+    # Claimed one by one as workers become free, so that several processes share a list.
+    parallel = Parallel(
+        n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+    )
+
+    def is_done(key):
+        return done(store.refresh(), key, by_key[key][2])
 
     def claimed(keys, busy):
         for key in keys:
@@ -271,29 +252,18 @@ def fill(store, runs, make, *, n_jobs=1, before=None, done=None, patience=1.0):
     try:
         while lacking := [key for key in lacking if not is_done(key)]:
             busy = []
-            for key, made in _make_all(claimed(lacking, busy), by_key, make, n_jobs):
+            keys = claimed(lacking, busy)
+            for key, made in parallel(delayed(_make_one)(k, make, by_key[k][2]) for k in keys):
                 identity, file, _ = by_key[key]
                 store.append(identity | (before(key, made) if before else made), file)
                 claims.pop(key).close()
-                yield store.get(key)
+                yield store.records[key]
             lacking = busy
             if busy:
                 time.sleep(patience)
     finally:
         for claim in claims.values():
             claim.close()
-
-
-def _make_all(keys, by_key, make, n_jobs):
-    if n_jobs == 1:
-        return ((key, make(by_key[key][2])) for key in keys)
-    from joblib import Parallel, delayed
-
-    # Claimed one by one as workers become free, so that several processes share a list.
-    parallel = Parallel(
-        n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
-    )
-    return parallel(delayed(_make_one)(key, make, by_key[key][2]) for key in keys)
 
 
 def _make_one(key, make, what):

@@ -173,8 +173,7 @@ def vary(changes, base=RELEASED, **beside):
     Parameters
     ----------
     changes : dict
-        Name to fields; a name may be anything that has a text. The field ``retired`` is beside the
-        recipe.
+        Name to fields; a name may be anything that has a text.
     base : Recipe or SpectralRecipe
     **beside
         As in :func:`experiments.run.settings_of`.
@@ -184,12 +183,10 @@ def vary(changes, base=RELEASED, **beside):
     dict of str to (str, dict)
         Name to method and settings.
     """
-    runs = {}
-    for name, fields in changes.items():
-        retired = {key: value for key, value in fields.items() if key == "retired"}
-        fields = {key: value for key, value in fields.items() if key != "retired"}
-        runs[str(name)] = "DMAC", settings_of(variant(base, **fields), **retired, **beside)
-    return runs
+    return {
+        str(name): ("DMAC", settings_of(variant(base, **fields), **beside))
+        for name, fields in changes.items()
+    }
 
 
 def _scaled(recipe, *names):
@@ -262,9 +259,9 @@ ATTEMPTS = (
     dict(variants=WEIGHTED_TRIALS, datasets=("BBC",), seeds=FEW, only=True),
 )
 
-#: Every choice of RELEASED that the book decides by experiment, one at a time; first those that
-#: share its pre-training.
-SHARING = {
+#: Every choice of RELEASED that the book decides by experiment, one at a time.
+BEYOND = {
+    # What shares its pre-training.
     "no pre-training": dict(pretrain_epochs=0),
     "Adam": dict(optimizer="adam"),
     "step falls to 0": dict(schedule="cosine"),
@@ -284,8 +281,7 @@ SHARING = {
     "orthonormal fusion": dict(orthonormal=True),
     "10 starts of the last k-means": dict(final_n_init=10),
     "unit rows before the last k-means": dict(final_unit_rows=True),
-}
-OWN_PRETRAINING = {
+    # What needs its own.
     "views whitened to 2c": dict(components=2.0),
     "d = c": dict(embedding_dim=None),
     "ReLU": dict(negative_slope=0.0),
@@ -293,7 +289,6 @@ OWN_PRETRAINING = {
     "square root of the views": dict(root=True),
     "nothing normalised in the network": dict(normalize_embedding=False, normalize_anchors=False),
 }
-BEYOND = SHARING | OWN_PRETRAINING
 
 # The way to REVISED, and REVISED with single switches set otherwise.
 
@@ -382,7 +377,6 @@ SWITCHES = {
     "no ridge": dict(whitening_ridge=0.0),
     "one anchor set": dict(anchor_sets=1),
     "no graph with Z": dict(vote_share=0.0, vote_weight=0.0),
-    "graph of Z alone beside": dict(retired="graph of Z alone"),  # in place of the vote
     "graph with Z only": dict(vote_share=1.0),
     "a graph a view": dict(joint_graph=False),
     "not orthonormal, unit rows": dict(orthonormal=False, normalize_embedding=True),
@@ -392,6 +386,8 @@ SWITCHES = {
     "anchor learning, weight 1": dict(al_weight=1.0, al_form="balanced"),
     "consistency, weight 1": dict(cm_weight=1.0),
 }
+#: In place of the vote, which the code no longer has.
+_Z_ALONE = {"graph of Z alone beside": ("DMAC", settings_of(REVISED, retired="graph of Z alone"))}
 ROBUSTNESS = _scaled(
     REVISED, "components", "anchor_factor", "n_neighbors", "lr", "epochs", "hidden_dim"
 )
@@ -481,8 +477,10 @@ SHALLOW_PEERS = {name: (name, peer_settings(name)) for name in PEERS if name in 
 #: or after 20000 epochs; on PIE that rule has not ended it by epoch 2000, which takes ten minutes
 #: and more, and all of them would take hours.
 _PAPER = [name for name in PEERS if name in paper.TABLE_2]
-DEEP_PEERS = {name: (name, peer_settings(name)) for name in _PAPER if name not in paper.SHALLOW}
-DEEP_PEERS["DFP-GNN"] = ("DFP-GNN", peer_settings("DFP-GNN", epochs=2000))
+DEEP_PEERS = {
+    **{name: (name, peer_settings(name)) for name in _PAPER if name not in paper.SHALLOW},
+    "DFP-GNN": ("DFP-GNN", peer_settings("DFP-GNN", epochs=2000)),
+}
 #: Seeds of each: GMC draws nothing, and the order of the samples changes nothing but ties; the
 #: published schedules of the deep ones take hours.
 PEER_SEEDS = dict.fromkeys(SHALLOW_PEERS, SEEDS) | {"GMC": 1} | dict.fromkeys(DEEP_PEERS, FEW)
@@ -502,11 +500,13 @@ SHORT_PEERS = {name: (name, _tenth(settings)) for name, (_, settings) in DEEP_PE
 #: than 5 %.
 CAPPED_PEERS = SHORT_PEERS | {"DFP-GNN": ("DFP-GNN", SHORT_PEERS["DFP-GNN"][1] | {"flat": 0.05})}
 
-#: What people would install instead, each with its own defaults.
-LIBRARIES = {name: (name, library_settings(name)) for name in ESTIMATORS}
 #: Takes two views, and its documentation gives it the first two of more.
 TWO_VIEWS = "mvlearn, spherical k-means"
-LIBRARIES[TWO_VIEWS] = (TWO_VIEWS, library_settings(TWO_VIEWS, first_views=2))
+#: What people would install instead, each with its own defaults.
+LIBRARIES = {
+    **{name: (name, library_settings(name)) for name in ESTIMATORS},
+    TWO_VIEWS: (TWO_VIEWS, library_settings(TWO_VIEWS, first_views=2)),
+}
 #: The same with all views, which it refuses: one seed, for its error.
 REFUSED = {f"{TWO_VIEWS}, all views": (TWO_VIEWS, library_settings(TWO_VIEWS))}
 #: Ten minutes for the 2,000 samples of mfeat, and n^3: on MNIST-4 a run would take over an hour.
@@ -658,24 +658,6 @@ PEER_DEFAULTS = {
         "",
     ),
 }
-#: How DFP-GNN ends.
-PEER_ENDS = {
-    # Pre-training, which ``flat`` ends early, going on: its loss, and no clustering.
-    "DFP-GNN, on and on": _trial(
-        ("Yale-3view",),
-        1,
-        {"DFP-GNN, on and on": dict(flat=None, pretrain_epochs=5000, epochs=0)},
-    ),
-    # The last stage until no label changes, which `DEEP_PEERS` end after 2000 epochs.
-    "DFP-GNN, to the end": _trial(("Yale-3view", "BBC"), 1, {"DFP-GNN, to the end": {}}),
-    # A tenth of its epochs with the 1 % rule, where `CAPPED_PEERS` end a stage at 5 %.
-    "DFP-GNN, a tenth": _trial(
-        ("100Leaves",),
-        1,
-        {"DFP-GNN, a tenth, to 1 %": dict(pretrain_epochs=2000, epochs=200, refresh=5)},
-    ),
-}
-
 # The studies.
 
 _SHALLOW = {name: (name, settings) for name, (_, settings) in BASELINES.items()}
@@ -687,7 +669,6 @@ COMPARISON = {
 #: What was made again to see what rounding does: RELEASED with k one epoch early.
 REPEATED = COMPARISON | vary({"RELEASED": dict(neighbor_delay=0)})
 _ALL, _GAP = (*MAIN, *OTHERS), tuple(CLUSTERS)
-_THREADS = {"1 thread": 1, "2 threads": 2}
 _FURTHER_ON = "13_evidence"
 
 
@@ -733,7 +714,7 @@ STUDIES = {
         "13_evidence",
     ),
     "ideas": Study(vary(IDEAS, REVISED), NINE, 10, "13_evidence"),
-    "switches": Study(vary(SWITCHES, REVISED), NINE, 3, "11_network 13_evidence index"),
+    "switches": Study(vary(SWITCHES, REVISED) | _Z_ALONE, NINE, 3, "11_network 13_evidence index"),
     "robustness": Study(vary(ROBUSTNESS, REVISED), NINE, 3, "11_network"),
     "search": Study(
         {name: ("spectral search", SEARCH | changes) for name, changes in SEARCHED.items()},
@@ -776,7 +757,7 @@ STUDIES = {
     "closed form, seconds": Study(
         {
             k: run
-            for k, t in _THREADS.items()
+            for k, t in {"1 thread": 1, "2 threads": 2}.items()
             for run in _of(CLOSED_FORM_2026_11, k, threads=t).values()
         },
         SIXTEEN,
@@ -940,7 +921,21 @@ STUDIES = {
     "other systems, grid of BBC": Study(grid(CLUSTERS["BBC"]), ("BBC",), 1, "08_other_systems"),
     **PEER_TRIALS,
     **PEER_DEFAULTS,
-    **PEER_ENDS,
+    # How DFP-GNN ends.
+    # Pre-training, which ``flat`` ends early, going on: its loss, and no clustering.
+    "DFP-GNN, on and on": _trial(
+        ("Yale-3view",),
+        1,
+        {"DFP-GNN, on and on": dict(flat=None, pretrain_epochs=5000, epochs=0)},
+    ),
+    # The last stage until no label changes, which `DEEP_PEERS` end after 2000 epochs.
+    "DFP-GNN, to the end": _trial(("Yale-3view", "BBC"), 1, {"DFP-GNN, to the end": {}}),
+    # A tenth of its epochs with the 1 % rule, where `CAPPED_PEERS` end a stage at 5 %.
+    "DFP-GNN, a tenth": _trial(
+        ("100Leaves",),
+        1,
+        {"DFP-GNN, a tenth, to 1 %": dict(pretrain_epochs=2000, epochs=200, refresh=5)},
+    ),
     "peers, shallow": Study(
         SHALLOW_PEERS, PEER_DATASETS, PEER_SEEDS, "08_other_systems record_costs", "peers"
     ),

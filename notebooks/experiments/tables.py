@@ -111,10 +111,14 @@ def compare_recipes(runs, recipes, references, metric="acc"):
         here, same = runs[runs.dataset == dataset], dataset in paper.SAME
         names = dict(zip(recipes, recipes)) | {"best of four": best.get(dataset)}
         parts = {title: here[here.variant == name] for title, name in names.items()}
-        rows[dataset] = {"the paper": format_paper(dataset, metric)}
-        rows[dataset] |= {title: format_cell(part, metric, of) for title, part in parts.items()}
-        means[dataset] = {"the paper": paper.value(dataset, metric) if same else np.nan}
-        means[dataset] |= {title: part[metric].mean() for title, part in parts.items()}
+        rows[dataset] = {
+            "the paper": format_paper(dataset, metric),
+            **{title: format_cell(part, metric, of) for title, part in parts.items()},
+        }
+        means[dataset] = {
+            "the paper": paper.value(dataset, metric) if same else np.nan,
+            **{title: part[metric].mean() for title, part in parts.items()},
+        }
     columns = dict(orient="index", columns=["the paper", *recipes, "best of four"])
     return mark_best(*(pd.DataFrame.from_dict(table, **columns) for table in (rows, means)))
 
@@ -188,8 +192,8 @@ def format_trials(runs, grid):
     for dataset in list_datasets(both):
         part = both[both.dataset == dataset]
         columns = [format_scores(part, metric, "variant", "dataset") for metric in metrics.values()]
-        text[dataset] = pd.concat(columns, axis=1)
-        text[dataset] = text[dataset].set_axis(list(metrics), axis=1).rename(index=typeset)
+        table = pd.concat(columns, axis=1).set_axis(list(metrics), axis=1)
+        text[dataset] = table.rename(index=typeset)
     return pd.concat(text) if text else pd.DataFrame(columns=list(metrics))
 
 

@@ -15,9 +15,8 @@ from experiments.figures import MARKERS
 
 def epochs_by_system(runs, column):
     """A number of every system's epochs, a row for each shape; NaN where the memory ran out."""
-    frame = pd.DataFrame([r for r in runs if r["name"] != "growth" and r["system"] in SYSTEMS[:4]])
-    if "error" in frame:
-        frame.loc[frame.error.notna(), column] = np.nan
+    timed = [r for r in runs if r["name"] != "growth" and r["system"] in SYSTEMS[:4]]
+    frame = pd.DataFrame([r for r in timed if "error" not in r])
     frame["name"] = frame["name"].map(title_of)
     grid = frame.pivot(index="name", columns="system", values=column)
     order = [name for name in SYSTEMS if name in grid]
@@ -81,17 +80,9 @@ def relative_to(stored, reference):
 
 
 def growth_frame(stored, recipe=None, fixed=None):
-    """The fits of "growth", by the number of samples; of one thread, the seconds of the processor.
-
-    These say what a fit takes where nothing else runs, also if something did.
-    """
+    """The fits of "growth", or those of a recipe, by the number of samples."""
     frame = pd.DataFrame(stored["fits"]).sort_values("n", kind="stable")
-    if "processor_seconds" in frame:
-        busy = (frame.threads == 1) & frame.processor_seconds.notna()
-        frame["seconds"] = frame.seconds.where(~busy, frame.processor_seconds)
-    if recipe is not None:
-        frame = frame[(frame.recipe == recipe) & (frame.fixed == fixed)]
-    return frame
+    return frame if recipe is None else frame[(frame.recipe == recipe) & (frame.fixed == fixed)]
 
 
 def plot_fit_growth(stored):

@@ -87,7 +87,7 @@ def test_what_fails_or_has_no_time_is_left_to_the_next_time(tmp_path, capsys):
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "device"])
 def test_what_is_stored_is_what_is_measured(part, tmp_path, monkeypatch):
     monkeypatch.setattr(fits, "is_installed", lambda system: True)
-    monkeypatch.setattr("experiments.field.is_runnable", lambda *_: True)
+    monkeypatch.setattr("experiments.libraries.is_runnable", lambda *_: True)
     named = {canonical([job.of, job.about]) for job in PARTS[part].jobs(Child(), tmp_path, "cpu")}
     path = records.RESULTS / "runs" / f"{slug(f'bench {part}')}.jsonl"
     for record in map(json.loads, path.read_text("utf-8").splitlines()):
@@ -176,7 +176,7 @@ def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on():
             return super().call(toy_jobs.double, 4)
 
     with Waiting() as child:
-        first, second = (fits.measure_fit(child, name, "mfeat", 1) for name in FEW)
+        first, second = (fits.measure_fit(child, name, "HandWritten", 1) for name in FEW)
     assert first == {"error": "more than 0.1 s"} and second["doubled"] == 8
 
 

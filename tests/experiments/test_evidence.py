@@ -8,7 +8,7 @@ import pytest
 
 from experiments import evidence, paper, records, studies
 from experiments.compare import over_datasets
-from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES, WALK
+from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES
 
 ROOT = Path(__file__).parents[2]
 ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
@@ -37,7 +37,6 @@ def test_studies_with_missing_runs_are_refused():
     snf = whole | {"further sets, SNF": frame("further sets, SNF", ("ACM", 1))}
     both = (evidence.CLOSED, "SNF")
     for missing, call in (
-        ("2 of [0-9]+", lambda: evidence.steps(walk, WALK, revised)),
         ("2 of [0-9]+", lambda: evidence.by_variant(walk, revised)),
         ("2 of [0-9]+", lambda: evidence.over_datasets(walk, revised)),
         ("1 of 160", lambda: evidence.beside(closed)),

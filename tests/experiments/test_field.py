@@ -32,7 +32,7 @@ def pretend(monkeypatch, fit):
 def needed():
     """Skip where the libraries of the extra field are not installed in the versions of the runs."""
     for name in field.EVERY:
-        if not field.is_runnable(name, field.field_settings(name)):
+        if not libraries.is_runnable(name, field.field_settings(name)):
             pytest.skip("the extra field is not installed")
     with warnings.catch_warnings(action="ignore"):
         yield
@@ -95,7 +95,8 @@ def test_what_is_missing_is_said_with_its_pip_line_and_not_stored(monkeypatch, t
     assert settings["versions"].keys() == {"scanpy", "igraph", "muon"}
     here = field.VERSIONS | {"muon": None}
     monkeypatch.setattr(libraries, "installed_version", here.get)
-    assert not field.is_runnable(name, settings) and field.is_runnable(NAME, SPEC.settings)
+    assert not libraries.is_runnable(name, settings)
+    assert libraries.is_runnable(NAME, SPEC.settings)
     line = 'pip install "scanpy==1.11.5" "igraph==1.0.0" "muon==0.1.9"$'
     with pytest.raises(ImportError, match=f"needs muon 0.1.9, which is not installed: {line}"):
         field.fit_field(name, load("toy").views, 3, 1, **settings)

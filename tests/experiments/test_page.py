@@ -50,7 +50,7 @@ def test_page_makes_missing_runs_where_it_is_asked_to(tmp_path, monkeypatch):
     shorter = page(tmp_path, profile="full", epochs=1, seeds=1)
     frame = shorter.fetch(VARIANTS, "some", ("toy",))
     assert frame.settings[frame.variant == "short"].iloc[0]["epochs"] == 1
-    assert len(experiments.open_store(tmp_path).refresh()) == 7
+    assert len(experiments.open_store(tmp_path).refresh().records) == 7
 
 
 def test_page_goes_on_without_data_that_are_not_here(folder, made, monkeypatch):

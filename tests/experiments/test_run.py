@@ -106,7 +106,7 @@ def test_arrays_are_kept_where_a_figure_needs_them(tmp_path, monkeypatch):
     complete([spec(), drawn], tmp_path)
     with np.load(experiments.arrays_path(store, record["key"])) as arrays:
         assert arrays["anchors"].shape == (13, 64) and arrays["plane"].shape == (60, 2)
-    assert len(store.refresh()) == 1 and experiments.missing([drawn], store, load) == []
+    assert len(store.refresh().records) == 1 and experiments.missing([drawn], store, load) == []
 
 
 def test_counts_are_weighted_by_term(tmp_path):

@@ -38,14 +38,15 @@ def test_every_parameter_names_the_run():
 
 def test_records_are_read_again_and_seen_by_others(tmp_path):
     store, other = Store(tmp_path / "runs").refresh(), Store(tmp_path / "runs").refresh()
-    assert len(store) == 0
-    key = store.append(RUN | {"scores": {"acc": 0.5}}, "toy/a")
-    assert store.append(RUN | {"scores": {"acc": 0.6}}, "toy/b") == key
-    assert seeds(tmp_path) == [1] and key not in other
-    assert key in other.refresh() and other.get(key)["scores"] == {"acc": 0.5}
-    assert other.records() == store.records() and other.get("another") is None
+    assert not store.records
+    store.append(RUN | {"scores": {"acc": 0.5}}, "toy/a")
+    store.append(RUN | {"scores": {"acc": 0.6}}, "toy/b")
+    key = key_of(RUN)
+    assert seeds(tmp_path) == [1] and key not in other.records
+    assert key in other.refresh().records and other.records[key]["scores"] == {"acc": 0.5}
+    assert list(other.records.items()) == list(store.records.items())
     other.append(RUN | {"seed": 2}, "toy/a")
-    assert len(store.refresh()) == 2
+    assert len(store.refresh().records) == 2
 
 
 @pytest.mark.parametrize("cut", [1, 20, -2, -1])
@@ -56,10 +57,10 @@ def test_a_line_that_was_cut_off_is_made_again(cut, tmp_path):
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + second[:cut])
     whole = [1, 2] if cut == -1 else [1]  # an editor removed the end of the last line
-    assert [record["seed"] for record in store.refresh().records()] == whole
+    assert [record["seed"] for record in store.refresh().records.values()] == whole
     store.append(RUN | {"seed": 3}, "a")
     assert seeds(tmp_path) == [*whole, 3]
-    assert Store(tmp_path).refresh().records() == store.records()
+    assert Store(tmp_path).refresh().records == store.records
 
 
 def test_a_deleted_line_is_a_run_to_be_made(tmp_path):
@@ -70,7 +71,7 @@ def test_a_deleted_line_is_a_run_to_be_made(tmp_path):
     again = list(fill(store, runs(5), lambda seed: {"made": 2}))
     assert [(record["seed"], record["made"]) for record in again] == [(3, 2)]
     path.unlink()
-    assert len(store.refresh()) == 0
+    assert len(store.refresh().records) == 0
 
 
 def test_damage_is_named(tmp_path):
@@ -88,13 +89,13 @@ def test_damage_is_named(tmp_path):
 
 
 def test_records_are_found_after_a_parameter_was_added(tmp_path):
-    key = Store(tmp_path).append(RUN, "a")
+    Store(tmp_path).append(RUN, "a")
     new = Store(tmp_path, lambda method, settings: {"momentum": 0.0} | settings).refresh()
     today = key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.0}})
-    assert today in new and len(new) == 1
-    assert key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.9}}) not in new
-    assert new.get(today)["key"] == key  # where a figure's arrays lie
-    assert new.get(today)["settings"] == {"lr": 0.1, "momentum": 0.0}
+    assert list(new.records) == [today]
+    assert key_of(RUN | {"settings": {"lr": 0.1, "momentum": 0.9}}) not in new.records
+    assert new.records[today]["key"] == key_of(RUN)  # where a figure's arrays lie
+    assert new.records[today]["settings"] == {"lr": 0.1, "momentum": 0.0}
 
 
 def test_the_file_of_a_group_has_a_plain_name():

@@ -102,7 +102,7 @@ def test_the_balanced_loss_is_that_of_the_anchors_module(generator):
     z, u = (torch.nn.functional.normalize(torch.randn(n, 4, generator=generator)) for n in (30, 7))
     idea = variant(RELEASED, al_form="balanced")
     draw = embedding_draw([z], u, 5, idea)
-    (found,) = network_ideas.IdeaDraw(draw).anchor_learning(z, idea)
+    (found,) = network_ideas.IdeaDraw(**vars(draw)).anchor_learning(z, idea)
     d2 = squared_distances(z, u)
     expected = anchor_learning_loss(d2, neighbor_bandwidth(d2, 5), balanced=True)
     torch.testing.assert_close(found, expected)

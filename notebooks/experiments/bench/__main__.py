@@ -42,7 +42,7 @@ PARTS = {
 BUDGET = {"cuda": 520, "cpu": 175}
 
 
-def main():
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=bench.__doc__.splitlines()[0])
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder with the store")
@@ -62,7 +62,3 @@ def main():
         jobs = PARTS[given.part].jobs(child, given.results, on)
         about = dict(device=on, seconds=given.budget or seconds)
         sys.exit(bool(measuring.measure(given.results, given.part, jobs, **about)))
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 import dmac
-from experiments import field, provenance
+from experiments import field, libraries, provenance
 from experiments.bench.measuring import Job, alone, timed
 from experiments.bench.shapes import CLUSTERS, DIMS, synthetic_views
 
@@ -69,7 +69,7 @@ def within_limit(system, n_samples, limit=None):
 
 def jobs(*_, sizes=SIZES):
     for system in SYSTEMS:
-        if system == TOOL and not field.is_runnable(TOOL, field.field_settings(TOOL)):
+        if system == TOOL and not libraries.is_runnable(TOOL, field.field_settings(TOOL)):
             print(f"{TOOL} is not measured: it needs the extra field", flush=True)
             continue
         for n in sizes:

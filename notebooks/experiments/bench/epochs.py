@@ -4,6 +4,7 @@ import dataclasses
 import math
 import statistics
 import time
+import timeit
 
 import numpy as np
 import torch
@@ -65,12 +66,7 @@ def operations(n_samples, dims, n_anchors, recipe=RELEASED):
 def matrix_rate(size=2048, repeats=7):
     """Operations a second of a product of float32 matrices, the best of some repeats."""
     x = torch.randn(size, size)
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        x @ x
-        seconds.append(time.perf_counter() - start)
-    return 2 * size**3 / min(seconds)
+    return 2 * size**3 / min(timeit.repeat(lambda: x @ x, number=1, repeat=repeats))
 
 
 def _dense_epochs(network, views, m, recipe, generator, epochs):

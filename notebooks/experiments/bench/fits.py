@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+import dmac
 from dmac.data.datasets import DATASETS
 from dmac.recipes import CLOSED_FORM, PUBLISHED, REVISED
 from experiments import libraries, studies
@@ -35,20 +36,12 @@ def fitted_systems():
     }
 
 
-class Toy:
-    """Three clusters, fitted before anything is timed: it loads what is loaded late."""
-
-    name, n_clusters = "toy", 3
-
-    def __init__(self):
-        self.views = [abs(x) for x in synthetic_views(90, (8, 8, 8), 3)]
-        self.labels = np.arange(90) % 3
-
-
 def warm_up(system, threads):
-    """Fit a system to the toy; what it cannot do with a toy is no matter."""
-    with contextlib.suppress(Exception):
-        _outcome(system, "toy", threads, load=lambda _: Toy())
+    """Fit three clusters before anything is timed: it loads what is loaded late."""
+    views = [abs(x) for x in synthetic_views(90, (8, 8, 8), 3)]
+    toy = dmac.MultiViewData("toy", views, np.arange(90) % 3, 3)
+    with contextlib.suppress(Exception):  # what a system cannot do with a toy is no matter
+        _outcome(system, "toy", threads, load=lambda _: toy)
 
 
 def fit_seconds(system, dataset, threads):
@@ -79,13 +72,11 @@ def is_installed(system):
 
 def stopped_on(system, dataset, fits):
     """A data set with at most as many samples and views on which a system was stopped, or None."""
-    here = DATASETS.get(dataset)
-    for fit in fits:
-        other = DATASETS.get(fit["dataset"])
-        stopped = fit["system"] == system and fit.get("error", "").startswith("more than")
-        if stopped and here and other and other.n_samples <= here.n_samples:
-            if len(other.dims) <= len(here.dims):
-                return fit["dataset"]
+    here, named = DATASETS[dataset], [fit for fit in fits if fit["system"] == system]
+    stopped = [fit["dataset"] for fit in named if fit.get("error", "").startswith("more than")]
+    for other in (DATASETS[name] for name in stopped):
+        if other.n_samples <= here.n_samples and len(other.dims) <= len(here.dims):
+            return other.name
     return None
 
 
@@ -104,7 +95,7 @@ def jobs(child, folder, device, datasets=studies.SIXTEEN, systems=None):
     """What was stopped with one thread is not begun with two."""
     systems = [system for system in systems or fitted_systems() if is_installed(system)]
     # Small ones first, since what was stopped there is not begun on larger ones.
-    datasets = sorted(datasets, key=lambda name: getattr(DATASETS.get(name), "n_samples", 0))
+    datasets = sorted(datasets, key=lambda name: DATASETS[name].n_samples)
     for dataset, threads, system in itertools.product(datasets, (1, 2), systems):
         fits = measured("fits", folder, titles={}).get("fits", [])
         failed = [(fit["system"], fit["dataset"]) for fit in fits if "error" in fit]

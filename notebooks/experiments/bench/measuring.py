@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments import provenance
 from experiments.harness import Child
 from experiments.records import RESULTS
-from experiments.store import Store, round_floats, slug
+from experiments.store import Store, key_of, round_floats, slug
 from experiments.studies import TITLES
 
 
@@ -54,7 +54,7 @@ def measure(folder, part, jobs, *, device="cpu", seconds=math.inf):
     store, end, failed = Store(Path(folder) / "runs"), time.monotonic() + seconds, 0
     for job in jobs:
         run = job.identity(part)
-        if store.key(run) in store.refresh():
+        if key_of(run) in store.refresh().records:
             continue
         left = end - time.monotonic()
         try:

@@ -17,7 +17,7 @@ from dmac.compute.distances import nearest
 from dmac.compute.kmeans import sample_anchors
 from dmac.network import Network
 from dmac.recipes import Recipe
-from dmac.sampling import EmbeddingAnchors, ViewAnchors, measured, noise_like
+from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, measured, noise_like
 from dmac.scaling import assign, assignment_entropy
 from dmac.solvers.network_solver import NetworkSolver
 
@@ -74,6 +74,8 @@ class SpreadPerturbation(nn.Module):
 class IdeaNetwork(Network):
     """A network that perturbs by `SpreadPerturbation` where the recipe says so."""
 
+    samples = None  # among which the anchors lie: a source of anchors says it
+
     def __init__(self, dims, n_clusters, recipe, *, generator):
         spread = recipe.perturbation and recipe.sigma == "spread"
         plain = dataclasses.replace(recipe, perturbation=False) if spread else recipe
@@ -81,40 +83,22 @@ class IdeaNetwork(Network):
         if spread:
             self.perturbation = SpreadPerturbation()
 
-
-class Among:
-    """A network whose perturbation knows the samples among which the anchors lie."""
-
-    def __init__(self, network, x):
-        self.network, self.x = network, x
-
     def perturb(self, u_hat, noise):
-        return self.network.perturbation(u_hat, noise, self.x)
-
-    def anchors(self, u_hat, noise, *, normalize):
-        u = self.perturb(u_hat, noise)
-        return nn.functional.normalize(u, dim=1) if normalize else u
-
-    def __getattr__(self, name):
-        return getattr(self.network, name)
+        if isinstance(self.perturbation, SpreadPerturbation):
+            return self.perturbation(u_hat, noise, self.samples)
+        return super().perturb(u_hat, noise)
 
 
-class IdeaDraw:
+class IdeaDraw(Draw):
     """A draw with the balanced form of the anchor learning loss."""
-
-    def __init__(self, draw):
-        self.draw = draw
 
     def anchor_learning(self, z, recipe):
         losses = []
-        for x, u in (measured(*pair, recipe) for pair in self.draw.pairs(z)):
+        for x, u in (measured(*pair, recipe) for pair in self.pairs(z)):
             k = min(recipe.n_neighbors, len(u) - 1)
             bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).nearest, k)
             losses.append(assignment_entropy(x, u, bandwidth, balanced=True))
         return losses
-
-    def __getattr__(self, name):
-        return getattr(self.draw, name)
 
 
 class _Idea:
@@ -122,37 +106,24 @@ class _Idea:
 
     def draws(self, zs, z, n_neighbors):
         draws = super().draws(zs, z, n_neighbors)
-        return [IdeaDraw(d) for d in draws] if self.recipe.al_form == "balanced" else draws
-
-    @property
-    def _spreads(self):
-        return isinstance(self.network.perturbation, SpreadPerturbation)
+        balanced = self.recipe.al_form == "balanced"
+        return [IdeaDraw(**vars(draw)) for draw in draws] if balanced else draws
 
 
 class IdeaEmbeddingAnchors(_Idea, EmbeddingAnchors):
     """Anchors in the embedding, with the noise of their cells."""
 
     def anchors(self, z):
-        if not self._spreads:
-            return super().anchors(z)
-        network, self.network = self.network, Among(self.network, z)
-        try:
-            return super().anchors(z)
-        finally:
-            self.network = network
+        self.network.samples = z.detach()
+        return super().anchors(z)
 
 
 class IdeaViewAnchors(_Idea, ViewAnchors):
     """Anchors in the views, with the noise of their cells, also where Z votes."""
 
     def draws(self, zs, z, n_neighbors):
-        if not self._spreads:
-            return super().draws(zs, z, n_neighbors)
-        network, self.network = self.network, Among(self.network, self.x)
-        try:
-            return super().draws(zs, z, n_neighbors)
-        finally:
-            self.network = network
+        self.network.samples = self.x
+        return super().draws(zs, z, n_neighbors)
 
     def vote_graphs(self, z, n_neighbors):
         perturbation = self.network.perturbation

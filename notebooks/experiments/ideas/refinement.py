@@ -7,19 +7,13 @@ split in two: anchors get their values from one half, and are judged on the othe
 book derives every form, chapter 13 measures them.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import namedtuple
 
 import torch
 
-from dmac.anchor_graph import AnchorGraph, closed_form_graph
+from dmac.anchor_graph import closed_form_graph
 from dmac.scaling import assign, assignment_entropy
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: What `refine` can minimise, by the idea of the paper that it belongs to.
 FORMS = {
@@ -37,26 +31,13 @@ _FLOOR = 1e-3
 _LEAST = 1e-12
 
 
-@dataclass(frozen=True)
-class Targets:
-    """What the anchors of a block should know of its samples.
-
-    Attributes
-    ----------
-    rows : torch.Tensor of shape (n, K)
-        Filtered rows of the first graph.
-    shares : torch.Tensor of shape (n, c)
-        Soft assignments to the clusters of the first graph; rows sum to 1.
-    others : torch.Tensor of shape (n, c)
-        What the graphs of the other blocks predict of these.
-    """
-
-    rows: torch.Tensor
-    shares: torch.Tensor
-    others: torch.Tensor
+#: What the anchors of a block should know of its samples: filtered ``rows`` of the first graph,
+#: (n, K); ``shares``, soft assignments to its clusters, (n, c), whose rows sum to 1; and what the
+#: graphs of the ``others``, of the other blocks, predict of these, (n, c).
+Targets = namedtuple("Targets", "rows shares others")
 
 
-def soft_assignments(rows: Tensor, centers: Tensor) -> Tensor:
+def soft_assignments(rows, centers):
     r"""Soft assignments :math:`q_{ik} \propto \exp(-\|z_i - \mu_k\|^2 / \tau)`.
 
     Parameters
@@ -74,15 +55,7 @@ def soft_assignments(rows: Tensor, centers: Tensor) -> Tensor:
     return torch.softmax(-d2 / width, 1)
 
 
-def refine(
-    x: Tensor,
-    u: Tensor,
-    n_neighbors: int,
-    form: str,
-    targets: Targets,
-    steps: int,
-    generator: torch.Generator,
-) -> Tensor:
+def refine(x, u, n_neighbors, form, targets, steps, generator):
     r"""Train the anchors of one set, or the noise on them, by one of `FORMS`.
 
     With a half A of the samples of a step, the value of anchor j is the weighted mean
@@ -136,7 +109,7 @@ def refine(
     start = math.log(_NOISE) if noisy else 0.0
     weight = torch.full(shape, start, dtype=u.dtype, device=u.device, requires_grad=True)
 
-    def anchors(base: Tensor) -> Tensor:
+    def anchors(base):
         if not noisy:
             return base + spread * weight
         noise = torch.randn(base.shape, generator=generator, dtype=base.dtype).to(base)
@@ -164,15 +137,7 @@ def refine(
     return trained
 
 
-def _loss(
-    form: str,
-    x: Tensor,
-    u: Tensor,
-    second: Tensor | None,
-    halves: tuple[Tensor, Tensor],
-    targets: Targets,
-    k: int,
-) -> Tensor:
+def _loss(form, x, u, second, halves, targets, k):
     a, b = halves
     if form == "balanced entropy":
         batch = x[torch.cat(halves)]
@@ -180,20 +145,21 @@ def _loss(
         return assignment_entropy(batch, u, width, balanced=True)
     y = targets.shares if form in ("cross-entropy", "information") else targets.rows
     predicted = predict(x[a], y[a], x[b], u, k)
-    if form == "noise by agreement" and second is not None:
-        other = predict(x[a], y[a], x[b], second, k)
-        between = predicted.var(0).sum() + other.var(0).sum()
-        return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
-    if form == "cross-entropy":
-        return -(targets.others[b] * (predicted + _FLOOR).log()).sum(1).mean()
-    if form == "information":
-        joint = predicted.T @ targets.others[b] / len(b)
-        apart = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
-        return -(joint * ((joint + 1e-12) / (apart + 1e-12)).log()).sum()
+    match form:
+        case "noise by agreement":
+            other = predict(x[a], y[a], x[b], second, k)
+            between = predicted.var(0).sum() + other.var(0).sum()
+            return (predicted - other).square().sum(1).mean() / between.clamp_min(1e-12)
+        case "cross-entropy":
+            return -(targets.others[b] * (predicted + _FLOOR).log()).sum(1).mean()
+        case "information":
+            joint = predicted.T @ targets.others[b] / len(b)
+            apart = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
+            return -(joint * ((joint + 1e-12) / (apart + 1e-12)).log()).sum()
     return (predicted - y[b]).square().sum(1).mean()
 
 
-def predict(x_known: Tensor, y_known: Tensor, x: Tensor, u: Tensor, n_neighbors: int) -> Tensor:
+def predict(x_known, y_known, x, u, n_neighbors):
     """What anchors carry of the values (a, q) of some samples to others: -> (b, q).
 
     Differentiable in the anchors; anchors without a known sample say nothing.
@@ -206,6 +172,6 @@ def predict(x_known: Tensor, y_known: Tensor, x: Tensor, u: Tensor, n_neighbors:
     return carried[:, :-1] / carried[:, -1:].clamp_min(_FLOOR)
 
 
-def _graph(x: Tensor, u: Tensor, n_neighbors: int) -> AnchorGraph:
+def _graph(x, u, n_neighbors):
     nearest = assign(x, u, n_neighbors + 1)
     return closed_form_graph(nearest.nearest, nearest.indices, len(u))
