@@ -1,12 +1,10 @@
 """The API pages: every module's section is folded under its names, and nothing is lost."""
 
 import re
-from pathlib import Path
 
 import fold_modules
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from helpers import ROOT
 
 
 @pytest.mark.parametrize("page", fold_modules.PAGES)
