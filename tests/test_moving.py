@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from helpers import ROOT, sources
-from portable import packed
 from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
@@ -115,15 +114,6 @@ def test_a_figure_says_what_it_is_where_scripts_do_not_run(browser, name):
     (text,) = (one.inner_text() for one in parts if one.is_visible())
     assert text.startswith("This figure moves in a browser")
     page.close()
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_downloaded_chapter_unpacks_its_figure(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(packed(f'files = "_static/moving/shared.html", "_static/moving/{name}.html"'), {})
-    found = {path.name: path.read_bytes() for path in (tmp_path / "stored/moving").iterdir()}
-    names = {"shared.html", f"{name}.html"}
-    assert found == {name: (MOVING / name).read_bytes() for name in names}
 
 
 def test_water_level_pours_what_the_slider_says(shown):

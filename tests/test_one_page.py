@@ -48,11 +48,10 @@ def test_listing_has_the_embedding_and_losses_of_the_module_and_their_gradients(
     found = joint_loss(network, zs, z, u, k, RELEASED)
     terms = found.anchor_learning, found.consistency, found.structure_preservation
     torch.testing.assert_close([al, cm, sp], [3 * x for x in terms], rtol=1e-5, atol=1e-9)
-    total = al + RELEASED.cm_weight * cm + RELEASED.sp_weight * sp
     parameters = [*network.encoders.parameters(), *network.perturbation.parameters()]
     gradients = (
         torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
-        for loss in (total, found.total)
+        for loss in (al + RELEASED.cm_weight * cm + RELEASED.sp_weight * sp, found.total)
     )
     torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-6)
 

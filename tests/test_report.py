@@ -229,9 +229,8 @@ def test_names_are_text():
 
 def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
     index = [f'patient "{i}", <{i}>' for i in range(120)]
-    frames = [pd.DataFrame(x, index) for x in VIEWS]
     for views, given, expected in (
-        (frames, None, index),
+        ([pd.DataFrame(x, index) for x in VIEWS], None, index),
         (VIEWS, index, index),
         ([pd.DataFrame(x) for x in VIEWS], None, [str(i + 1) for i in range(120)]),
         (VIEWS, None, [str(i + 1) for i in range(120)]),
@@ -352,13 +351,12 @@ def test_the_command_writes_the_page(ok):
 
 
 def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
-    rng, classes = np.random.default_rng(0), np.arange(60) % 3
-    views = [5 * rng.normal(size=(3, d))[classes] + rng.normal(size=(60, d)) for d in (6, 3)]
-    wide, narrow = (pd.DataFrame(x, [f"s{i}" for i in range(60)]) for x in views)
-    model = dmac.AnchorGraphClustering(3, random_state=0)
+    names = [f"s{i}" for i in range(120)]
+    wide, narrow = (pd.DataFrame(x, names) for x in (VIEWS[0], VIEWS[1][:, :3]))
+    model = dmac.AnchorGraphClustering(4, random_state=0)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted
     narrow[:5] = 0.0
-    for given in (model, dmac.AnchorGraphClustering(3, random_state=0)):  # with equal labels
+    for given in (model, dmac.AnchorGraphClustering(4, random_state=0)):  # with equal labels
         with pytest.warns(UserWarning, match="view 2 has 5 rows of zeros"):
             assert page(given, [wide, narrow], seeds=2).count("rows of zeros") == 1

@@ -40,9 +40,8 @@ def training(model, views, n_anchors, recipe, generator):
 def test_an_epoch_forms_no_large_product(recipe, generator):
     n, m, d, v = 97, 23, 12, len(DIMS)
     recipe = dataclasses.replace(small(recipe, epochs=1), embedding_dim=d)
-    model = network(recipe, generator)
     with Shapes() as shapes:
-        list(training(model, views(n), m, recipe, generator))
+        list(training(network(recipe, generator), views(n), m, recipe, generator))
     assert (n, m) in shapes.seen  # the distances: the largest there should be
     assert not shapes.seen & {(n, n), (m, m), (n, m, d), (n, d, m), (m, n, d)}
     assert max(math.prod(shape) for shape in shapes.seen) <= max(n * m, v * n * d)
@@ -114,9 +113,8 @@ def test_loop_is_full_batch_rmsprop_on_the_reference_loss(recipe):
     for _ in range(3):
         zs, z = by_hand.embed(views())
         layers = [[layer.weight.T for layer in f.layers] for f in by_hand.convolutions]
-        loss = reference.joint_loss(zs, z, source.anchors(z), 5, layers, **forms, **weights)
         optimiser.zero_grad()
-        loss.backward()
+        reference.joint_loss(zs, z, source.anchors(z), 5, layers, **forms, **weights).backward()
         optimiser.step()
     for name, p in fitted.named_parameters():
         part = name.partition(".")[0]

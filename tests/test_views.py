@@ -84,7 +84,6 @@ def test_available_by_kind():
     assert list(groups) == list(KINDS) and min(map(len, groups.values())) > 0
     assert sorted(name for names in groups.values() for name in names) == sorted(views.available())
     assert {"mfeat", "PIE"} < set(groups["images"]) and "ROSMAP-351" in groups["omics"]
-    assert views.available(by_kind=False) == views.available()
 
 
 def test_a_registered_entry_says_what_to_read(tmp_path, monkeypatch):
