@@ -80,9 +80,8 @@ def generator():
 @pytest.fixture(scope="session")
 def small_views():
     """Three views of 90 samples around 3 well separated centres, and their classes."""
-    generator = torch.Generator().manual_seed(3)
     classes = torch.arange(90) % 3
-    options = {"generator": generator, "dtype": torch.float64}
+    options = {"generator": torch.Generator().manual_seed(3), "dtype": torch.float64}
     views = (
         4 * torch.randn(3, d, **options)[classes] + 0.5 * torch.randn(90, d, **options)
         for d in (7, 5, 9)

@@ -71,8 +71,11 @@ def python(*arguments, **options):
 def pages():
     """The pages of the book in their order, as the table of contents names them."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [one for part in toc["parts"] for one in part["chapters"]]
-    files = [[one["file"], *(s["file"] for s in one.get("sections", []))] for one in chapters]
+    files = [
+        [one["file"], *(s["file"] for s in one.get("sections", []))]
+        for part in toc["parts"]
+        for one in part["chapters"]
+    ]
     return [toc["root"], *(name for names in files for name in names)]
 
 

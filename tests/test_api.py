@@ -79,8 +79,7 @@ def markdown(folder):
 
 
 def test_equations_of_docstrings_are_in_the_chapters():
-    book = "\n".join(markdown("book"))
-    labels = set(re.findall(r"(?::label: |\$\$ \()(eq:[\w-]+)", book))
+    labels = set(re.findall(r"(?::label: |\$\$ \()(eq:[\w-]+)", "\n".join(markdown("book"))))
     sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "dmac").rglob("*.py"))
     referred = set(re.findall(r":eq:`([\w:-]+)`", sources))
     assert len(referred) > 20 and referred <= labels

@@ -14,15 +14,18 @@ from helpers import ROOT, imported, python, sources
 from experiments import evidence, records, repair, studies
 
 BOOK = ROOT / "book"
-#: The others show stored runs or drawings of the experiments, and use their modules.
-DERIVING = [
-    path
-    for path in sorted(BOOK.glob("[0-9]*.ipynb"))
-    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 11 12 14 18".split()}
-]
 
 
-@pytest.mark.parametrize("chapter", DERIVING, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "chapter",
+    # The others show stored runs or drawings of the experiments, and use their modules.
+    [
+        path
+        for path in sorted(BOOK.glob("[0-9]*.ipynb"))
+        if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 11 12 14 18".split()}
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     packages = set(imported("\n".join(sources(chapter).values())))
     assert "numpy" in packages  # the cells were read
@@ -58,8 +61,7 @@ from experiments import records, studies
 {READ}
 runs.to_csv("read.csv", index=False)
 """
-    alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    python("-c", code, env=alone)
+    python("-c", code, env={key: x for key, x in os.environ.items() if key != "PYTHONPATH"})
     here = {"records": records, "studies": studies}
     exec(READ, here)
     assert len(here["runs"]) > 100

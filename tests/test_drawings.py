@@ -19,7 +19,6 @@ def test_files_are_what_the_scripts_draw():
 
 def test_every_recipe_of_the_network_is_the_answer_to_something():
     texts = ElementTree.fromstring(draw_choice.draw()).iter("{http://www.w3.org/2000/svg}text")
-    words = " ".join("".join(text.itertext()) for text in texts)
-    named = set(re.findall(r"[A-Z_]{6,}", words))
+    named = set(re.findall(r"[A-Z_]{6,}", " ".join("".join(text.itertext()) for text in texts)))
     names = {n.upper() for n, r in RECIPES.items() if isinstance(r, Recipe)}
     assert named == names - {"REVISED_2026_11"}  # for scripts whose results must not change

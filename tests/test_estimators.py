@@ -39,8 +39,7 @@ def fitted(small_views):
 
 def test_attributes_after_the_fit(fitted):
     model, _, _ = fitted
-    arrays = model.labels_, model.embedding_, model.anchors_
-    assert [(x.shape, x.dtype) for x in arrays] == [
+    assert [(x.shape, x.dtype) for x in (model.labels_, model.embedding_, model.anchors_)] == [
         ((90,), np.int64),
         ((90, 64), np.float32),
         ((16, 64), np.float32),
@@ -463,8 +462,7 @@ def test_few_samples_are_clustered_down_to_two_a_cluster(n, c):
 
 
 def test_as_many_clusters_as_samples(views):
-    labels = quick_model(n_clusters=8).fit_predict([x[:8] for x in views])
-    assert sorted(labels) == list(range(8))
+    assert sorted(quick_model(n_clusters=8).fit_predict([x[:8] for x in views])) == [*range(8)]
 
 
 def test_sparse_real_data_are_made_dense_a_few_rows_at_a_time(data_folder, monkeypatch):

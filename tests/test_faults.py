@@ -79,8 +79,7 @@ print(np.array_equal(fit(**checkpoint).embedding_, whole.embedding_))
 
 def check(folder, limit):
     """Run the program; everything that was there before the fault must be as it was."""
-    said = python("-c", PROGRAM, folder, limit)
-    fit, run, kept, model, another, resumed = said.splitlines()
+    fit, run, kept, model, another, resumed = python("-c", PROGRAM, folder, limit).splitlines()
     stays = "; the one before is still there: free some space, or name another folder"
     for line, name in (
         (fit, "fit/checkpoint.safetensors"),

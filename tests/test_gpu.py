@@ -237,8 +237,7 @@ def test_nothing_of_an_epoch_leaves_the_device(recipe):
         loss = loss + consistency_loss(fs, recipe.mutual_information)
         loss.backward()
         weight, bias = closed_form_projection(torch.cat(zs, 1).detach(), [graph.detach()], d)
-    made = z, graph.indices, loss, weight, bias, fusion_factor(z)
-    assert [tuple(x.shape) for x in made] == [
+    assert [tuple(x.shape) for x in (z, graph.indices, loss, weight, bias, fusion_factor(z))] == [
         *((n, d), (n, k), ()),
         *((len(DIMS) * d, d), (d,), (d, d)),
     ]

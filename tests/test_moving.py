@@ -16,7 +16,6 @@ from dmac.recipes import CLOSED_FORM
 
 BOOK = ROOT / "book"
 MOVING = BOOK / "_static" / "moving"
-FIGURES = sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
 
 
 @pytest.fixture
@@ -105,7 +104,9 @@ def test_a_finger_drags_too_and_does_not_scroll_the_page(shown):
     assert page.evaluate("scrollY") == 0
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
+)
 def test_a_figure_says_what_it_is_where_scripts_do_not_run(browser, name):
     page = browser.new_page(java_script_enabled=False)
     parts = [(MOVING / f"{part}.html").read_text("utf-8") for part in ("shared", name)]

@@ -47,8 +47,7 @@ def outputs(notebook):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch, results):
-    stores = "results" in papermill.inspect_notebook(notebook)
-    more = {"results": str(results)} if stores else {}
+    more = {"results": str(results)} if "results" in papermill.inspect_notebook(notebook) else {}
     shown = outputs(run(notebook, tmp_path, monkeypatch, dataset="mfeat", profile="quick", **more))
     assert not [o for o in shown if o.output_type == "stream" and o.name == "stderr"]
     assert any({"image/png", "image/svg+xml"} & o.get("data", {}).keys() for o in shown)
@@ -112,8 +111,7 @@ def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
     monkeypatch.setattr(experiments, "complete", None)
     namespace, glued = run_cells(notebook, monkeypatch)
     assert namespace["page"].is_whole
-    text = notebook.read_text(encoding="utf-8")
-    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued
+    assert set(re.findall(r"\{glue:text\}`([^`]*)`", notebook.read_text("utf-8"))) == glued
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -150,8 +150,7 @@ def test_the_map_has_a_dot_a_sample_in_the_colour_of_its_cluster(plain):
 def test_the_least_sure_samples_are_listed_with_the_cluster_that_is_next(plain):
     model, found = plain
     listed = [row for row in found.rows if len(row) == 4 and "(" in row[1]]
-    least = np.sort(model.confidence_)[:10]
-    for (name, own, other, _), sure in zip(listed, least, strict=True):
+    for (name, own, other, _), sure in zip(listed, np.sort(model.confidence_)[:10], strict=True):
         i, cluster, following = int(name) - 1, int(own.split()[0]), int(other.split()[0])
         shares = np.delete(model.membership_[i], cluster)
         assert model.labels_[i] == cluster != following
@@ -219,8 +218,7 @@ def test_a_browser_finds_nothing_wrong(browser, tmp_path):
 
 def test_names_are_text():
     odd = ["<b>&", '"><script>alert(1)</script>$c']
-    columns = [[f"<i>{j}&amp;$n" for j in range(12)], None]
-    _, found = report(view_names=odd, feature_names=columns)
+    _, found = report(view_names=odd, feature_names=[[f"<i>{j}&amp;$n" for j in range(12)], None])
     assert "<script" not in found.told and "<i>" not in found.told
     assert [row[0] for row in found.rows].count(odd[0]) == 2
     assert f"{odd[0]} (12 features), {odd[1]} (9 features)" in found.text
@@ -351,8 +349,9 @@ def test_the_command_writes_the_page(ok):
 
 
 def test_samples_that_a_narrow_table_lacks_are_no_rows_of_zeros():
-    names = [f"s{i}" for i in range(120)]
-    wide, narrow = (pd.DataFrame(x, names) for x in (VIEWS[0], VIEWS[1][:, :3]))
+    wide, narrow = (
+        pd.DataFrame(x, [f"s{i}" for i in range(120)]) for x in (VIEWS[0], VIEWS[1][:, :3])
+    )
     model = dmac.AnchorGraphClustering(4, random_state=0)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)
     assert "rows of zeros" not in page(model, [wide, narrow[5:]], seeds=2)  # now it is fitted

@@ -61,19 +61,14 @@ def test_graphs_a_view_are_those_of_each_view_by_itself():
         assert_graph(graph, reference.squared_distances(x, u))
 
 
-def test_draws_visit_the_anchor_sets_in_turn():
+def test_draws_visit_the_anchor_sets_in_turn_with_the_neighbours_of_the_epoch():
     made = source(vote_share=0.0)
-    graphs = [graph.to_dense() for graph in made.graphs()]
-    assert not torch.allclose(graphs[0], graphs[1])
-    for epoch in range(7):
-        (draw,) = made.draws(None, embedding(), K)
-        torch.testing.assert_close(draw.graphs[0].to_dense(), graphs[epoch % 3])
-
-
-def test_draws_use_the_neighbours_of_the_epoch():
-    made = source(anchor_sets=1, vote_share=0.0)
-    for k in (2, 4, 2):
-        assert made.draws(None, embedding(), k)[0].graphs[0].indices.shape == (N, k)
+    assert not torch.equal(made.sets[0], made.sets[1])
+    for epoch, k in enumerate((K, 2, K, 4, K, K, 2)):
+        both = zip(views(), anchors_of(made, epoch % 3))
+        d2 = sum(reference.squared_distances(x, u) for x, u in both) / V
+        (draw,) = made.draws(None, embedding(), k)
+        torch.testing.assert_close(draw.graphs[0].to_dense(), anchor_graph(d2, k).to_dense())
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -179,9 +179,11 @@ def test_downloads_stay_in_the_cache(path, tmp_path, monkeypatch):
     assert places[0].resolve().parent == tmp_path.resolve()
 
 
-def test_downloads_are_https(monkeypatch):
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "ftp://example.org", "file:///etc", "http://localhost.a.org"]
+)
+def test_downloads_are_https(url, monkeypatch):
     assert datasets.BASE_URL.startswith("https://")
     monkeypatch.delenv("DMAC_DATA", raising=False)
-    for url in ("http://example.org", "ftp://example.org", "file:///etc", "http://localhost.a.org"):
-        with pytest.raises(ValueError, match="is not https"):
-            registry.fetch("PIE", base_url=url)
+    with pytest.raises(ValueError, match="is not https"):
+        registry.fetch("PIE", base_url=url)

@@ -212,8 +212,7 @@ def test_what_cannot_be_compared(labels, more, says):
 
 def test_labels_with_names_are_lined_up_with_the_frames():
     x, labels = clusters()
-    shuffled = pd.Series(labels).sample(frac=1, random_state=0)
-    (found,) = separate(pd.DataFrame(x), labels=shuffled)
+    (found,) = separate(pd.DataFrame(x), labels=pd.Series(labels).sample(frac=1, random_state=0))
     np.testing.assert_array_equal(found, separate(x, labels=labels)[0])
 
 

@@ -176,8 +176,7 @@ def test_closed_form_starts_the_fusion_itself_and_not_only_its_space(encoder):
     records, _, model, source = revised_run(lr=1e-12, epochs=1, encoder=encoder, vote_share=0.0)
     h = torch.cat(views(90), 1)
     weight, bias = closed_form_projection(h, source.graphs(), N_CLUSTERS)
-    fused = torch.stack(model.embed_views(views(90))).mean(0)
-    torch.testing.assert_close(fused, h @ weight + bias)
+    torch.testing.assert_close(torch.stack(model.embed_views(views(90))).mean(0), h @ weight + bias)
     worse, *_ = revised_run(epochs=1, encoder=encoder, closed_form_start=False, vote_share=0.0)
     assert worse[0].loss > 1.1 * records[0].loss
 

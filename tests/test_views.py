@@ -74,8 +74,7 @@ def test_sets_that_are_the_same_samples():
     alike = np.corrcoef(*gist)[:210, 210:]  # an image is most like itself
     np.testing.assert_array_equal(alike.argmax(1), np.arange(210))
     whole, part = load_real("Wiki"), load_real("WikipediaArticles")
-    both = ([*data.views, data.labels] for data in (whole, part))
-    for x, y in zip(*both, strict=True):
+    for x, y in zip(*([*data.views, data.labels] for data in (whole, part)), strict=True):
         np.testing.assert_array_equal(x[2173:2866], y)
 
 
