@@ -7,12 +7,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from chromium import resize, visit
 
-HERE = Path(__file__).parent
-LOOK = f"({(HERE / 'browser.js').read_text(encoding='utf-8')})()"
-FAINT = f"({(HERE / 'contrast.js').read_text(encoding='utf-8')})()"
-WIDE = f"({(HERE / 'wide.js').read_text(encoding='utf-8')})()"
-LABELS = f"({(HERE / 'labels.js').read_text(encoding='utf-8')})()"
-LOCAL = ("data:", "blob:", "about:")
+
+def script(name):
+    """What a file beside this one finds on a page."""
+    return f"({(Path(__file__).parent / name).read_text(encoding='utf-8')})()"
 
 
 @dataclasses.dataclass
@@ -31,7 +29,7 @@ def look(page, root, name, width=390):
     page.goto("about:blank")  # nothing of the page before is still under way
     with watched(page, root) as problems:
         visit(page, root + name)
-        found = Report(**page.evaluate(LOOK))
+        found = Report(**page.evaluate(script("browser.js")))
     found.problems += problems
     return found
 
@@ -43,7 +41,7 @@ def faint(page, url):
     """
     visit(page, url)
     page.add_style_tag(content="* { transition: none !important }")  # the colours that come to stay
-    return page.evaluate(FAINT)
+    return page.evaluate(script("contrast.js"))
 
 
 def wide(page, widths):
@@ -51,13 +49,13 @@ def wide(page, widths):
     found = []
     for width in widths:
         resize(page, width)
-        found += [f"at {width} px, {one}" for one in page.evaluate(WIDE)]
+        found += [f"at {width} px, {one}" for one in page.evaluate(script("wide.js"))]
     return found
 
 
 def small_labels(page):
     """Figures of the open page with text of less than eight pixels."""
-    return page.evaluate(LABELS)
+    return page.evaluate(script("labels.js"))
 
 
 @contextlib.contextmanager
@@ -66,7 +64,7 @@ def watched(page, root):
     problems = []
 
     def leaves(url):
-        if not url.startswith((root, *LOCAL)):
+        if not url.startswith((root, "data:", "blob:", "about:")):
             problems.append(f"reaches outside: {url}")
 
     def arrives(answer):
@@ -105,16 +103,13 @@ def dead_links(reports, folder, root):
     for name, report in reports.items():
         for link in report.links:
             url, fragment = urldefrag(link)
-            scheme = urlsplit(url).scheme
             if not url.startswith(root):
-                if scheme not in ("https", "http", "mailto"):
+                if urlsplit(url).scheme not in ("https", "http", "mailto"):
                     dead.add(f"{name} -> {link}")
                 continue
             target = unquote(urlsplit(url[len(root) :]).path) or "index.html"
-            if target.endswith(".html"):
-                alive = target in reports
-            else:
-                alive = (Path(folder) / target).is_file()
+            page = target.endswith(".html")
+            alive = target in reports if page else (Path(folder) / target).is_file()
             if alive and fragment and target in reports:
                 alive = unquote(fragment) in reports[target].ids
             if not alive:

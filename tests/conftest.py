@@ -1,5 +1,6 @@
 """Settings of the whole test run."""
 
+import contextlib
 import json
 import os
 
@@ -42,10 +43,10 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real data files named by DMAC_DATA; without one the test is skipped."""
-    folder = os.environ.get("DMAC_DATA")
-    if not folder:
-        pytest.skip("set DMAC_DATA to the folder of data files to run this test")
-    return Path(folder)
+    return Path(
+        os.environ.get("DMAC_DATA")
+        or pytest.skip("set DMAC_DATA to the folder of data files to run this test")
+    )
 
 
 @pytest.fixture(scope="module")  # its event loop would be in the way of other files' tests
@@ -79,14 +80,19 @@ def generator():
 @pytest.fixture(scope="session")
 def small_views():
     """Three views of 90 samples around 3 well separated centres, and their classes."""
-    generator = torch.Generator().manual_seed(3)
     classes = torch.arange(90) % 3
-    views = []
-    for d in (7, 5, 9):
-        centres = 4 * torch.randn(3, d, generator=generator, dtype=torch.float64)
-        noise = torch.randn(90, d, generator=generator, dtype=torch.float64)
-        views.append((centres[classes] + 0.5 * noise).numpy())
-    return views, classes.numpy()
+    options = {"generator": torch.Generator().manual_seed(3), "dtype": torch.float64}
+    views = (
+        4 * torch.randn(3, d, **options)[classes] + 0.5 * torch.randn(90, d, **options)
+        for d in (7, 5, 9)
+    )
+    return [x.numpy() for x in views], classes.numpy()
+
+
+@pytest.fixture(scope="session")
+def views(small_views):
+    """The three views alone."""
+    return small_views[0]
 
 
 @pytest.fixture
@@ -128,22 +134,20 @@ def saved(tmp_path):
 @pytest.fixture
 def on_disk(tmp_path):
     """Write the views as memory maps, into one HDF5 file or as Zarr arrays, and open them."""
-    files = []
+    ways = {
+        "npy": (np.save, lambda place: np.load(place, mmap_mode="r")),
+        "zarr": (zarr.save_array, lambda place: zarr.open_array(place, mode="r")),
+    }
+    with contextlib.ExitStack() as files:
 
-    def write(kind, arrays):
-        if kind == "npy":
-            for a, x in enumerate(arrays):
-                np.save(tmp_path / f"{a}.npy", x)
-            return [np.load(tmp_path / f"{a}.npy", mmap_mode="r") for a in range(len(arrays))]
-        if kind == "zarr":
-            places = [tmp_path / f"{a}.zarr" for a in range(len(arrays))]
-            for x, place in zip(arrays, places):
-                zarr.save_array(place, x)
-            return [zarr.open_array(place, mode="r") for place in places]
-        file = h5py.File(tmp_path / "views.h5", "w")
-        files.append(file)
-        return [file.create_dataset(str(a), data=x) for a, x in enumerate(arrays)]
+        def write(kind, arrays):
+            if kind == "h5":
+                file = files.enter_context(h5py.File(tmp_path / "views.h5", "w"))
+                return [file.create_dataset(str(a), data=x) for a, x in enumerate(arrays)]
+            save, read = ways[kind]
+            places = [tmp_path / f"{a}.{kind}" for a in range(len(arrays))]
+            for place, x in zip(places, arrays):
+                save(place, x)
+            return [read(place) for place in places]
 
-    yield write
-    for file in files:
-        file.close()
+        yield write

@@ -57,8 +57,13 @@ def random_points(n, m, d, seed):
 
 def python(*arguments, **options):
     """What a Python process writes, which has to end well."""
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        **options,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -66,8 +71,11 @@ def python(*arguments, **options):
 def pages():
     """The pages of the book in their order, as the table of contents names them."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [one for part in toc["parts"] for one in part["chapters"]]
-    files = [[one["file"], *(s["file"] for s in one.get("sections", []))] for one in chapters]
+    files = [
+        [one["file"], *(s["file"] for s in one.get("sections", []))]
+        for part in toc["parts"]
+        for one in part["chapters"]
+    ]
     return [toc["root"], *(name for names in files for name in names)]
 
 
@@ -116,7 +124,7 @@ class Shapes(TorchDispatchMode):
 
 def assert_matches(fast, reference, *inputs, rtol=1e-6, atol=1e-9):
     """Compare two functions of the same tensors: values, and gradients of a random projection."""
-    values, gradients = [], []
+    results = []
     for function in (fast, reference):
         value = function(*inputs)
         generator = torch.Generator().manual_seed(7)
@@ -124,8 +132,5 @@ def assert_matches(fast, reference, *inputs, rtol=1e-6, atol=1e-9):
         gradient = torch.autograd.grad(
             (value * direction).sum(), inputs, allow_unused=True, materialize_grads=True
         )
-        values.append(value.detach())
-        gradients.append(gradient)
-    torch.testing.assert_close(*values, rtol=rtol, atol=atol)
-    for of_fast, of_reference in zip(*gradients):
-        torch.testing.assert_close(of_fast, of_reference, rtol=rtol, atol=atol)
+        results.append([value.detach(), *gradient])
+    torch.testing.assert_close(*results, rtol=rtol, atol=atol)

@@ -43,11 +43,11 @@ class Case:
     settings: dict = field(default_factory=dict)
 
 
+@dataclass
 class Wrapped:
     """Something of another package that NumPy can make an array of."""
 
-    def __init__(self, x):
-        self.x = x
+    x: object
 
     def __array__(self, dtype=None, copy=None):
         return self.x.astype(dtype or self.x.dtype)
@@ -104,10 +104,8 @@ def damaged():
 
 
 def read_only(x):
-    """A copy that cannot be written to."""
-    x = x.copy()
-    x.flags.writeable = False
-    return x
+    """The array, which cannot be written to."""
+    return np.broadcast_to(x, x.shape)
 
 
 def with_entry(value, dtype=float, row=3, column=1):
@@ -126,8 +124,7 @@ def duplicates():
 
 def frame(**columns):
     """X as a data frame, some columns otherwise."""
-    out = pd.DataFrame(COUNTS, columns=list("abcd"))
-    return out.assign(**columns)
+    return pd.DataFrame(COUNTS, columns=list("abcd")).assign(**columns)
 
 
 DENSE = {

@@ -18,7 +18,6 @@ RNG = np.random.default_rng(0)
 N = 30
 #: Two views of 30 samples, with three decimals, and their classes.
 VIEWS = [RNG.normal(size=(N, d)).round(3) for d in (6, 7)]
-SAME = VIEWS[0], VIEWS[1]
 CLASSES = np.arange(N) % 3
 ORDER = RNG.permutation(N)
 #: Ids of the samples: words, whole numbers, and what only counts them.
@@ -123,23 +122,20 @@ def pair(names, others, header="id", **options):
 
 def read_as(kind, text, values, samples=..., name="x.csv", **more):
     """A table of text and its numbers."""
-    text = text if isinstance(text, bytes) else text.encode()
     return Case(kind, {name: text}, values=[values], samples=samples, paths=[name], **more)
 
 
 def refused(kind, text, error, name="x.csv", **more):
     """A table of text that is none, and what is said of it."""
-    text = text if isinstance(text, bytes) else text.encode()
     return Case(kind, {name: text}, error=error, paths=[name], **more)
 
 
 def beside(kind, tables, names, known=None, left_out=(), classes=None, **options):
     """Two tables of noise, and others beside them, all without names of samples."""
-    files = {f"{name}.csv": table(x) for name, x in zip("ab", VIEWS)}
-    files |= {f"{name}.csv": text for name, text in tables.items()}
+    texts = {name: table(x) for name, x in zip("ab", VIEWS)} | tables
     return Case(
         f"beside two tables: {kind}",
-        files,
+        {f"{name}.csv": text for name, text in texts.items()},
         options,
         names=list(names),
         known=known,
@@ -150,8 +146,7 @@ def beside(kind, tables, names, known=None, left_out=(), classes=None, **options
 
 def with_columns(**columns):
     """The text of a table without names that has more columns."""
-    frame = pd.DataFrame(VIEWS[0]).add_prefix("g")
-    return pd.concat([frame, pd.DataFrame(columns)], axis=1).to_csv(index=False)
+    return pd.DataFrame(VIEWS[0]).add_prefix("g").assign(**columns).to_csv(index=False)
 
 
 DATES = [f"2020-{1 + i % 12:02}-{1 + i // 2:02}" for i in ORDER]
@@ -163,7 +158,7 @@ AB = [[1, 2], [3, 4]]
 ZIPPED = gzip.compress(b"1.5,2.5,3.5\n" * 40, mtime=0)
 FILES = {
     "MATLAB": {"all.mat": {"X1": VIEWS[0], "X2": VIEWS[1], "Y": CLASSES + 1}},
-    "MATLAB, a cell": {"all.mat": {"X": list(SAME), "Y": CLASSES + 1}},
+    "MATLAB, a cell": {"all.mat": {"X": list(VIEWS), "Y": CLASSES + 1}},
     "NumPy": {"all.npz": {"X1": VIEWS[0], "X2": VIEWS[1], "labels": CLASSES}},
     "NumPy, other names": {
         "all.npz": {"z": VIEWS[0], "a": VIEWS[1], "target": CLASSES, "about": "text"}
@@ -188,7 +183,9 @@ FILES = {
     },
 }
 EVERY_KIND = [
-    Case(kind, files, paths=[*files][:1] if len(files) == 1 else None, values=SAME, classes=CLASSES)
+    Case(
+        kind, files, paths=[*files][:1] if len(files) == 1 else None, values=VIEWS, classes=CLASSES
+    )
     for kind, files in FILES.items()
 ]
 CALLED = [
@@ -509,27 +506,19 @@ BAD = [
 # --- names of samples
 
 
-def counted(names, others, header, start=0, order=ORDER):
+def counted(ids, header, start):
     """Two tables with ids and, before them, what counts the rows; the second in another order."""
-    texts = {}
-    for name, x, ids, rows in (("a", VIEWS[0], names, slice(None)), ("b", VIEWS[1], others, order)):
-        frame = pd.DataFrame(x).add_prefix(name)
-        frame.insert(0, header, ids)
-        frame = frame.iloc[rows].reset_index(drop=True)
-        frame.index += start
-        texts[f"{name}.csv"] = frame
-    return texts
+    frames = [
+        pd.DataFrame({header: ids}).join(pd.DataFrame(x).add_prefix(a)) for a, x in zip("ab", VIEWS)
+    ]
+    frames[1] = frames[1].iloc[ORDER]
+    return {f"{a}.csv": x.set_axis(range(start, start + N)) for a, x in zip("ab", frames)}
 
 
 def indexed(names, others, **options):
     """Two tables with these names as pandas writes an index without a name."""
     frames = (pd.DataFrame(x[: len(rows)], rows) for x, rows in zip(VIEWS, (names, others)))
     return {f"{a}.csv": x.add_prefix(a).to_csv(**options) for a, x in zip("ab", frames)}
-
-
-def table_of(x, ids):
-    """A frame with a column of ids, last."""
-    return pd.DataFrame(x).assign(run=ids)
 
 
 OTHER = [f"q{i:02}" for i in range(N)]
@@ -542,10 +531,10 @@ NAMED = [
             {
                 name: frame.to_csv(index_label=index)
                 for name, frame in counted(
-                    ids, ids, header, int(index not in ("", "Unnamed: 0"))
+                    ids, header, start=int(index not in ("", "Unnamed: 0"))
                 ).items()
             },
-            values=SAME,
+            values=VIEWS,
             samples=[str(x) for x in ids],
             left_out={
                 f"{name}.csv, {index if index[1:] else 'column 1'}": "it only numbers the rows"
@@ -568,7 +557,7 @@ NAMED = [
                 .to_csv()
                 for a, x, rows in (("a", VIEWS[0], slice(None)), ("b", VIEWS[1], ORDER))
             },
-            values=SAME,
+            values=VIEWS,
             samples=[str(x) for x in ids],
         )
         for header, ids in (("patient_id", IDS), ("patient_id", WORDS), ("case", WORDS))
@@ -582,7 +571,7 @@ NAMED = [
             f"{kind} under {header!r} in column {place} and {other}",
             pair(ids, ids, header, place=place)
             | {"b.csv": table(VIEWS[1], ids, header, other, ORDER, "b")},
-            values=SAME,
+            values=VIEWS,
             samples=[str(x) for x in ids],
             left_out=[],
         )
@@ -637,8 +626,12 @@ NAMED = [
         Case(
             f"first columns that share {shared} of 30 words, and numbers that all share",
             {
-                "a.csv": table(table_of(VIEWS[0], IDS), WORDS, "name"),
-                "b.csv": table(table_of(VIEWS[1], IDS), [*WORDS[:shared], *OTHER[shared:]], "name"),
+                "a.csv": table(pd.DataFrame(VIEWS[0]).assign(run=IDS), WORDS, "name"),
+                "b.csv": table(
+                    pd.DataFrame(VIEWS[1]).assign(run=IDS),
+                    [*WORDS[:shared], *OTHER[shared:]],
+                    "name",
+                ),
             },
             samples=samples,
             error=error,
@@ -654,12 +647,12 @@ NAMED = [
             "a.csv": indexed(IDS, IDS)["a.csv"],
             "b.csv": table(VIEWS[1], IDS, "plot", order=ORDER, start="b"),
         },
-        values=SAME,
+        values=VIEWS,
         samples=[str(x) for x in IDS],
         left_out=[],
     ),
-    Case("counts alone are places", indexed(COUNTS, COUNTS), values=SAME, warns=PLACES),
-    Case("counts from 0 and from 1", indexed(COUNTS, COUNTS + 1), values=SAME, warns=PLACES),
+    Case("counts alone are places", indexed(COUNTS, COUNTS), values=VIEWS, warns=PLACES),
+    Case("counts from 0 and from 1", indexed(COUNTS, COUNTS + 1), values=VIEWS, warns=PLACES),
     Case(
         "counts of other lengths",
         indexed(COUNTS, COUNTS[:20]),
@@ -737,7 +730,7 @@ NAMED = [
         {f"{a}.csv": turned(x, WORDS, start=a) for a, x in zip("ab", VIEWS)},
         TRANSPOSED,
         samples=WORDS,
-        values=SAME,
+        values=VIEWS,
     ),
     Case(
         "tables of the same columns, as they are",
@@ -788,7 +781,7 @@ NAMED = [
         },
         TRANSPOSED,
         names=["a", "b", "c"],
-        values=[*SAME, VIEWS[1]],
+        values=[*VIEWS, VIEWS[1]],
         classes=CLASSES,
         warns="view 1 .a. has names of samples, and view 3 .c. has none",
     ),
@@ -811,7 +804,7 @@ NAMED = [
         TRANSPOSED | {"labels_key": "subtype"},
         names=["g", "m"],
         samples=WORDS,
-        values=SAME,
+        values=VIEWS,
         known="clinical.csv, column subtype",
         classes=CLASSES,
         left_out={"clinical.csv": "its name is that of what is known of samples"},

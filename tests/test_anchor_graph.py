@@ -44,13 +44,6 @@ def test_is_the_optimum_of_its_quadratic_programme(seed, k):
         np.testing.assert_allclose(s_row, optimum, atol=1e-6)
 
 
-def test_two_point_case():
-    # Distances 1, 2, 4 and k = 2: gaps 3 and 2 to the third, so weights 3/5 and 2/5.
-    graph = anchor_graph(torch.tensor([[4.0, 1.0, 2.0]]), 2)
-    assert graph.indices.tolist() == [[1, 2]]
-    torch.testing.assert_close(graph.weights, torch.tensor([[0.6, 0.4]]))
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_ties_give_equal_weights_and_finite_gradients(dtype):
     z = torch.zeros(4, 3, dtype=dtype, requires_grad=True)
@@ -79,7 +72,6 @@ def test_full_graph_is_symmetric_and_doubly_stochastic(problem):
     g = graph.to_samples(graph.inverse_degrees()[:, None] * graph.to_anchors(eye))
     torch.testing.assert_close(g, reference.full_graph(graph.to_dense()))
     torch.testing.assert_close(g, g.T)
-    torch.testing.assert_close(g.sum(0), torch.ones(n, dtype=g.dtype))
     torch.testing.assert_close(g.sum(1), torch.ones(n, dtype=g.dtype))
 
 
@@ -102,18 +94,17 @@ def test_sparse_products_match_dense_ones(problem, width):
     assert_matches(
         lambda w, f: sparse(w).to_samples(f), lambda w, f: sparse(w).to_dense() @ f, weights, f
     )
-    x, f = x.detach(), f.detach()  # the gradient of the weights alone
-    assert_matches(
-        lambda w: torch.cat([sparse(w).to_anchors(x), sparse(w).to_samples(f)]),
-        lambda w: torch.cat([sparse(w).to_dense().T @ x, sparse(w).to_dense() @ f]),
-        weights,
-    )
-    f.requires_grad_()
     assert_matches(
         lambda w, f: sparse(w).smooth(f),
         lambda w, f: reference.convolution_operator(sparse(w).to_dense()) @ f,
         weights,
         f,
+    )
+    x, f = x.detach(), f.detach()  # the gradient of the weights alone
+    assert_matches(
+        lambda w: torch.cat([sparse(w).to_anchors(x), sparse(w).to_samples(f)]),
+        lambda w: torch.cat([sparse(w).to_dense().T @ x, sparse(w).to_dense() @ f]),
+        weights,
     )
 
 
@@ -121,12 +112,11 @@ def test_empty_anchors_have_no_influence():
     z, u = random_points(12, 4, 3, 0)
     far = torch.cat([u.detach(), torch.full((2, 3), 1e3, dtype=torch.float64)])
     near, padded = (anchor_graph(squared_distances(z, v), 2) for v in (u, far))
-    assert (padded.degrees()[4:] == 0).all()
-    assert (padded.inverse_degrees()[4:] == 0).all()
+    assert not torch.stack([padded.degrees(), padded.inverse_degrees()])[:, 4:].any()
     torch.testing.assert_close(padded.to_dense()[:, :4], near.to_dense())
     f = torch.randn(6, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(padded.smooth(f)[:4], near.smooth(f[:4]))
-    assert (padded.smooth(f)[4:] == 0).all()
+    smooth = torch.cat([near.smooth(f[:4]), torch.zeros(2, 2, dtype=torch.float64)])
+    torch.testing.assert_close(padded.smooth(f), smooth)
     nearly = AnchorGraph(torch.tensor([[0, 1, 2]]), torch.tensor([[1.0, 2e-12, 5e-13]]), 4)
     torch.testing.assert_close(nearly.inverse_degrees(), torch.tensor([1, 5e11, 0, 0]))
 

@@ -30,16 +30,6 @@ def test_number_of_anchors(n, c, given, m):
     assert n_anchors_for(n, c, *given) == m
 
 
-@given(problems)
-def test_anchor_learning_loss_is_an_entropy(problem):
-    n, m, d, seed, _ = problem
-    z, u = (x.detach() for x in random_points(n, m, d, seed))
-    loss = float(anchor_learning_loss(squared_distances(1e3 * z, 1e3 * u)))
-    assert 0 <= loss <= math.log(m) + 1e-12
-    permuted = anchor_learning_loss(squared_distances(1e3 * z.flip(0), 1e3 * u))
-    assert float(permuted) == pytest.approx(loss)
-
-
 FAR = 1e12 * (1 - torch.eye(5, dtype=torch.float64))
 
 
@@ -52,8 +42,8 @@ FAR = 1e12 * (1 - torch.eye(5, dtype=torch.float64))
     ],
 )
 def test_anchor_learning_loss_where_it_is_known(d2, plain, balanced):
-    assert anchor_learning_loss(d2).item() == pytest.approx(plain, abs=1e-6)
-    assert anchor_learning_loss(d2, balanced=True).item() == pytest.approx(balanced, abs=1e-6)
+    losses = [anchor_learning_loss(d2, balanced=kind).item() for kind in (False, True)]
+    assert losses == pytest.approx([plain, balanced], abs=1e-6)
 
 
 @pytest.mark.parametrize("sigma", ["relu", "softplus"])
@@ -62,8 +52,7 @@ def test_perturbation_is_reparameterised(sigma, generator):
     assert module.slope.shape == (4,)
     u_hat = torch.randn(6, 4, generator=generator, dtype=torch.float64)
     noise = torch.randn(6, 4, generator=generator, dtype=torch.float64)
-    mu = module.mu(u_hat)
-    mu = torch.where(mu > 0, mu, 0.25 * mu)
+    mu = torch.nn.functional.leaky_relu(module.mu(u_hat), 0.25)
     pre = module.sigma(u_hat)
     deviation = pre.clamp_min(0) if sigma == "relu" else torch.log1p(pre.exp())
     expected = reference.perturbed_anchors(u_hat, mu, deviation, noise)
@@ -103,7 +92,7 @@ def test_balanced_loss_is_minus_the_information_between_samples_and_anchors(prob
 def test_neighbor_bandwidth_by_hand():
     rows = [[1.0, 2, 3, 4], [0, 5, 1, 9], [7, 7, 8, 6]]
     d2 = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
-    assert float(neighbor_bandwidth(d2, 1)) == 2  # of 2, 1, 7
-    assert float(neighbor_bandwidth(d2, 2)) == 5  # of 3, 5, 7
+    # Medians of 2, 1, 7 and of 3, 5, 7.
+    assert [float(neighbor_bandwidth(d2, k)) for k in (1, 2)] == [2, 5]
     assert not neighbor_bandwidth(d2, 1).requires_grad
     assert float(neighbor_bandwidth(torch.zeros(3, 4), 1)) > 0

@@ -9,17 +9,15 @@ import pkgutil
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
-from helpers import sources
+from helpers import ROOT, sources
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
 import dmac
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("book/api*.md")}
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
 
@@ -28,26 +26,17 @@ def public(module):
     """The classes and functions that a module defines for others, with their methods: by name."""
     found = {}
     for name, item in vars(module).items():
-        if name.startswith("_") or getattr(item, "__module__", None) != module.__name__:
-            continue
-        if not (inspect.isclass(item) or inspect.isfunction(item)):
-            continue
-        found[f"{module.__name__}.{name}"] = item
-        if inspect.isclass(item):
+        own = name[0] != "_" and getattr(item, "__module__", None) == module.__name__
+        if own and (inspect.isclass(item) or inspect.isfunction(item)):
+            found[f"{module.__name__}.{name}"] = item
+            members = vars(item).items() if inspect.isclass(item) else []
             found |= {
                 f"{module.__name__}.{name}.{key}": getattr(member, "__func__", member)
-                for key, member in vars(item).items()
+                for key, member in members
                 if not key.startswith("_") and inspect.isroutine(getattr(item, key))
                 if not key.endswith("_request")  # scikit-learn makes these
             }
     return found
-
-
-EVERYTHING = {
-    name: item
-    for module in pkgutil.walk_packages(dmac.__path__, "dmac.")
-    for name, item in public(importlib.import_module(module.name)).items()
-}
 
 
 def complaints(name, item):
@@ -64,14 +53,18 @@ def complaints(name, item):
 
 
 def test_docstrings_list_the_parameters_of_the_signature():
-    wrong = {name: found for name, item in EVERYTHING.items() if (found := complaints(name, item))}
+    wrong = {
+        name: found
+        for module in pkgutil.walk_packages(dmac.__path__, "dmac.")
+        for name, item in public(importlib.import_module(module.name)).items()
+        if (found := complaints(name, item))
+    }
     assert wrong == {}
 
 
-FIRST = re.findall(r"^\.\. automodule:: (dmac\.\w+)$", PAGES["api"], re.MULTILINE)
-
-
-@pytest.mark.parametrize("module", FIRST)
+@pytest.mark.parametrize(
+    "module", re.findall(r"^\.\. automodule:: (dmac\.\w+)$", PAGES["api"], re.MULTILINE)
+)
 def test_examples_of_the_first_page_are_true(module):
     runner, said = doctest.DocTestRunner(verbose=False), []
     for test in doctest.DocTestFinder().find(importlib.import_module(module)):
@@ -86,8 +79,7 @@ def markdown(folder):
 
 
 def test_equations_of_docstrings_are_in_the_chapters():
-    book = "\n".join(markdown("book"))
-    labels = set(re.findall(r"(?::label: |\$\$ \()(eq:[\w-]+)", book))
+    labels = set(re.findall(r"(?::label: |\$\$ \()(eq:[\w-]+)", "\n".join(markdown("book"))))
     sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "dmac").rglob("*.py"))
     referred = set(re.findall(r":eq:`([\w:-]+)`", sources))
     assert len(referred) > 20 and referred <= labels
@@ -130,11 +122,16 @@ def rendered(tmp_path_factory):
     references = sorted({one for text in texts for one in re.findall(r"\{py:\w+\}`[^`]+`", text)})
     text = "\n\n".join(["---\norphan: true\n---\n# References", *references])
     (folder / "references.md").write_text(text)
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "pseudoxml", folder, folder / "out"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "pseudoxml", folder, folder / "out"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
-    elsewhere = "equation not found|unknown document|undefined label|Failed to create a cross"
-    elsewhere += "|in any toctree"
+    elsewhere = (
+        "equation not found|unknown document|undefined label|Failed to create a cross"
+        "|in any toctree"
+    )
     warnings = [line for line in done.stderr.splitlines() if not re.search(elsewhere, line)]
     return set(json.loads(target.read_text())), warnings
 

@@ -15,21 +15,18 @@ from dmac.compute.distances import squared_distances
 from dmac.compute.kmeans import kmeans_anchors
 
 
-def test_concatenation_of_sparse_views_stays_sparse(small_views):
-    views, _ = small_views
+def test_concatenation_of_sparse_views_stays_sparse(views):
     sparse = [scipy.sparse.csr_matrix(x) for x in views]
     joined = baselines.concatenate_views(sparse)
     assert scipy.sparse.issparse(joined)
     dense = baselines.raw_kmeans([x.toarray() for x in sparse], 3, seed=0)
-    found = baselines.raw_kmeans(sparse, 3, seed=0)
-    assert dmac.scores(dense, found)["ari"] > 0.9
+    assert dmac.scores(dense, baselines.raw_kmeans(sparse, 3, seed=0))["ari"] > 0.9
     np.testing.assert_allclose(joined.toarray(), baselines.concatenate_views(views))
     mixed = baselines.concatenate_views([sparse[0], *views[1:]])
     np.testing.assert_allclose(mixed, baselines.concatenate_views(views))
 
 
-def test_whitened_views_have_unit_rows_of_2c_dimensions(small_views):
-    views, _ = small_views
+def test_whitened_views_have_unit_rows_of_2c_dimensions(views):
     h = baselines.whiten_views(views, 2)
     assert h.shape == (90, 4 * 3)
     np.testing.assert_allclose(np.linalg.norm(h[:, :4], axis=1), 1)
@@ -50,17 +47,16 @@ def embedded(views, seed, k=5):
     return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
-def with_three_neighbours(views, c, seed):
-    return baselines.closed_form(views, c, seed, n_neighbors=3)
-
-
 @pytest.mark.parametrize(
     "method, rows",
     [
         (baselines.raw_kmeans, lambda views, seed: baselines.concatenate_views(views)),
         (baselines.whitened_kmeans, lambda views, seed: baselines.whiten_views(views, 4)),
         (baselines.closed_form, embedded),
-        (with_three_neighbours, lambda views, seed: embedded(views, seed, 3)),
+        (
+            lambda *given: baselines.closed_form(*given, n_neighbors=3),
+            lambda views, seed: embedded(views, seed, 3),
+        ),
     ],
 )
 def test_it_is_k_means_of_ten_starts(method, rows, noise):
@@ -76,10 +72,8 @@ def test_spectral_embedding_minimises_the_structure_loss_on_orthonormal_columns(
     n, m, d, seed, k = problem
     z, u = random_points(n, m, d, seed)
     graph = anchor_graph(squared_distances(z, u).detach(), k)
-    g = reference.full_graph(graph.to_dense())
-    values = torch.linalg.eigvalsh(g).flip(0)
-    rank = int((values > 1e-6).sum())
-    c = min(2, rank)
+    values = torch.linalg.eigvalsh(reference.full_graph(graph.to_dense())).flip(0)
+    c = min(2, int((values > 1e-6).sum()))  # or the rank
     y = baselines.spectral_embedding(graph, c)
     torch.testing.assert_close(y.T @ y, torch.eye(c, dtype=y.dtype), rtol=1e-5, atol=1e-5)
     attained = reference.structure_preservation_loss_trace(y, graph.to_dense())
@@ -102,5 +96,5 @@ def test_reaches_the_known_scores_on_real_files(name, method, acc, nmi, data_fol
         dmac.scores(data.labels, getattr(baselines, method)(data.views, data.n_clusters, seed))
         for seed in range(3)
     ]
-    assert 100 * np.mean([r["acc"] for r in results]) == pytest.approx(acc, abs=3)
-    assert 100 * np.mean([r["nmi"] for r in results]) == pytest.approx(nmi, abs=3)
+    means = [100 * np.mean([r[score] for r in results]) for score in ("acc", "nmi")]
+    assert means == pytest.approx([acc, nmi], abs=3)

@@ -2,15 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 
 import chromium
 import pytest
 import yaml
 from browser import dead_links, faint, look, small_labels, wide
-from helpers import pages
+from helpers import ROOT, pages
 
-ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 START, *CHAPTERS = pages()
 PAGES = [f"{name}.html" for name in [START, *CHAPTERS, "search", "genindex"]]
@@ -141,10 +139,10 @@ def test_search_finds_the_anchor_graph(browser, book):
 
 
 def test_figures_that_readers_move_answer(browser, book):
-    page, moved = browser.new_page(), []
-    for name in PAGES:
-        if 'class="moving ' not in (HTML / name).read_text(encoding="utf-8"):
-            continue
+    page = browser.new_page()
+    moved = [name for name in PAGES if 'class="moving ' in (HTML / name).read_text("utf-8")]
+    assert len(moved) == 5
+    for name in moved:
         chromium.visit(page, book + name)
         figure = page.locator("article .moving")
         says, slider = figure.locator("output"), figure.locator("input[type=range]").first
@@ -153,8 +151,6 @@ def test_figures_that_readers_move_answer(browser, book):
             slider.press(key)
             said.add(says.inner_text())
         assert len(said) > 1, name
-        moved.append(name)
-    assert len(moved) == 5
 
 
 def test_notebooks_can_be_downloaded_and_no_button_leads_nowhere(book, reports):

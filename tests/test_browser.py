@@ -33,16 +33,14 @@ def test_book_is_printed_in_the_order_of_its_contents(tmp_path, browser):
     assert "unfolded" in pdf.pages[-1].extract_text()
 
 
-def test_faint_text_is_found_and_colours_on_their_way_are_not(tmp_path, browser):
+@pytest.mark.parametrize("before, found", [("", ["1.2: words"]), (" class=light", [])])
+def test_faint_text_is_found_and_colours_on_their_way_are_not(before, found, tmp_path, browser):
     style = "b { transition: color 60s } .light { color: #eee }"
     script = "document.querySelector('b').classList.toggle('light')"
+    look = "getComputedStyle(document.querySelector('b')).color"
     site = tmp_path / "page.html"
-    html = "<style>{}</style><b{}>words</b><script>getComputedStyle({}).color;{}</script>"
-    found = []
-    for before in ("", " class=light"):
-        site.write_text(html.format(style, before, "document.querySelector('b')", script))
-        found.append(faint(browser.new_page(), site.as_uri()))
-    assert found == [["1.2: words"], []]
+    site.write_text(f"<style>{style}</style><b{before}>words</b><script>{look};{script}</script>")
+    assert faint(browser.new_page(), site.as_uri()) == found
 
 
 def test_browser_that_cannot_start_says_so(tmp_path, monkeypatch):

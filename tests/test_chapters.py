@@ -9,20 +9,23 @@ from pathlib import Path
 import pandas as pd
 import portable
 import pytest
-from helpers import imported, python, sources
+from helpers import ROOT, imported, python, sources
 
 from experiments import evidence, records, repair, studies
 
-BOOK = Path(__file__).parent.parent / "book"
-#: The others show stored runs or drawings of the experiments, and use their modules.
-DERIVING = [
-    path
-    for path in sorted(BOOK.glob("[0-9]*.ipynb"))
-    if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 11 12 14 18".split()}
-]
+BOOK = ROOT / "book"
 
 
-@pytest.mark.parametrize("chapter", DERIVING, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "chapter",
+    # The others show stored runs or drawings of the experiments, and use their modules.
+    [
+        path
+        for path in sorted(BOOK.glob("[0-9]*.ipynb"))
+        if path.stem[:2] in {*"01 02 03 04 05 06 07 08 09 11 12 14 18".split()}
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_chapter_that_derives_imports_nothing_of_the_experiments(chapter):
     packages = set(imported("\n".join(sources(chapter).values())))
     assert "numpy" in packages  # the cells were read
@@ -52,10 +55,13 @@ def test_a_download_reads_the_runs_that_it_carries(name, carried, tmp_path, monk
     for path in re.findall(r'"\.\./notebooks/(results/[a-z_]+\.json)"', source):
         kept = BOOK.parent / "notebooks" / path
         assert not kept.exists() or Path("stored", path).read_bytes() == kept.read_bytes()
-    code = "import sys; sys.path.append('stored')\nfrom experiments import records, studies\n"
-    code += READ + "runs.to_csv('read.csv', index=False)"
-    alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    python("-c", code, env=alone)
+    code = f"""
+import sys; sys.path.append("stored")
+from experiments import records, studies
+{READ}
+runs.to_csv("read.csv", index=False)
+"""
+    python("-c", code, env={key: x for key, x in os.environ.items() if key != "PYTHONPATH"})
     here = {"records": records, "studies": studies}
     exec(READ, here)
     assert len(here["runs"]) > 100
@@ -69,21 +75,10 @@ LISTING = re.compile(r"```\{literalinclude\} (\S+)\n((?::[\w-]+:.*\n)*)")
 def listings():
     """Every listing of the book: the page, the file, and the options."""
     for page in sorted([*BOOK.rglob("*.ipynb"), *BOOK.rglob("*.md")]):
-        if page.suffix == ".ipynb":
-            text = "\n".join(sources(page, "markdown").values())
-        else:
-            text = page.read_text(encoding="utf-8")
-        for file, options in LISTING.findall(text):
+        notebook = page.suffix == ".ipynb"
+        texts = sources(page, "markdown").values() if notebook else [page.read_text("utf-8")]
+        for file, options in LISTING.findall("\n".join(texts)):
             yield page, page.parent / file, dict(re.findall(r":([\w-]+): ?(.*)", options))
-
-
-def source_of(path, name):
-    """The lines of a function, a class or a method ("Class.method") of a module."""
-    text = path.read_text(encoding="utf-8")
-    found = ast.parse(text)
-    for part in name.split("."):
-        (found,) = [node for node in found.body if getattr(node, "name", None) == part]
-    return ast.get_source_segment(text, found)
 
 
 def test_listings_find_what_they_show():
@@ -91,8 +86,11 @@ def test_listings_find_what_they_show():
     assert len(seen) > 20
     for page, path, options in seen:
         shown = path.read_text(encoding="utf-8")
-        if "pyobject" in options:
-            shown = source_of(path, options["pyobject"])
+        if "pyobject" in options:  # a function, a class or a method ("Class.method") of a module
+            part = ast.parse(shown)
+            for name in options["pyobject"].split("."):
+                (part,) = [node for node in part.body if getattr(node, "name", None) == name]
+            shown = ast.get_source_segment(shown, part)
         for end in ("start-at", "start-after", "end-at", "end-before"):
             assert options.get(end, "") in shown, f"{page.name}: {options}"
             if end == "start-at" and end in options:

@@ -21,17 +21,20 @@ def test_mean_cosine_is_the_mean_over_pairs(problem):
     assert diagnostics.mean_cosine(z) == pytest.approx(float(pairs.mean()), abs=1e-12)
 
 
-def test_effective_rank_is_the_exponential_of_the_entropy():
-    z = torch.diag(torch.tensor([3.0, 1.0]))
-    p = np.array([0.75, 0.25])
-    assert diagnostics.effective_rank(z) == pytest.approx(math.exp(-(p * np.log(p)).sum()))
-    z = np.outer(*(np.random.default_rng(0).normal(size=size) for size in (50, 6)))
-    assert diagnostics.effective_rank(z) == pytest.approx(1, abs=1e-5)
-
-
-def test_zero_embedding():
-    assert diagnostics.effective_rank(torch.zeros(4, 3)) == 0
-    assert diagnostics.mean_cosine(torch.zeros(4, 3)) == 0
+@pytest.mark.parametrize(
+    "z, rank",
+    [
+        (
+            torch.diag(torch.tensor([3.0, 1.0])),
+            math.exp(-0.75 * math.log(0.75) - 0.25 * math.log(0.25)),
+        ),
+        (np.outer(*(np.random.default_rng(0).normal(size=size) for size in (50, 6))), 1),
+        (torch.zeros(4, 3), 0),
+    ],
+    ids=["of 3 and 1", "of one direction", "of zeros"],
+)
+def test_effective_rank_is_the_exponential_of_the_entropy(z, rank):
+    assert diagnostics.effective_rank(z) == pytest.approx(rank, abs=1e-5)
 
 
 def test_singular_values_of_the_centred_rows():
@@ -50,6 +53,7 @@ def test_one_row_has_no_pairs():
     with pytest.raises(ValueError, match="two rows"):
         diagnostics.mean_cosine(torch.ones(1, 3))
     assert diagnostics.mean_cosine(torch.tensor([[1.0, 0], [3, 4]])) == pytest.approx(0.6)
+    assert diagnostics.mean_cosine(torch.zeros(4, 3)) == 0
 
 
 def table(seed=0, n=10, d=4):

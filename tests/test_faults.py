@@ -3,22 +3,19 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
-from helpers import python
+from helpers import ROOT, python
 
 import dmac
 from dmac.compute.files import read_tensors
 from experiments.store import Store
 
-ROOT = Path(__file__).resolve().parent.parent
-
 
 def test_nothing_is_lost_by_kills():
     """A seeded few of the kills of ``make faults``."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    said = python(ROOT / "scripts" / "faults.py", "--kills", 5, "--seed", 1, env=environment)
+    script = ROOT / "scripts" / "faults.py"
+    said = python(script, "--kills", 5, "--seed", 1, env=os.environ | {"OMP_NUM_THREADS": "1"})
     *parts, last = said.splitlines()
     assert last == "5 kills, nothing lost"
     assert [int(re.search(r": (\d+) kills", part)[1]) for part in parts] == [2, 2, 1]
@@ -82,13 +79,15 @@ print(np.array_equal(fit(**checkpoint).embedding_, whole.embedding_))
 
 def check(folder, limit):
     """Run the program; everything that was there before the fault must be as it was."""
-    said = python("-c", PROGRAM, folder, limit)
-    fit, run, kept, model, another, resumed = said.splitlines()
+    fit, run, kept, model, another, resumed = python("-c", PROGRAM, folder, limit).splitlines()
     stays = "; the one before is still there: free some space, or name another folder"
-    assert "fit/checkpoint.safetensors could not be written" in fit and stays in fit
+    for line, name in (
+        (fit, "fit/checkpoint.safetensors"),
+        (kept, "kept"),
+        (model, "model/model.safetensors"),
+    ):
+        assert f"{name} could not be written" in line and stays in line
     assert "runs/a.jsonl could not be written" in run and "the run is made again" in run
-    assert "kept could not be written" in kept and stays in kept
-    assert "model/model.safetensors could not be written" in model and stays in model
     assert "another/model.safetensors could not be written" in another and stays not in another
     assert resumed == "True"
     assert read_tensors(folder / "kept")[0]["a"].tolist() == [1] * 100
@@ -96,8 +95,7 @@ def check(folder, limit):
     assert [record["seed"] for record in records] == [1]
     assert (folder / "runs" / "a.jsonl").read_bytes().count(b"\n") == 1
     assert len(dmac.load_model(folder / "model").labels_) == 80
-    left = [path.name for path in folder.rglob(".*") if path.name != ".locks"]
-    assert left == []
+    assert [path.name for path in folder.rglob(".*") if path.name != ".locks"] == []
     return fit
 
 

@@ -1,12 +1,10 @@
 """The API pages: every module's section is folded under its names, and nothing is lost."""
 
 import re
-from pathlib import Path
 
 import fold_modules
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from helpers import ROOT
 
 
 @pytest.mark.parametrize("page", fold_modules.PAGES)
@@ -17,8 +15,7 @@ def test_every_section_is_folded_under_its_names(page):
     fold_modules.fold_page(None, "book/errata", other)
     assert other == [text]
     modules = re.findall(r"^\.\. automodule:: (\S+)$", text, re.MULTILINE)
-    added = source[0].count("::::{dropdown}") - text.count("::::{dropdown}")
-    assert added == len(modules) > 15
+    assert source[0].count("::::{dropdown}") - text.count("::::{dropdown}") == len(modules) > 15
     first = {"book/api": "CollapseWarning ·", "book/api_components": "AnchorGraphConvolution\n"}
     assert f"::::{{dropdown}} {first[page]}" in source[0]
     kept, before = (

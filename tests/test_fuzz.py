@@ -17,13 +17,13 @@ import scipy.sparse
 from helpers import where
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from input_cases import read_only
 from peers.systems import QUICK
 
 import dmac
 from dmac.estimators import estimator_of
 from dmac.peers import ALL
 
-PACKAGE = str(Path(dmac.__file__).parent)
 #: Every warning that a fit may give.
 OUR_WARNINGS = (
     r"view .* (has|have) one feature",
@@ -56,7 +56,6 @@ RECIPES = {
         *(dmac.recipes.REVISED, dmac.recipes.CLOSED_FORM),
     )
 }
-METHODS = (*RECIPES, *ALL)
 
 
 def _values(n, d, c, rng):
@@ -94,30 +93,28 @@ def _values(n, d, c, rng):
 
 KINDS = tuple(_values(2, 2, 2, np.random.default_rng(0)))
 TYPES = ("float64", "float64", "float32", "float16", "int64", "int8", "uint8", "bool")
-FORMS = ("C", "C", "F", "strided", "read-only", "big-endian", "csr", "csc")
+#: What makes an array one of another form.
+IN_MEMORY = {
+    "C": np.asarray,
+    "F": np.asfortranarray,
+    "strided": lambda x: np.repeat(x, 2, 1)[:, ::2],
+    "read-only": read_only,
+    "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+    "csr": scipy.sparse.csr_array,
+    "csc": scipy.sparse.csc_array,
+}
+FORMS = ("C", *IN_MEMORY)
 
 
 def _cast(x, kind, form):
+    """The numbers as another type, cut to half of its range, and in another form."""
+    limits = np.finfo if np.dtype(kind).kind == "f" else np.iinfo
+    low, high = (0, 1) if kind == "bool" else (limits(kind).min, limits(kind).max)
     with np.errstate(over="ignore"):
-        if np.dtype(kind).kind == "f":
-            limit = np.finfo(kind).max / 2
-            x = x.clip(-limit, limit).astype(kind)
-        else:
-            low, high = (0, 1) if kind == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
-            x = x.clip(float(low) / 2, float(high) / 2).astype(kind)
-    if form == "F":
-        return np.asfortranarray(x)
-    if form == "strided":
-        return np.repeat(x, 2, 1)[:, ::2]
-    if form == "read-only":
-        x.flags.writeable = False
-        return x
-    if form == "big-endian":
-        return x.astype(x.dtype.newbyteorder(">"))
-    if form in ("csr", "csc"):
-        x = x.astype(np.float32) if x.dtype == np.float16 else x  # SciPy has no sparse float16
-        return getattr(scipy.sparse, f"{form}_array")(x)
-    return x
+        x = x.clip(float(low) / 2, float(high) / 2).astype(kind)
+    # SciPy has no sparse float16.
+    x = x.astype(np.float32) if form in ("csr", "csc") and kind == "float16" else x
+    return IN_MEMORY[form](x)
 
 
 @dataclasses.dataclass
@@ -227,12 +224,14 @@ def judge(method, problem):
         try:
             labels = model.fit_predict(problem.views)
         except (ValueError, FloatingPointError) as error:
-            where = traceback.extract_tb(error.__traceback__)[-1].filename
-            assert where.startswith(PACKAGE), f"an error that is not ours: {error!r}"
+            where = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+            assert where.is_relative_to(Path(dmac.__file__).parent), (
+                f"an error that is not ours: {error!r}"
+            )
             assert len(str(error)) > 20, error
             labels, refused = None, type(error).__name__
-        if labels is not None:
-            again = model.predict(problem.views) if hasattr(model, "predict") else labels
+        predicts = labels is not None and hasattr(model, "predict")
+        again = model.predict(problem.views) if predicts else labels
     for warning in told:
         ours = issubclass(warning.category, UserWarning)
         known = any(re.match(text, str(warning.message)) for text in OUR_WARNINGS)
@@ -261,11 +260,10 @@ CASES = int(os.environ.get("DMAC_FUZZ_CASES", 8))
 
 def examples(n):
     """Settings of so many cases: the same ones, or new ones where there are many."""
-    checks = list(HealthCheck)
-    return settings(max_examples=n, derandomize=CASES <= 100, suppress_health_check=checks)
+    return settings(max_examples=n, derandomize=CASES <= 100, suppress_health_check=[*HealthCheck])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*RECIPES, *ALL])
 def test_odd_views(method):
     outcomes, cases = collections.Counter(), CASES * (3 if method in RECIPES else 1)
 

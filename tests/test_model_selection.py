@@ -28,23 +28,23 @@ def test_clear_clusters_are_counted(c, criterion):
     np.testing.assert_array_equal(again.scores[criterion], found.scores[criterion])
 
 
-def test_a_suggestion_is_no_number_and_names_its_own(small_views):
-    views, _ = small_views
+def test_a_suggestion_is_no_number_and_names_its_own(views):
     found = suggest_n_clusters(views, range(2, 8))
     assert repr(found) == "Suggestion(n_clusters=3)"
     says = r"n_clusters is Suggestion\(n_clusters=3\), it must be an integer"
-    for model in (dmac.AnchorGraphClustering(found), dmac.DMAC(found)):
-        with pytest.raises(ValueError, match=f"{says}: pass its .n_clusters$"):
+    of_its_own = f"{says}: pass its .n_clusters$"
+    for model, message in (
+        (dmac.AnchorGraphClustering(found), of_its_own),
+        (dmac.DMAC(found), of_its_own),
+        (dmac.peers.LMVSC(found), f"{says} of at least 2"),
+        (dmac.AnchorGraphClustering(np.arange(1000)), "must be an integer$"),
+    ):
+        with pytest.raises(ValueError, match=message) as refused:
             model.fit(views)
-    with pytest.raises(ValueError, match=f"{says} of at least 2"):
-        dmac.peers.LMVSC(found).fit(views)
-    with pytest.raises(ValueError, match="must be an integer$") as refused:
-        dmac.AnchorGraphClustering(np.arange(1000)).fit(views)
-    assert len(str(refused.value)) < 120
+        assert len(str(refused.value)) < 120
 
 
-def test_only_some_of_many_samples_are_looked_at(monkeypatch, small_views):
-    views, _ = small_views
+def test_only_some_of_many_samples_are_looked_at(monkeypatch, views):
     seen = []
     monkeypatch.setattr("dmac.model_selection._MOST", 60)
     whole = AveragedGraph.eigenpairs
@@ -57,7 +57,7 @@ def test_only_some_of_many_samples_are_looked_at(monkeypatch, small_views):
     assert abs(first - second).max() > 1e-3  # of other anchors
 
 
-def test_c_clusters_are_those_of_unit_rows_of_c_eigenvectors(monkeypatch, small_views):
+def test_c_clusters_are_those_of_unit_rows_of_c_eigenvectors(monkeypatch, views):
     seen = []
 
     def spy(rows, c, seed):
@@ -66,7 +66,7 @@ def test_c_clusters_are_those_of_unit_rows_of_c_eigenvectors(monkeypatch, small_
         return kmeans(rows, c, seed)
 
     monkeypatch.setattr("dmac.model_selection.kmeans", spy)
-    suggest_n_clusters(small_views[0], range(2, 5))
+    suggest_n_clusters(views, range(2, 5))
     assert seen == 3 * [(2, 2), (3, 3), (4, 4)]  # on both halves and all
 
 
@@ -81,8 +81,7 @@ def test_stability_of_the_leading_eigenpairs_is_that_of_the_walk(small_views):
 def test_few_samples_have_few_candidates():
     views = [np.random.default_rng(a).normal(size=(90, 4)) for a in range(2)]
     for n, most in ((90, 20), (79, 19), (12, 3)):
-        found = dmac.suggest_n_clusters([x[:n] for x in views])
-        assert found.candidates == tuple(range(2, most + 1))
+        assert suggest_n_clusters([x[:n] for x in views]).candidates == tuple(range(2, most + 1))
     with pytest.raises(ValueError, match="11 samples are too few"):
         dmac.suggest_n_clusters([x[:11] for x in views])
 
@@ -96,13 +95,9 @@ def test_few_samples_have_few_candidates():
         ([2, 23], {}, "candidates has 23"),
         ([2, 3.0], {}, "candidates has 3.0"),
         ([2, 3], {"criterion": "best"}, "criterion is 'best'"),
+        (10, {}, "candidates is 10: pass the numbers to choose from"),
     ],
 )
-def test_bad_questions_are_refused(small_views, candidates, settings, message):
+def test_bad_questions_are_refused(views, candidates, settings, message):
     with pytest.raises(ValueError, match=message):
-        dmac.suggest_n_clusters(small_views[0], candidates, **settings)
-
-
-def test_one_number_is_nothing_to_choose_from():
-    with pytest.raises(ValueError, match="candidates is 10: pass the numbers to choose from"):
-        dmac.suggest_n_clusters([np.random.default_rng(0).normal(size=(60, 4))], 10)
+        dmac.suggest_n_clusters(views, candidates, **settings)

@@ -2,13 +2,11 @@
 
 import contextlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from helpers import sources
-from portable import packed
+from helpers import ROOT, sources
 from sklearn.metrics import mutual_info_score
 
 from dmac.anchor_graph import anchor_graph
@@ -16,9 +14,8 @@ from dmac.closed_form.votes import column_weights
 from dmac.consistency import mutual_information_joint
 from dmac.recipes import CLOSED_FORM
 
-BOOK = Path(__file__).resolve().parent.parent / "book"
+BOOK = ROOT / "book"
 MOVING = BOOK / "_static" / "moving"
-FIGURES = sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
 
 
 @pytest.fixture
@@ -53,8 +50,7 @@ def texts(page, selector):
 
 def weights_of(floors, k):
     """One row of the anchor graph, dense."""
-    d2 = torch.tensor([floors], dtype=torch.float64)
-    return anchor_graph(d2, k).to_dense()[0].tolist()
+    return anchor_graph(torch.tensor([floors], dtype=torch.float64), k).to_dense()[0].tolist()
 
 
 def middle_of(part):
@@ -108,24 +104,17 @@ def test_a_finger_drags_too_and_does_not_scroll_the_page(shown):
     assert page.evaluate("scrollY") == 0
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in MOVING.glob("*.html") if path.stem != "shared")
+)
 def test_a_figure_says_what_it_is_where_scripts_do_not_run(browser, name):
     page = browser.new_page(java_script_enabled=False)
     parts = [(MOVING / f"{part}.html").read_text("utf-8") for part in ("shared", name)]
     page.set_content("".join(parts))
-    shown = [one for one in page.locator(".moving > *").all() if one.is_visible()]
-    (text,) = (one.inner_text() for one in shown)
+    parts = page.locator(".moving > *").all()
+    (text,) = (one.inner_text() for one in parts if one.is_visible())
     assert text.startswith("This figure moves in a browser")
     page.close()
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_downloaded_chapter_unpacks_its_figure(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(packed(f'files = "_static/moving/shared.html", "_static/moving/{name}.html"'), {})
-    found = {path.name: path.read_bytes() for path in (tmp_path / "stored/moving").iterdir()}
-    names = {"shared.html", f"{name}.html"}
-    assert found == {name: (MOVING / name).read_bytes() for name in names}
 
 
 def test_water_level_pours_what_the_slider_says(shown):
@@ -169,19 +158,19 @@ def test_two_labels_have_the_information_of_the_module(shown):
 def test_film_moves_points_and_mark_by_one_slider(shown):
     first, second = [0, 0, 50, -50], [10, 0, -20, 30]
     run = {"points": [first, second, first], "radius": [0.2, 0.1, 0.01], "cosine": [0.5, 0.9, 1]}
-    released = run | {"name": "RELEASED", "accuracy": [82, 70, 18]}
-    revised = run | {"name": "REVISED", "accuracy": [97, 98, 99], "radius": [1, 1, 1]}
-    film = {"epochs": [0, 4, 50], "unit": 50, "digits": "07", "runs": [released, revised]}
-    page = shown("film", json.dumps(film))
+    runs = [
+        run | {"name": "RELEASED", "accuracy": [82, 70, 18]},
+        run | {"name": "REVISED", "accuracy": [97, 98, 99], "radius": [1, 1, 1]},
+    ]
+    page = shown(
+        "film", json.dumps({"epochs": [0, 4, 50], "unit": 50, "digits": "07", "runs": runs})
+    )
     slider, marks = page.locator("input[type=range]"), page.locator("circle")
 
     def places():
         """Of the last sample in both drawings, from their middles."""
         sevens = page.locator("svg svg text:last-of-type").all()
         return [float(one.get_attribute("x")) for one in sevens]
-
-    def line():
-        return [tuple(float(m.get_attribute(k)) for k in ("cx", "cy")) for m in marks.all()]
 
     assert places() == [34, 34]
     seen = []
@@ -193,7 +182,7 @@ def test_film_moves_points_and_mark_by_one_slider(shown):
         assert page.locator("output").inner_text().startswith(words)
         assert slider.get_attribute("aria-valuetext") == f"{epoch} epochs"
         assert places()[0] == pytest.approx(left)
-        seen.append(line())
+        seen.append([tuple(float(m.get_attribute(k)) for k in ("cx", "cy")) for m in marks.all()])
         slider.press("ArrowRight")
     ((x, low), (also, high)) = seen[2]
     assert x == also == 282 and low > high and seen[0][0][1] < seen[1][0][1] < low
@@ -210,8 +199,7 @@ def cells(chapter, *names):
     (path,) = BOOK.glob(f"[0-9][0-9]_{chapter}.ipynb")
     found, cells = {}, sources(path)
     with contextlib.chdir(BOOK):
-        for name in names:
-            exec(cells[name], found)
+        exec("\n".join(cells[name] for name in names), found)
     return found
 
 
@@ -233,8 +221,8 @@ def test_anchors_in_the_plane_are_those_of_the_chapter(shown):
             u = (u / u.norm(dim=1, keepdim=True) if unit else u).numpy()
             there = [[float(x.get_attribute(k)) for k in ("cx", "cy")] for x in anchors.all()]
             np.testing.assert_allclose(there, middle + size * u * [1, -1], atol=0.2)
-            loss = np.mean([loss for *_, loss in states[-11:]])
-            assert state(page)["loss"] == pytest.approx(loss, abs=1e-4)
+            losses = [loss for *_, loss in states[-11:]]
+            assert state(page)["loss"] == pytest.approx(np.mean(losses), abs=1e-4)
     slider.press("Home")
     assert state(page)["step"] == 0
     assert page.locator("output").inner_text().startswith("The loss is 2.0")
@@ -259,8 +247,7 @@ def test_cut_and_filter_are_those_of_the_chapter(shown):
         assert now["distance"] == distance
         for recipe in (found["cut"], CLOSED_FORM):
             name = "filter" if recipe is CLOSED_FORM else "cut"
-            expected = column_weights(values, 3, recipe)
-            assert now[name] == pytest.approx(expected, rel=1e-6)
+            assert now[name] == pytest.approx(column_weights(values, 3, recipe), rel=1e-6)
             right = found["toy"][name].get(distance, states[distance][name]["accuracy"])
             assert f"{name}: {right:.0f} % right" in texts(page, titles)
     assert [t.split(": ")[1] for t in texts(page, titles)[:2]] == ["64 % right"] * 2

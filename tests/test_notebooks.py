@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
+from toy_runs import load
 
 from experiments import export, studies
 from experiments import records as experiments
@@ -46,10 +47,8 @@ def outputs(notebook):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch, results):
-    declared = papermill.inspect_notebook(notebook)
-    more = {"results": str(results)} if "results" in declared else {}
-    executed = run(notebook, tmp_path, monkeypatch, dataset="mfeat", profile="quick", **more)
-    shown = outputs(executed)
+    more = {"results": str(results)} if "results" in papermill.inspect_notebook(notebook) else {}
+    shown = outputs(run(notebook, tmp_path, monkeypatch, dataset="mfeat", profile="quick", **more))
     assert not [o for o in shown if o.output_type == "stream" and o.name == "stderr"]
     assert any({"image/png", "image/svg+xml"} & o.get("data", {}).keys() for o in shown)
     assert any("text/html" in o.get("data", {}) for o in shown)
@@ -57,20 +56,9 @@ def test_quick_profile_runs_on_the_embedded_data(notebook, tmp_path, monkeypatch
     assert len(export.export(tmp_path, tmp_path / "figures")) > 1
 
 
-def test_stored_profile_makes_no_run_and_is_the_default(tmp_path, monkeypatch):
-    executed = run(FOLDER / "01_comparison.ipynb", tmp_path, monkeypatch, results=str(tmp_path))
-    page = json.dumps(outputs(executed))
-    assert "asked for" in page and "AGC" in page
-    assert not list(tmp_path.rglob("*.jsonl"))
-
-
 def test_full_profile_stores_what_it_makes_of_a_file(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    classes = np.arange(60) % 3
-    views = {
-        f"X{i}": 5 * rng.normal(size=(3, 4))[classes] + rng.normal(size=(60, 4)) for i in (1, 2)
-    }
-    np.savez(tmp_path / "toy.npz", Y=classes, **views)
+    data = load("toy")
+    np.savez(tmp_path / "toy.npz", Y=data.labels, X1=data.views[0], X2=data.views[1])
     monkeypatch.setenv("DMAC_CACHE", str(tmp_path / "cache"))
     executed = run(
         FOLDER / "07_protocols.ipynb",
@@ -123,8 +111,7 @@ def test_what_a_page_says_holds_of_the_stored_runs(notebook, monkeypatch):
     monkeypatch.setattr(experiments, "complete", None)
     namespace, glued = run_cells(notebook, monkeypatch)
     assert namespace["page"].is_whole
-    text = notebook.read_text(encoding="utf-8")
-    assert set(re.findall(r"\{glue:text\}`([^`]*)`", text)) == glued
+    assert set(re.findall(r"\{glue:text\}`([^`]*)`", notebook.read_text("utf-8"))) == glued
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -35,33 +35,25 @@ def network():
     return Network((7, 5, 9), 4, RELEASED, generator=generator).double()
 
 
-def test_listing_has_the_embedding_of_the_module(listing, network):
-    views = [torch.randn(40, width, dtype=torch.float64) for width in (7, 5, 9)]
-    zs, z = listing["embed"](views, network.encoders)
-    expected, fused = network.embed(views)
-    torch.testing.assert_close(zs, expected)
-    torch.testing.assert_close(z, fused)
-
-
 @pytest.mark.parametrize("k", [2, 5])
-def test_listing_has_the_losses_of_the_module_and_their_gradients(listing, network, k):
+def test_listing_has_the_embedding_and_losses_of_the_module_and_their_gradients(
+    listing, network, k
+):
     views = [torch.randn(40, width, dtype=torch.float64) for width in (7, 5, 9)]
     zs, z = network.embed(views)
+    torch.testing.assert_close(listing["embed"](views, network.encoders), (zs, z))
     u = network.anchors(z[:12].detach(), torch.randn(12, 64).double(), normalize=True)
     weights = [[layer.weight for layer in part.layers] for part in network.convolutions]
     al, cm, sp = listing["losses"](zs, z, u, k, weights)
     found = joint_loss(network, zs, z, u, k, RELEASED)
-    assert al.item() / 3 == pytest.approx(found.anchor_learning.item(), rel=1e-5)
-    assert sp.item() / 3 == pytest.approx(found.structure_preservation.item(), rel=1e-5)
-    assert cm.item() == pytest.approx(3 * found.consistency.item(), abs=1e-9)
-    total = al + RELEASED.cm_weight * cm + RELEASED.sp_weight * sp
+    terms = found.anchor_learning, found.consistency, found.structure_preservation
+    torch.testing.assert_close([al, cm, sp], [3 * x for x in terms], rtol=1e-5, atol=1e-9)
     parameters = [*network.encoders.parameters(), *network.perturbation.parameters()]
-    ours, theirs = (
+    gradients = (
         torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
-        for loss in (total, found.total)
+        for loss in (al + RELEASED.cm_weight * cm + RELEASED.sp_weight * sp, found.total)
     )
-    for mine, other in zip(ours, theirs):
-        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +106,8 @@ def test_cell_has_the_graph_of_the_module(cell, levels):
     rng = np.random.default_rng(0)
     b = cell["factor"](x, 40, 1, rng).toarray()
     u = x[np.random.default_rng(0).choice(300, 40, replace=False)]
-    d2 = squared_distances(torch.as_tensor(x), torch.as_tensor(u))
-    s = anchor_graph(d2, 5)
-    expected = s.to_dense() * s.inverse_degrees().sqrt()
-    np.testing.assert_allclose(b, expected, atol=1e-6)
+    s = anchor_graph(squared_distances(torch.as_tensor(x), torch.as_tensor(u)), 5)
+    np.testing.assert_allclose(b, s.to_dense() * s.inverse_degrees().sqrt(), atol=1e-6)
     values, vectors = cell["eigenpairs"](cell["csr_array"](b), 10, rng)
     np.testing.assert_allclose((b @ b.T) @ vectors, vectors * values, atol=1e-6)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(b @ b.T)[:-11:-1], atol=1e-6)
@@ -127,8 +117,7 @@ def test_cell_has_the_weights_of_the_module(cell, graphs):
     ours = cell["view_weights"](graphs, 10, np.random.default_rng(0))
     blocks = [Block("", a, None, 1.0, ()) for a in (*range(6), *range(6))]
     drawn = [Drawn(block, None, csr_matrix(b)) for block, b in zip(blocks, graphs)]
-    theirs = view_weights(drawn, 6, 10)
-    np.testing.assert_allclose(ours / ours.max(), theirs, rtol=1e-3)
+    np.testing.assert_allclose(ours / ours.max(), view_weights(drawn, 6, 10), rtol=1e-3)
 
 
 def test_cell_has_filter_vote_and_guard_of_the_module(cell, numerals, graphs):
@@ -148,8 +137,7 @@ def test_cell_has_filter_vote_and_guard_of_the_module(cell, numerals, graphs):
 
 
 def test_cell_agrees_with_the_module_as_two_seeds_do():
-    data = load_digits()
-    half = data.images[:600]
+    half = load_digits().images[:600]
     views = [half.reshape(600, 64), abs(np.fft.fft2(half)).reshape(600, 64)]
     pair = SimpleNamespace(views=views, n_clusters=10)
     shares = one_page.agreement(one_page.listing()["closed_form"], pair)

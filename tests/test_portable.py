@@ -13,12 +13,11 @@ import nbformat
 import portable
 import pytest
 import yaml
-from helpers import pages
+from helpers import ROOT, pages
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import dmac
 
-ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 MACROS = {"norm": [r"\lVert #1 \rVert", 1], "mZ": r"\mathbf{Z}", "T": r"^{\mathsf{T}}"}
 #: What Jupyter would show as it stands: the roles and fences of MyST, and of reStructuredText.
@@ -73,8 +72,7 @@ def page(tmp_path):
 
 def test_cells_come_in_order_between_the_text_of_the_page(page):
     notebook = portable.portable(*page, MACROS)
-    kinds = "".join(cell.cell_type[0] for cell in notebook.cells)
-    assert kinds == "mccmccmc"
+    assert "".join(cell.cell_type[0] for cell in notebook.cells) == "mccmccmc"
     first, solution, after = (c.source for c in notebook.cells if c.cell_type == "markdown")
     assert first.startswith(f"# Title\n\n{portable.INSTALL}\n") and r"$\mathbf{Z}$" in first
     assert solution == "**Solution**\n\nBefore."
@@ -104,20 +102,19 @@ def test_a_page_that_lacks_a_cell_is_refused(page):
 
 def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
     stored = '{"dataset": "PIE", "tied": 0.123456789, "scores": {"acc": 0.5, "nmi": 0.5}}\n'
-    for name in ("threads", "threads-revised", "grid", "peers"):
-        file = tmp_path / "notebooks" / "results" / "runs" / f"{name}.jsonl"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(stored + stored.replace("PIE", "BBC"))
-    (tmp_path / "notebooks" / "experiments").mkdir()
-    (tmp_path / "notebooks" / "experiments" / "run.py").write_text("x = 1")
-    moving = tmp_path / "book" / "_static" / "moving" / "film.html"
-    moving.parent.mkdir(parents=True)
-    moving.write_text("<p>film</p>")
+    files = {
+        **{
+            f"notebooks/results/runs/{name}.jsonl": stored + stored.replace("PIE", "BBC")
+            for name in ("threads", "threads-revised", "grid", "peers")
+        },
+        "notebooks/experiments/run.py": "x = 1",
+        "book/_static/moving/film.html": "<p>film</p>",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(portable, "ROOT", tmp_path)
     monkeypatch.chdir(tmp_path)
-    by_name = 'Path("../notebooks/results/runs", f"{group}.jsonl") for group in ("threads",)'
-    whole = '"../notebooks/results/runs/grid.jsonl", "_static/moving/film.html"'
-    read = 'frame.tied, run["scores"]["acc"], frame[frame.dataset == "PIE"]'
 
     def unpacked(source, *more):
         exec(portable.packed(source, *more), {})
@@ -126,7 +123,12 @@ def test_what_a_page_names_is_packed_and_no_more(tmp_path, monkeypatch):
         shutil.rmtree("stored")
         return found
 
-    found = unpacked("\n".join([by_name, whole, read]))
+    reads = [
+        'Path("../notebooks/results/runs", f"{group}.jsonl") for group in ("threads",)',
+        '"../notebooks/results/runs/grid.jsonl", "_static/moving/film.html"',
+        'frame.tied, run["scores"]["acc"], frame[frame.dataset == "PIE"]',
+    ]
+    found = unpacked("\n".join(reads))
     run = '{"dataset": "PIE", "tied": 0.1234568, "scores": {"acc": 0.5}}\n'
     assert found == {
         "moving/film.html": "<p>film</p>",

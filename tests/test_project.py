@@ -2,104 +2,71 @@
 
 import json
 import re
-import subprocess
 import tomllib
-from pathlib import Path
 
+import check_wheel
 import pytest
 import yaml
-from helpers import pages, python
+from helpers import ROOT, pages, python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parent.parent
 CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda-forge calls them otherwise
-NOTEBOOKS = sorted([*ROOT.glob("book/*.ipynb"), *ROOT.glob("notebooks/*.ipynb")])
 
 
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
+
+
 def requirements(lines):
     """Map canonical package names to version ranges."""
-    parsed = (Requirement(line) for line in lines)
-    return {canonicalize_name(r.name): r.specifier for r in parsed}
+    return {canonicalize_name(one.name): one.specifier for one in map(Requirement, lines)}
 
 
-def project_lines(project, without=()):
-    """Every requirement of a [project] table, extras included but for those ``without``."""
-    extras = project.get("optional-dependencies", {}).items()
+def project_lines(without=()):
+    """Every requirement of the project, extras included but for those ``without``."""
+    extras = PROJECT.get("optional-dependencies", {}).items()
     lines = (line for name, extra in extras if name not in without for line in extra)
-    return [*project["dependencies"], *lines]
+    return [*PROJECT["dependencies"], *lines]
 
 
-def conda_lines(environment):
-    """Every requirement of an environment file, in pip's names; pip itself and -e . left out."""
-    lines = []
+def test_conda_and_pip_ask_for_the_same():
+    environment = yaml.safe_load(read("environment.yml"))
+    lines = []  # in pip's names, without pip itself and -e .
     for entry in environment["dependencies"]:
         for line in entry["pip"] if isinstance(entry, dict) else [entry]:
             name = re.match(r"[\w.-]*", line).group()
             if name not in ("pip", "-e"):
                 lines.append(CONDA_NAMES.get(name, name) + line[len(name) :])
-    return lines
-
-
-def disagreements(left, right):
-    """Packages that only one side has, or that both have with other ranges."""
-    return sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))
-
-
-def machine_paths(text):
-    """Absolute paths that exist on one machine only."""
-    unix = r"(?<![\w.~$})/-])/(?:home|Users|root|work|tmp|mnt|opt|workspace)/[\w.-]+"
-    windows = r"\b[A-Z]:\\+(?:Users|home|tmp|work)\b"
-    return re.findall(f"{unix}|{windows}", text)
-
-
-def tracked_files():
-    """Files of the project that are under version control or about to be."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("not a git checkout: what is tracked is unknown")
-    return [ROOT / name for name in listed.decode().split("\0") if name]
-
-
-@pytest.fixture(scope="module")
-def project():
-    return tomllib.loads(read("pyproject.toml"))["project"]
-
-
-def test_conda_and_pip_ask_for_the_same(project):
-    conda = requirements(conda_lines(yaml.safe_load(read("environment.yml"))))
     # Fuzzing has a folder of its own, and an environment is whole without the libraries that are
     # only compared with.
-    pip = requirements(project_lines(project, without=["fuzz", "lab", "libraries", "field"]))
-    pip["python"] = SpecifierSet(project["requires-python"])
-    assert disagreements(conda, pip) == []
+    pip = requirements(project_lines(without=["fuzz", "lab", "libraries", "field"]))
+    pip["python"] = SpecifierSet(PROJECT["requires-python"])
+    assert requirements(lines) == pip
 
 
-def test_every_dependency_has_both_bounds(project):
-    for name, specifiers in requirements(project_lines(project)).items():
+def test_every_dependency_has_both_bounds():
+    for name, specifiers in requirements(project_lines()).items():
         assert {one.operator for one in specifiers} == {">=", "<"}, name
 
 
-def test_pins_are_exact_complete_and_in_range(project):
+def test_pins_are_exact_complete_and_in_range():
     lines = [line for line in read("constraints.txt").splitlines() if line and line[0] != "#"]
     pins = requirements(lines)
     assert all([one.operator for one in specifiers] == ["=="] for specifiers in pins.values())
-    for name, allowed in requirements(project_lines(project, without=["lab"])).items():
+    for name, allowed in requirements(project_lines(without=["lab"])).items():
         (pinned,) = pins[name]
         assert allowed.contains(pinned.version, prereleases=True), name
 
 
-def test_versions_agree(project):
-    assert yaml.safe_load(read("CITATION.cff"))["version"] == project["version"]
-    assert f"[Unreleased] {project['version']}" in read("CHANGELOG.md") or (
-        f"[{project['version']}]" in read("CHANGELOG.md")
+def test_versions_agree():
+    assert yaml.safe_load(read("CITATION.cff"))["version"] == PROJECT["version"]
+    assert f"[Unreleased] {PROJECT['version']}" in read("CHANGELOG.md") or (
+        f"[{PROJECT['version']}]" in read("CHANGELOG.md")
     )
 
 
@@ -109,7 +76,11 @@ def test_contents_lead_to_pages():
         assert source.with_suffix(".md").exists() or source.with_suffix(".ipynb").exists(), page
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [*ROOT.glob("book/*.ipynb"), *ROOT.glob("notebooks/*.ipynb")],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
 def test_notebook_stores_no_results(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
@@ -124,31 +95,25 @@ def test_ruff_has_nothing_to_say(command):
 
 
 def test_no_path_of_one_machine():
-    found = {}
-    for path in tracked_files():
-        try:
-            paths = machine_paths(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, FileNotFoundError):  # data, or deleted and not yet committed
-            continue
-        if paths:
-            found[path.relative_to(ROOT).as_posix()] = paths
-    assert found == {}
+    unix = r"(?<![\w.~$})/-])/(?:home|Users|root|work|tmp|mnt|opt|workspace)/[\w.-]+"
+    windows = r"\b[A-Z]:\\+(?:Users|home|tmp|work)\b"
+    found = {
+        name: re.findall(f"{unix}|{windows}", (ROOT / name).read_text("utf-8", errors="ignore"))
+        for name in check_wheel.tracked() or pytest.skip("not a git checkout")
+    }
+    assert {name: paths for name, paths in found.items() if paths} == {}
 
 
-WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name
+)
 def test_workflows_run_the_commands_of_the_readme(path):
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
     steps = [step for job in jobs for step in job["steps"]]
-    commands = [step["run"] for step in steps if "run" in step]
-    ours = [command for command in commands if not command.startswith("gh ")]
+    ours = [one["run"] for one in steps if not one.get("run", "gh ").startswith("gh ")]
     assert ours and all(command in read("README.md") for command in ours)
     (python,) = {step["with"]["python-version"] for step in steps if "setup-python" in str(step)}
-    assert python in SpecifierSet(
-        tomllib.loads(read("pyproject.toml"))["project"]["requires-python"]
-    )
+    assert python in SpecifierSet(PROJECT["requires-python"])
 
 
 def test_hooks_use_the_ruff_of_the_tests():

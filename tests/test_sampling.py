@@ -32,8 +32,7 @@ def embedding(seed=2):
 
 
 def source(network=STILL, seed=0, **changes):
-    settings = dict(n_neighbors=K, anchor_sets=3) | changes
-    recipe = dataclasses.replace(REVISED, **settings)
+    recipe = dataclasses.replace(REVISED, **{"n_neighbors": K, "anchor_sets": 3} | changes)
     return ViewAnchors(network, views(), M, recipe, torch.Generator().manual_seed(seed))
 
 
@@ -62,26 +61,20 @@ def test_graphs_a_view_are_those_of_each_view_by_itself():
         assert_graph(graph, reference.squared_distances(x, u))
 
 
-def test_draws_visit_the_anchor_sets_in_turn():
+def test_draws_visit_the_anchor_sets_in_turn_with_the_neighbours_of_the_epoch():
     made = source(vote_share=0.0)
-    graphs = [graph.to_dense() for graph in made.graphs()]
-    assert not torch.allclose(graphs[0], graphs[1])
-    for epoch in range(7):
-        (draw,) = made.draws(None, embedding(), K)
-        torch.testing.assert_close(draw.graphs[0].to_dense(), graphs[epoch % 3])
-
-
-def test_draws_use_the_neighbours_of_the_epoch():
-    made = source(anchor_sets=1, vote_share=0.0)
-    for k in (2, 4, 2):
-        assert made.draws(None, embedding(), k)[0].graphs[0].indices.shape == (N, k)
+    assert not torch.equal(made.sets[0], made.sets[1])
+    for epoch, k in enumerate((K, 2, K, 4, K, K, 2)):
+        both = zip(views(), anchors_of(made, epoch % 3))
+        d2 = sum(reference.squared_distances(x, u) for x, u in both) / V
+        (draw,) = made.draws(None, embedding(), k)
+        torch.testing.assert_close(draw.graphs[0].to_dense(), anchor_graph(d2, k).to_dense())
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_shares_sum_to_one(share):
     draws = source(vote_share=share).draws(None, embedding(), K)
-    shares = [draw.share for draw in draws]
-    assert shares == {0.0: [1.0], 0.3: [0.7, 0.3], 1.0: [1.0]}[share]
+    assert [draw.share for draw in draws] == {0.0: [1.0], 0.3: [0.7, 0.3], 1.0: [1.0]}[share]
     # The graph with Z comes last, and without a weight for Z there is none.
     assert len(source(vote_share=share, vote_weight=0.0).draws(None, embedding(), K)) == 1
 
@@ -138,8 +131,7 @@ def test_perturbation_moves_the_anchors_of_every_draw_and_learns(generator):
 
 
 def test_sparse_views_are_refused_with_the_way_out():
-    matrix = scipy.sparse.random(N, 6, 0.3, "csr", random_state=0)
-    sparse = SparseView(matrix, torch.float64, "cpu")
+    sparse = SparseView(scipy.sparse.random(N, 6, 0.3, "csr"), torch.float64, "cpu")
     with pytest.raises(ValueError, match="components"):
         ViewAnchors(STILL, [*views(), sparse], M, REVISED, torch.Generator())
 
@@ -150,8 +142,7 @@ def test_anchors_in_the_embedding_can_be_samples_of_it(generator):
     )
     network = Network((4, 2, 5), 2, recipe, generator=generator).double()
     u = EmbeddingAnchors(network, M, recipe, generator).anchors(embedding())
-    rows = F.normalize(embedding(), dim=1)
-    assert float(squared_distances(u, rows).min(1).values.max()) < 1e-12
+    assert squared_distances(u, F.normalize(embedding(), dim=1)).min(1).values.max() < 1e-12
 
 
 def test_joint_graph_in_the_embedding_is_that_of_the_mean_squared_distance():
@@ -196,8 +187,7 @@ def test_convolution_starts_from_the_means_in_every_view():
     zs = [embedding(seed) for seed in (2, 3, 4)]
     graphs, means = draw.convolution_inputs(zs)
     assert graphs == draw.graphs * 3
-    for z, mean in zip(zs, means):
-        torch.testing.assert_close(mean, anchor_means(draw.graphs[0], z))
+    torch.testing.assert_close(means, [anchor_means(draw.graphs[0], z) for z in zs])
 
 
 def test_anchors_of_a_fitted_model_are_means_in_z():

@@ -16,30 +16,32 @@ def loss(z, u, k, fused):
     return structure_preservation_loss(fused, anchor_graph(squared_distances(z, u), k))
 
 
+@pytest.mark.parametrize(
+    "form, factor",
+    [
+        (reference.structure_preservation_loss_trace, 1),
+        (reference.structure_preservation_loss_pairs, 0.5),
+    ],
+)
 @given(problems)
-def test_matches_both_forms_of_the_reference(problem):
+def test_matches_both_forms_of_the_reference(form, factor, problem):
     n, m, d, seed, k = problem
-    z, u = random_points(n, m, d, seed)
-    fused = random_points(n, m, d + 1, seed + 1)[0]
-
-    def fast(z, u, fused):
-        return loss(z, u, k, fused)
-
-    def dense(form, factor):
-        return lambda z, u, fused: factor * form(fused, reference.anchor_graph(z, u, k))
-
-    assert_matches(fast, dense(reference.structure_preservation_loss_trace, 1), z, u, fused)
-    assert_matches(fast, dense(reference.structure_preservation_loss_pairs, 0.5), z, u, fused)
+    assert_matches(
+        lambda z, u, fused: loss(z, u, k, fused),
+        lambda z, u, fused: factor * form(fused, reference.anchor_graph(z, u, k)),
+        *random_points(n, m, d, seed),
+        random_points(n, m, d + 1, seed + 1)[0],
+    )
 
 
 def test_keeps_its_digits_in_a_collapsed_embedding():
     z, u = (x.detach() for x in random_points(300, 20, 8, 0))
-    graph = anchor_graph(squared_distances(z, u), 3)
     near = torch.nn.functional.normalize(torch.ones(8, dtype=torch.float64), dim=0) + 1e-4 * z
     single = anchor_graph(squared_distances(z, u).float(), 3)
-    exact = float(structure_preservation_loss(near, graph))
-    loss = structure_preservation_loss(near.float(), single)
-    assert float(loss) == pytest.approx(exact, rel=1e-3)
+    exact = float(structure_preservation_loss(near, anchor_graph(squared_distances(z, u), 3)))
+    assert float(structure_preservation_loss(near.float(), single)) == pytest.approx(
+        exact, rel=1e-3
+    )
 
 
 def test_anchors_without_samples_add_nothing():
@@ -57,10 +59,8 @@ def test_anchors_without_samples_add_nothing():
 def projection_problem(n=40, r=4, m=9, k=3, sets=3, seed=0):
     """Features H, some anchor graphs of them, F = [H, 1] and the dense average of their G."""
     h = 0.5 + random_points(n, m, r, seed)[0].detach()
-    graphs = []
-    for s in range(sets):
-        u = 0.5 + random_points(n, m, r, seed + s + 1)[1].detach()
-        graphs.append(anchor_graph(squared_distances(h, u), k))
+    anchors = [0.5 + random_points(n, m, r, seed + s + 1)[1].detach() for s in range(sets)]
+    graphs = [anchor_graph(squared_distances(h, u), k) for u in anchors]
     f = torch.cat([h, torch.ones(n, 1, dtype=torch.float64)], 1)
     return h, graphs, f, sum(reference.full_graph(g.to_dense()) for g in graphs) / sets
 
@@ -86,8 +86,10 @@ def test_projection_solves_the_dense_eigenproblem(ridge):
 def test_columns_that_the_features_cannot_fill_are_zero():
     h, graphs, _, _ = projection_problem(r=2)
     weight, bias = closed_form_projection(h.float(), graphs, 5)
-    assert weight.dtype == bias.dtype == torch.float32
-    assert weight.shape == (2, 5) and bias.shape == (5,)
+    assert [(x.dtype, x.shape) for x in (weight, bias)] == [
+        (torch.float32, (2, 5)),
+        (torch.float32, (5,)),
+    ]
     assert (weight[:, 3:] == 0).all() and (bias[3:] == 0).all()
     assert (weight[:, 1:3].abs().sum(0) > 0).all()
 

@@ -79,8 +79,9 @@ def test_user_gets_types_from_the_installed_package(tmp_path):
     venv.create(tmp_path / "venv", symlinks=True)
     base = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
     site = Path(sysconfig.get_path("purelib", "venv", vars=base))
-    left_out = shutil.ignore_patterns("__pycache__", "*.npz")
-    shutil.copytree(ROOT / "dmac", site / "dmac", ignore=left_out)
+    shutil.copytree(
+        ROOT / "dmac", site / "dmac", ignore=shutil.ignore_patterns("__pycache__", "*.npz")
+    )
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     path = tmp_path / "program.py"
     path.write_text(USER)

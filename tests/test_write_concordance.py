@@ -16,8 +16,7 @@ def test_page_is_what_the_script_writes():
 def test_nothing_of_the_paper_is_left_out(kind, count):
     found = []
     for item in concordance.ITEMS:
-        named = re.search(rf"{kind}s? (\d+)(?: (to|and) (\d+))?", item.name, re.IGNORECASE)
-        if named:
+        if named := re.search(rf"{kind}s? (\d+)(?: (to|and) (\d+))?", item.name, re.IGNORECASE):
             found += range(int(named[1]), int(named[3] or named[1]) + 1)
     assert found == list(range(1, count + 1))
 

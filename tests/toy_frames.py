@@ -43,25 +43,27 @@ def three_variants():
 
 def grid_frame(dataset="PIE", seeds=(1, 2)):
     """RELEASED's own weights and two other points, one better by ACC and one by NMI."""
-    rows = []
     points = {(1e3, 1e3): (40.0, 60.0), (1.0, 1e3): (50.0, 61.0), (1e-3, 1.0): (45.0, 70.0)}
-    for (cm, sp), (acc, nmi) in points.items():
-        for seed in seeds:
-            epochs = {"acc": [acc / 100 - 0.05, acc / 100], "nmi": [nmi / 100, nmi / 100 - 0.02]}
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "variant": str((cm, sp)),
-                    "seed": seed,
-                    "acc": acc - 3,
-                    "nmi": nmi - 3,
-                    "oracle_acc": acc,
-                    "oracle_nmi": nmi,
-                    "epochs": epochs,
-                    "settings": {"cm_weight": cm, "sp_weight": sp},
-                }
-            )
-    return frame(rows)
+    return frame(
+        [
+            {
+                "dataset": dataset,
+                "variant": str((cm, sp)),
+                "seed": seed,
+                "acc": acc - 3,
+                "nmi": nmi - 3,
+                "oracle_acc": acc,
+                "oracle_nmi": nmi,
+                "epochs": {
+                    "acc": [acc / 100 - 0.05, acc / 100],
+                    "nmi": [nmi / 100, nmi / 100 - 0.02],
+                },
+                "settings": {"cm_weight": cm, "sp_weight": sp},
+            }
+            for (cm, sp), (acc, nmi) in points.items()
+            for seed in seeds
+        ]
+    )
 
 
 def bold(table):
