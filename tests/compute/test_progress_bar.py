@@ -22,8 +22,8 @@ TRAINED = dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=4)
 
 @pytest.fixture(autouse=True)
 def enabled(monkeypatch):
-    shown = functools.partial(tqdm, disable=False, mininterval=0)  # `make` sets TQDM_DISABLE
-    monkeypatch.setattr(progress_bar, "_bar", shown)
+    # `make` sets TQDM_DISABLE.
+    monkeypatch.setattr(progress_bar, "_bar", functools.partial(tqdm, disable=False, mininterval=0))
 
 
 def trained(verbose=True):

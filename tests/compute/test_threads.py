@@ -99,8 +99,7 @@ def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monk
     assert found == [(i, 1) for i in range(4)]
     assert torch.get_num_threads() == 2
     monkeypatch.setenv(threads.VARIABLE, "1")
-    caller = threading.get_ident()
-    assert threads.side_by_side([threading.get_ident] * 2) == [caller] * 2
+    assert threads.side_by_side([threading.get_ident] * 2) == [threading.get_ident()] * 2
     monkeypatch.setenv(threads.VARIABLE, "2")
     with pytest.raises(ZeroDivisionError):
         threads.side_by_side([lambda: 1 / 0] * 2)

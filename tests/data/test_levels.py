@@ -116,8 +116,7 @@ def test_kept_lengths_are_one_whitened_direction_and_all_plain_ones(sparse):
 
 
 def test_a_row_that_the_directions_hardly_see_stays_short():
-    rng = np.random.default_rng(0)
-    x = np.pad(rng.normal(size=(80, 3)), ((0, 0), (0, 27)))
+    x = np.pad(np.random.default_rng(0).normal(size=(80, 3)), ((0, 0), (0, 27)))
     x[[7, 50]] = np.eye(30)[9] + 1e-9 * np.eye(30)[:2]
     made = pipeline("plain", plain_components=3)
     found = made.fit_transform(x)

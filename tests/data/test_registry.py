@@ -172,8 +172,7 @@ def test_table():
         if entry.made:
             assert entry.path == entry.filename and not entry.commit and entry.repository
         else:
-            place = r"/[\w.-]+/[\w.-]+/[0-9a-f]{40}/"
-            assert re.match(re.escape(BASE_URL) + place, entry.url())
+            assert re.match(re.escape(BASE_URL) + r"/[\w.-]+/[\w.-]+/[0-9a-f]{40}/", entry.url())
         assert 1 < entry.n_clusters < entry.n_samples and min(entry.dims) > 0
     assert len({entry.sha256 for entry in DATASETS.values()}) == len(DATASETS)
 

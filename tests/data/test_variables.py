@@ -64,8 +64,7 @@ def write_mat73(path, variables):
             group[name] = np.uint64(value.shape)
             group[name].attrs["MATLAB_empty"] = np.uint8(1)
         elif value.dtype.kind == "c":  # a pair of fields, and none of HDF5's own complex numbers
-            pair = [("real", "f8"), ("imag", "f8")]
-            group[name] = np.ascontiguousarray(value.T).view(pair)
+            group[name] = np.ascontiguousarray(value.T).view([("real", "f8"), ("imag", "f8")])
         else:
             group[name], kind = value.T, value.dtype.name
         group[name].attrs["MATLAB_class"] = np.bytes_(kind)
