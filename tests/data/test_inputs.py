@@ -21,10 +21,6 @@ def model(case):
     return kind(**({"n_clusters": 2, "random_state": 0} | case.settings))
 
 
-def as_array(view):
-    return np.concatenate([x.toarray() if scipy.sparse.issparse(x) else x for x in view])
-
-
 def told(case):
     said = case.warns
     return pytest.warns(UserWarning, match=said) if said else contextlib.nullcontext()
@@ -37,7 +33,10 @@ def name(case):
 @pytest.mark.parametrize("case", ACCEPTED, ids=name)
 def test_accepted(case):
     views = case.make()
-    plain = [as_array(x) for x in as_sources(views, streamed=True, incomplete=True)]
+    plain = [
+        np.concatenate([x.toarray() if scipy.sparse.issparse(x) else x for x in view])
+        for view in as_sources(views, streamed=True, incomplete=True)
+    ]
     np.testing.assert_array_equal(plain[0], X if case.equals is None else case.equals)
     assert all(x.dtype == np.float64 for x in plain)
     for _ in range(2):  # the second time it is what the first has left of it

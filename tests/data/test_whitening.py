@@ -65,9 +65,11 @@ def test_near_zero_rows_are_not_promoted():
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_whitening_is_the_svd(shape, r, density, ridge):
     rng, d = np.random.default_rng(0), shape[1]
-    x = rng.standard_normal(shape) * np.linspace(3, 0.5, d) + rng.standard_normal(d)
-    if density is not None:
-        x = scipy.sparse.random(*shape, density, "csr", random_state=rng) * 5
+    x = (
+        rng.standard_normal(shape) * np.linspace(3, 0.5, d) + rng.standard_normal(d)
+        if density is None
+        else scipy.sparse.random(*shape, density, "csr", random_state=rng) * 5
+    )
     dense = x if density is None else x.toarray()
     centred = dense - dense.mean(0)
     rank = r or np.linalg.matrix_rank(centred)
@@ -139,14 +141,13 @@ def test_whitening_from_a_product_leaves_out_what_the_product_has_lost():
     assert len(found.components_) == 2
 
 
-def narrow():
-    return np.random.default_rng(5).normal(size=(40, 3)) * [100.0, 0.1, 3.0] + [7.0, -2.0, 0.0]
+NARROW = np.random.default_rng(5).normal(size=(40, 3)) * [100.0, 0.1, 3.0] + [7.0, -2.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("factor, height", [(1.0, 1.0), (1e300, 1.0), (1e-310, 1.0), (1.0, 3.0)])
 def test_lifted_rows_are_standardised_beside_a_constant_at_unit_length(kind, factor, height):
-    x = narrow()
+    x = NARROW.copy()
     expected = normalize_rows(np.column_stack([(x - x.mean(0)) / x.std(0), np.full(40, height)]))
     rows = LiftedRows(height).fit_blocks([kind(factor * x[:25]), kind(factor * x[25:])])
     # below the normal range the entries themselves have few digits
@@ -156,7 +157,7 @@ def test_lifted_rows_are_standardised_beside_a_constant_at_unit_length(kind, fac
 
 
 def test_zero_rows_and_constant_columns_of_a_narrow_view():
-    x = narrow()
+    x = NARROW.copy()
     x[:, 1] = 0.1 * 3
     rows = LiftedRows().fit_blocks([x])
     with_zeros = np.vstack([np.zeros((5, 3)), x])

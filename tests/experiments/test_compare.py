@@ -66,10 +66,8 @@ def least_squares(scores):
     """The same F-test by two regressions on dummies: with the treatments, and without them."""
     b, t = scores.shape
     block, treatment = np.kron(np.eye(b), np.ones((t, 1))), np.kron(np.ones((b, 1)), np.eye(t))
-    y, sums = scores.ravel(), []
-    for design in (np.hstack([block, treatment[:, 1:]]), block):
-        sums.append(((y - (design @ np.linalg.lstsq(design, y, rcond=None)[0])) ** 2).sum())
-    full, reduced = sums
+    y, designs = scores.ravel(), (np.hstack([block, treatment[:, 1:]]), block)
+    full, reduced = (((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2).sum() for x in designs)
     freedom = (b - 1) * (t - 1)
     f = (reduced - full) / (t - 1) / (full / freedom)
     return f, stats.f.sf(f, t - 1, freedom)

@@ -46,12 +46,15 @@ def test_a_full_batch_step_is_that_of_all_samples_at_once():
     results = []
     for size in (4, 11):
         weight, records = torch.ones(5, dtype=torch.float64, requires_grad=True), []
-
-        def loss(rows):
-            return (x[rows] @ weight).square().mean()
-
-        optimizer = torch.optim.SGD([weight], lr=0.1)
-        train(loss, optimizer, 3, "stage", records, lambda: even_batches(11, size), full_batch=True)
+        train(
+            lambda rows: (x[rows] @ weight).square().mean(),
+            torch.optim.SGD([weight], lr=0.1),
+            3,
+            "stage",
+            records,
+            lambda: even_batches(11, size),
+            full_batch=True,
+        )
         results.append((weight.detach(), torch.tensor([r.loss for r in records])))
     torch.testing.assert_close(results[0], results[1])
     assert not torch.equal(results[0][0], torch.ones(5, dtype=torch.float64))

@@ -58,8 +58,11 @@ def test_an_iteration_is_that_of_the_dense_equations(monkeypatch):
     smallest = spectrum(found.graph.toarray())[0][: c + 1]
     total = 2 * smallest[:c].sum()
     for d, (s, a), w in zip(d2, graphs, weights):
-        total += d[s > 0] @ s[s > 0] + ((a - 1 / v) @ s**2).sum()
-        total += w * np.linalg.norm(found.graph.toarray() - s) ** 2
+        total += (
+            d[s > 0] @ s[s > 0]
+            + ((a - 1 / v) @ s**2).sum()
+            + w * np.linalg.norm(found.graph.toarray() - s) ** 2
+        )
     (record,) = found.history
     assert record.objective == pytest.approx(total) and record.laplacian_weight == 1
     assert record.smallest == pytest.approx(smallest[:c].sum())
