@@ -1,5 +1,6 @@
 """What chapters 11 to 13 and the README say: missing runs, gains, choices, settings."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -19,14 +20,15 @@ ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
 def frame(name, *lacking):
     """Runs of a study, all with 70 %, but for some (dataset, seed) of its first variant."""
     study = ALL[name]
-    first, by_name = next(iter(study.variants)), {}
-    for key, (method, settings) in study.variants.items():
-        for dataset in study.datasets:
-            for seed in study.all_seeds:
-                if key != first or (dataset, seed) not in lacking:
-                    what = dict(dataset=dataset, method=method, settings=settings, seed=seed)
-                    run = what | {"scores": {"acc": 0.7, "nmi": 0.7}}
-                    by_name[records.run_name(**what)] = run
+    first = next(iter(study.variants))
+    stored = (
+        dict(dataset=dataset, method=method, settings=settings, seed=seed)
+        for key, (method, settings) in study.variants.items()
+        for dataset, seed in itertools.product(study.datasets, study.all_seeds)
+        if key != first or (dataset, seed) not in lacking
+    )
+    scores = {"scores": {"acc": 0.7, "nmi": 0.7}}
+    by_name = {records.run_name(**what): what | scores for what in stored}
     return records.runs(by_name, study.variants, study.datasets, study.all_seeds)
 
 
