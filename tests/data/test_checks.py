@@ -174,12 +174,6 @@ def test_a_row_of_zeros_that_was_measured_is_a_value(kind, on_disk):
     assert filled(check_views([zeros], incomplete=True, present=np.ones((4, 1)))[0]).all()
 
 
-def test_an_empty_row_is_none_though_it_is_said_to_be_measured():
-    x = np.array([[1, 2.0], [np.nan, np.nan], [0, 0]])
-    found = check_views([x, np.ones((3, 6))], incomplete=True, present=np.ones((3, 2)))[0]
-    assert filled(found).tolist() == [True, False, True]
-
-
 def test_a_view_that_all_samples_lack_is_told():
     x = np.arange(12.0).reshape(6, 2) + 1
     with pytest.warns(UserWarning, match="view 2 has no values: all samples lack it"):
