@@ -21,9 +21,9 @@ def x(generator):
 
 def test_rows_of_fitted_samples_are_those_of_the_factor(x, generator):
     sets, factor = draw_sets(x, 4, M, 2, K, generator)
-    np.testing.assert_allclose(rows_on(sets, x, K).toarray(), factor.toarray(), atol=1e-12)
-    some = rows_on(sets, x[7:9], K)
-    np.testing.assert_allclose(some.toarray(), factor[7:9].toarray(), atol=1e-12)
+    for some in (slice(None), slice(7, 9)):
+        rows = rows_on(sets, x[some], K).toarray()
+        np.testing.assert_allclose(rows, factor[some].toarray(), atol=1e-12)
 
 
 def test_too_many_neighbours_are_refused(x, generator):
@@ -37,7 +37,6 @@ def test_samples_that_lack_a_view_are_compared_in_the_others(generator):
     x[20:23, :5] = 0
     sets, factor = draw_sets(x, 3, 12, 1, 3, generator, widths=(2, 3))
     dense = factor.toarray()
-    assert (dense[20:23] == 0).all() and (dense[:20] > 0).any(1).all()
     # By hand: nearest anchors of sample 0 in its second view and the ballot.
     d2 = (x[0, 2:] - sets.u[0][:, 2:]).square().sum(1)
     np.testing.assert_array_equal(np.flatnonzero(dense[0, :12]), np.sort(d2.argsort()[:3].numpy()))
@@ -59,21 +58,21 @@ def test_anchors_are_at_most_half_of_enough_whole_samples(whole, m, generator):
 
 def test_new_samples_may_lack_views_that_all_fitted_ones_have(x, generator):
     sets, _ = draw_sets(x, 2, M, 1, K, generator, widths=(x.shape[1],))
-    new = x[:3].clone()
-    new[0] = 0
-    rows = rows_on(sets, new, K).toarray()
-    assert (rows[0] == 0).all() and (rows[1:] > 0).any(1).all()
+    rows = rows_on(sets, torch.cat([0 * x[:1], x[1:3]]), K).toarray()
+    assert rows.any(1).tolist() == [False, True, True]
 
 
 def test_numbers_of_sets():
     joint, own = (Block("plain", view, torch.ones(1, 1), 1.0, (1,)) for view in (None, 0))
-    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=12)
-    assert [n_sets(joint, 3, recipe, voting) for voting in (False, True)] == [12, 6]
-    assert [n_sets(own, 3, recipe, voting) for voting in (False, True)] == [4, 2]
-    assert [n_sets(own, 12, recipe, voting) for voting in (False, True)] == [2, 1]
-    recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=1)
-    for block in (joint, own):
-        assert [n_sets(block, 3, recipe, voting) for voting in (False, True)] == [1, 1]
+    for sets, block, n_views, expected in (
+        (12, joint, 3, [12, 6]),
+        (12, own, 3, [4, 2]),
+        (12, own, 12, [2, 1]),
+        (1, joint, 3, [1, 1]),
+        (1, own, 3, [1, 1]),
+    ):
+        recipe = dataclasses.replace(CLOSED_FORM, anchor_sets=sets)
+        assert [n_sets(block, n_views, recipe, voting) for voting in (False, True)] == expected
 
 
 def test_blocks_side_by_side_are_those_one_after_the_other():

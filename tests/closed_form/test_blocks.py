@@ -43,11 +43,8 @@ def test_all_blocks_in_order(generator):
     assert own == [blocks[1], blocks[3], blocks[5], blocks[7]]
     torch.testing.assert_close(blocks[2].x, x[1][:, :1])
     torch.testing.assert_close(blocks[7].x, x[2][:, 2:])
-
-
-def test_levels_of_equal_weight(generator):
-    blocks = blocks_of(block_views(generator), fitted(), recipe(level_weight="equal"))
-    assert [b.weight for b in blocks] == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
+    equal = [b.weight for b in blocks_of(x, fitted(), recipe(level_weight="equal"))]
+    assert equal == pytest.approx(2 * [1, 1 / 3, 1 / 3, 1 / 3])
 
 
 @pytest.mark.parametrize("of_views", [None, [1.0, 0.5, 0.25]])
@@ -57,9 +54,8 @@ def test_views_have_their_shares_in_distances_weights_and_the_mean_of_the_spread
     x, shares = block_views(generator), np.array(of_views or [1, 1, 1])
     shares = shares / shares.sum()
     blocks = blocks_of(x, fitted(), recipe(plain_scale="rows"), of_views)
-    assert [b.weight for b in blocks[1:4]] == pytest.approx(shares)
-    assert [b.weight for b in blocks[5:]] == pytest.approx(shares * SPREADS)
-    assert [blocks[0].weight, blocks[4].weight] == pytest.approx([1, shares @ SPREADS])
+    expected = [1, *shares, shares @ SPREADS, *(shares * SPREADS)]
+    assert [b.weight for b in blocks] == pytest.approx(expected)
     for joint, own in ((blocks[0], blocks[1:4]), (blocks[4], blocks[5:])):
         d2 = torch.cdist(joint.x, joint.x) ** 2
         mean = sum(s * torch.cdist(b.x, b.x) ** 2 for s, b in zip(shares, own))
@@ -85,10 +81,9 @@ def test_kinds_can_be_left_out(generator):
     own = blocks_of(x, fitted(), recipe(blocks="views"))
     assert len(own) == 6 and not any(b.view is None for b in own)
     for level in ("whitened", "plain"):
-        one = recipe(levels=level)
-        assert level_names(one) == (level,)
-        widths = [(sum(w),) for w in WIDTHS]
-        assert blocks_of(x, fitted(widths), one)[0].level == level
+        assert level_names(recipe(levels=level)) == (level,)
+        whole = fitted([(sum(w),) for w in WIDTHS])
+        assert blocks_of(x, whole, recipe(levels=level))[0].level == level
 
 
 def test_one_view_is_the_joint_block(generator):
@@ -102,8 +97,7 @@ def test_one_view_is_the_joint_block(generator):
 def test_features_have_the_mean_of_the_views_products():
     views = [torch.randn(9, d, dtype=torch.float64) for d in (3, 5, 2)]
     found = side_by_side(views, CLOSED_FORM)
-    mean = sum(x @ x.T for x in views) / 3
-    np.testing.assert_allclose(found @ found.T, mean, rtol=1e-12)
+    np.testing.assert_allclose(found @ found.T, sum(x @ x.T for x in views) / 3, rtol=1e-12)
 
 
 def test_distances_beside_a_ballot_add_up(generator):

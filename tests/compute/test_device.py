@@ -7,8 +7,8 @@ from dmac.compute.device import resolve_device
 
 
 def test_devices_have_names():
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device(torch.device("cpu")) == torch.device("cpu")
+    for name in ("cpu", torch.device("cpu")):
+        assert resolve_device(name) == torch.device("cpu")
     assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -16,7 +16,7 @@ def test_devices_have_names():
     "device", ["gpu", "abacus", "cuda:99", "CUDA", "meta", "mps:7", "", 3.5, None]
 )
 def test_an_unusable_device_is_refused_in_a_line_that_says_what_to_pass(device):
-    with pytest.raises(ValueError, match=f"device {device!r} is not usable here.*") as refused:
+    said = f"device {device!r} is not usable here.*: pass 'cpu', 'cuda' or 'auto'$"
+    with pytest.raises(ValueError, match=said) as refused:
         resolve_device(device)
-    said = str(refused.value)
-    assert said.endswith(": pass 'cpu', 'cuda' or 'auto'") and len(said) < 200
+    assert len(str(refused.value)) < 200

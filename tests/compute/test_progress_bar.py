@@ -22,49 +22,46 @@ TRAINED = dataclasses.replace(RELEASED, pretrain_epochs=3, epochs=4)
 
 @pytest.fixture(autouse=True)
 def enabled(monkeypatch):
-    shown = functools.partial(tqdm, disable=False, mininterval=0)  # `make` sets TQDM_DISABLE
-    monkeypatch.setattr(progress_bar, "_bar", shown)
+    # `make` sets TQDM_DISABLE.
+    monkeypatch.setattr(progress_bar, "_bar", functools.partial(tqdm, disable=False, mininterval=0))
+
+
+def trained(verbose=True):
+    return dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=verbose)
 
 
 def bars(err):
     """Of every bar its last line: what it said, how far it was, of how many."""
-    found = {}
-    for line in re.split(r"[\r\n]", err):
-        if match := re.match(r"(.*?):\s+\d+%\|.*\| (\d+)/(\d+) \[(.*)\]", line):
-            found[match[1]] = int(match[2]), int(match[3]), match[4]
-    return found
+    lines = re.findall(r"^(.*?):\s+\d+%\|.*\| (\d+)/(\d+) \[(.*)\]", err.replace("\r", "\n"), re.M)
+    return {name: (int(done), int(of), about) for name, done, of, about in lines}
 
 
 def test_epochs_are_shown_with_loss_and_time_left(capsys):
     seen = []
-    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
-    model.fit(VIEWS, callback=lambda record, embed: seen.append((record, embed().shape)))
+    model = trained().fit(VIEWS, callback=lambda record, embed: seen.append(embed().shape))
     found = bars(capsys.readouterr().err)
-    assert found["pre-training"][:2] == (3, 3) and found["training"][:2] == (4, 4)
-    assert f"loss={model.history_[-1].loss:.4g}" in found["training"][2]
-    assert re.search(r"\d\d:\d\d<\d\d:\d\d", found["training"][2])
-    assert found["view 2"][:2] == (2, 2)
-    assert len(seen) == 7 and seen[-1][1] == (60, model.embedding_.shape[1])
+    counts = {"view 2": (2, 2), "pre-training": (3, 3), "training": (4, 4)}
+    assert {name: found[name][:2] for name in counts} == counts
+    said = rf"\d\d:\d\d<\d\d:\d\d.*loss={re.escape(f'{model.history_[-1].loss:.4g}')}"
+    assert re.search(said, found["training"][2])
+    assert seen == [(60, model.embedding_.shape[1])] * 7
 
 
 @pytest.mark.parametrize("recipe", [TRAINED, CLOSED_FORM])
 def test_a_silent_fit_in_a_callback_leaves_the_bar_alone(recipe, capsys):
     silent = estimator_of(recipe)(3, recipe, random_state=0, device="cpu")
-    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
-    model.fit(VIEWS, callback=lambda record, embed: silent.fit(VIEWS))
+    trained().fit(VIEWS, callback=lambda record, embed: silent.fit(VIEWS))
     found = bars(capsys.readouterr().err)
     assert list(found) == ["preparing", "view 1", "view 2", "pre-training", "training"]
     assert found["training"][:2] == (4, 4)
 
 
 def test_a_resumed_fit_begins_where_it_was(capsys, tmp_path):
-    model = dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True)
     stop = stop_at("EpochRecord", 2)
     with pytest.raises(Stopped):
-        model.fit(VIEWS, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
+        trained().fit(VIEWS, callback=stop, checkpoint=tmp_path, checkpoint_every=1)
     assert bars(capsys.readouterr().err)["training"][0] == 2
-    assert progress_bar._active.get() is None
-    model.fit(VIEWS, checkpoint=tmp_path)
+    trained().fit(VIEWS, checkpoint=tmp_path)
     err = capsys.readouterr().err
     assert bars(err)["training"][:2] == (4, 4) and "pre-training" not in err
     assert re.search(r"training: +50%.* 2/4", err)
@@ -82,8 +79,8 @@ def test_stages_are_shown_where_there_are_no_epochs(rounds, capsys):
 
 
 def test_nothing_is_shown_unless_it_is_asked_for(capsys, monkeypatch):
-    dmac.DMAC(3, TRAINED, random_state=0, device="cpu").fit(VIEWS)
+    trained(verbose=False).fit(VIEWS)
     monkeypatch.setattr(progress_bar, "_bar", functools.partial(tqdm, disable=True))
-    dmac.DMAC(3, TRAINED, random_state=0, device="cpu", verbose=True).fit(VIEWS)
+    trained().fit(VIEWS)
     dmac.AnchorGraphClustering(3, random_state=0, device="cpu", verbose=True).fit(VIEWS)
     assert capsys.readouterr().err == ""

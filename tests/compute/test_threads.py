@@ -20,6 +20,8 @@ from dmac.estimators import estimator_of
 from dmac.recipes import CLOSED_FORM, RELEASED
 from dmac.solvers import placing, preparing
 
+SHORT = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=2, lr=1e-4)
+
 
 def blas_threads():
     return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
@@ -55,37 +57,33 @@ def test_variable_sets_the_number(two_threads, monkeypatch):
     assert threads.n_threads(0) == 3
     monkeypatch.setenv(threads.VARIABLE, "")
     assert threads.n_threads(0) == 1
-    for wrong in ("0", "-1", "two", "1.5", "99999", "9" * 5000):
-        monkeypatch.setenv(threads.VARIABLE, wrong)
-        said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0", "-1", "two", "1.5", "99999", "9" * 5000], ids=lambda x: x[:5]
+)
+def test_what_is_no_number_of_threads_is_refused(wrong, monkeypatch):
+    monkeypatch.setenv(threads.VARIABLE, wrong)
+    said = r"DMAC_NUM_THREADS is '.{,20}, it must be a whole number from 1 to \d+; this machine"
+    for call in (
+        lambda: threads.n_threads(0),
+        lambda: threads.side_by_side([int, int]),
+        lambda: dmac.AnchorGraphClustering(2).fit(np.eye(8)),
+    ):
         with pytest.raises(ValueError, match=said):
-            threads.n_threads(0)
-        with pytest.raises(ValueError, match=said):
-            threads.side_by_side([int, int])
-        with pytest.raises(ValueError, match=said):
-            dmac.AnchorGraphClustering(2).fit(np.eye(8))
+            call()
 
 
 def test_fit_and_transform_take_that_number(two_threads, monkeypatch):
     views = [np.random.default_rng(0).normal(size=(60, 5))]
-    recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=1)
-    model, counts = dmac.DMAC(3, recipe, random_state=0), []
-
-    def fit(variable):
-        counts.clear()
+    for variable, number in (("", 1), ("2", 2)):
         monkeypatch.setenv(threads.VARIABLE, variable)
+        counts, model = [], dmac.DMAC(3, SHORT, random_state=0)
         model.fit(views, callback=lambda *_: counts.append(torch.get_num_threads()))
-        original = model.model_.embed_new
-        monkeypatch.setattr(
-            model.model_,
-            "embed_new",
-            lambda x: counts.append(torch.get_num_threads()) or original(x),
-        )
+        embed = model.model_.embed_new
+        model.model_.embed_new = lambda x: counts.append(torch.get_num_threads()) or embed(x)
         model.predict(views)
-        return counts
-
-    assert fit("") == [1, 1, 1]
-    assert fit("2") == [2, 2, 2]
+        assert counts == [number] * 4
     assert torch.get_num_threads() == 2
 
 
@@ -101,8 +99,7 @@ def test_pieces_are_computed_side_by_side_with_one_thread_each(two_threads, monk
     assert found == [(i, 1) for i in range(4)]
     assert torch.get_num_threads() == 2
     monkeypatch.setenv(threads.VARIABLE, "1")
-    caller = threading.get_ident()
-    assert threads.side_by_side([threading.get_ident] * 2) == [caller] * 2
+    assert threads.side_by_side([threading.get_ident] * 2) == [threading.get_ident()] * 2
     monkeypatch.setenv(threads.VARIABLE, "2")
     with pytest.raises(ZeroDivisionError):
         threads.side_by_side([lambda: 1 / 0] * 2)
@@ -152,9 +149,8 @@ def test_pieces_record_gradients_where_the_caller_does(two_threads):
 
 
 def test_slices_cover_the_rows_and_are_never_none():
-    assert threads.row_slices(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert threads.row_slices(4, 2) == [slice(0, 2), slice(2, 4)]
-    assert threads.row_slices(0, 2) == [slice(0, 0)]
+    for n, expected in ((5, [(0, 2), (2, 4), (4, 5)]), (4, [(0, 2), (2, 4)]), (0, [(0, 0)])):
+        assert threads.row_slices(n, 2) == [slice(*ends) for ends in expected]
 
 
 def test_a_walk_takes_consecutive_rows_in_order():
@@ -167,8 +163,10 @@ def test_a_walk_takes_consecutive_rows_in_order():
 PART = dataclasses.replace(CLOSED_FORM, fit_samples=200, fit_of_cluster=0)
 
 
-@pytest.mark.parametrize("recipe", [PART, RELEASED])
-def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, monkeypatch):
+@pytest.mark.parametrize("recipe", [PART, SHORT], ids=["closed form", "released"])
+def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(
+    recipe, two_threads, monkeypatch
+):
     """As if 300 were many, in blocks of a few rows: what waits for nothing is the same to a bit."""
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(300, 6)) + np.repeat(4 * np.eye(3, 6), 100, 0) for _ in range(2)]
@@ -177,14 +175,9 @@ def test_fits_of_many_samples_do_not_depend_on_the_number_of_threads(recipe, mon
     monkeypatch.setitem(placing._ROWS, "cpu", 32)
     monkeypatch.setattr(preparing, "_ROWS", 32)
     monkeypatch.setitem(distances.BLOCK, "cpu", 500)
-    if recipe is RELEASED:
-        recipe = dataclasses.replace(RELEASED, pretrain_epochs=1, epochs=2)
-    fits, before = [], torch.get_num_threads()
-    try:
-        for number in (1, 2):
-            torch.set_num_threads(number)
-            fits.append(estimator_of(recipe)(3, recipe, 0, "cpu").fit(views))
-    finally:
-        torch.set_num_threads(before)
+    fits = []
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        fits.append(estimator_of(recipe)(3, recipe, 0, "cpu").fit(views))
     np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)

@@ -13,11 +13,8 @@ from test_variables import cell, read_mat
 def test_a_damaged_byte_anywhere_never_crashes(tmp_path, value):
     """A wrong type code, flag or column start crashes SciPy's reader; ours must get there first."""
     path = tmp_path / "damaged.mat"
-    variables = {
-        "X": cell([np.eye(4, 3), scipy.sparse.csc_matrix(np.eye(4))]),
-        "Y": np.ones((4, 1)),
-    }
-    scipy.io.savemat(path, variables)
+    views = cell([np.eye(4, 3), scipy.sparse.csc_matrix(np.eye(4))])
+    scipy.io.savemat(path, {"X": views, "Y": np.ones((4, 1))})
     content, errors = path.read_bytes(), 0
     for at in range(124, len(content)):
         path.write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
@@ -31,19 +28,17 @@ def test_a_damaged_byte_anywhere_never_crashes(tmp_path, value):
     assert errors > 50
 
 
-@pytest.mark.parametrize("field", ["type code", "complex flag", "number of cells"])
-def test_damage_that_crashes_or_hangs_scipy(tmp_path, field):
+# The outer matrix at byte 128: tag, flags, sizes (1, 1), name "X"; then the inner one: tag, flags.
+@pytest.mark.parametrize(
+    "matrix, at, value",
+    [("inner", 40, 77), ("inner", 17, 8), ("outer", 35, 64)],
+    ids=["type code", "complex flag", "number of cells"],
+)
+def test_damage_that_crashes_or_hangs_scipy(tmp_path, matrix, at, value):
     path = tmp_path / "damaged.mat"
     scipy.io.savemat(path, {"X": cell([np.ones((4, 3))])})
     content = bytearray(path.read_bytes())
-    # the outer matrix: tag, flags, sizes (1, 1), name "X"; then the inner one: tag, flags
-    outer, inner = 128, content.index(b"\x0e\0\0\0", 132)
-    at, value = {
-        "type code": (inner + 40, 77),
-        "complex flag": (inner + 17, 8),
-        "number of cells": (outer + 35, 64),
-    }[field]
-    content[at] = value
+    content[at + (128 if matrix == "outer" else content.index(b"\x0e\0\0\0", 132))] = value
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"damaged\.mat.*impossible"):
         read_mat(path)

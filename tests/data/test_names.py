@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmac.data.checks import check_views
-from dmac.data.named_views import NamedView, as_named
+from dmac.data.named_views import as_named
 from dmac.data.names import (
     alike,
     check_feature_names,
@@ -25,6 +25,11 @@ def frame(index=None, x=X):
     return pandas.DataFrame(x, index=index)
 
 
+def lacks(raised, texts):
+    """Those of the texts that an error does not say."""
+    return [text for text in texts if text not in str(raised.value)]
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -39,17 +44,25 @@ def frame(index=None, x=X):
 def test_rows_come_in_the_order_of_the_first_frame(names):
     order = [3, 0, 5, 1, 4, 2]
     first, second = frame(names), frame(names, 2 * X).iloc[order]
-    for x, times in zip(check_views((first, second, first)), (1, 2, 1)):
-        np.testing.assert_array_equal(x, times * X)
-    for x, times in zip(check_views([second, first]), (2, 1)):
-        np.testing.assert_array_equal(x, times * X[order])
-    np.testing.assert_array_equal(second.to_numpy(), 2 * X[order])  # what came in is as it was
+    for views, expected in (
+        ((first, second, first), [X, 2 * X, X]),
+        ([second, first], [2 * X[order], X[order]]),
+    ):
+        np.testing.assert_array_equal(check_views(views), expected)
+    np.testing.assert_array_equal(second, 2 * X[order])  # what came in is as it was
 
 
 def test_what_needs_no_order_is_handed_on():
     array, twice = np.ones((6, 1)), frame(list("aabbcc"))
-    same = [[frame(), frame()], [frame(NAMES), frame(NAMES)], [frame([*range(6)]), array]]
-    for views in (*same, [array, frame()], [twice], [twice, twice], [array, array]):
+    for views in (
+        [frame(), frame()],
+        [frame(NAMES), frame(NAMES)],
+        [frame([*range(6)]), array],
+        [array, frame()],
+        [twice],
+        [twice, twice],
+        [array, array],
+    ):
         found = lined_up(as_named(views))
         assert all(a.values is b and a.lacking is None for a, b in zip(found, views))
 
@@ -97,10 +110,9 @@ def test_sparse_and_nullable_columns_stay_what_they_are():
     ],
 )
 def test_other_names_and_names_twice_are_refused(views, says):
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match="names|samples") as raised:
         check_views(views)
-    message = str(raised.value)
-    assert all(text in message for text in says) and len(message) < 400, message
+    assert lacks(raised, says) == [] and len(str(raised.value)) < 400
 
 
 def test_the_union_of_frames_of_other_samples():
@@ -110,29 +122,40 @@ def test_the_union_of_frames_of_other_samples():
         frame(list("zqxr"), X[:4] + 20),
         frame(list("sq"), X[:2] + 40),  # shares a name with the second alone
     ]
-    out = check_views(frames, incomplete=True)
-    assert index_of(frames).tolist() == [*NAMES, "q", "r", "s"]
-    np.testing.assert_array_equal(out[0], np.vstack([X + 1, np.zeros((3, 2))]))
-    zeros = [0, 0]
-    second = [zeros, zeros, zeros, X[2] + 20, zeros, X[0] + 20, X[1] + 20, X[3] + 20, zeros]
-    np.testing.assert_array_equal(out[1], second)
-    np.testing.assert_array_equal(out[2], [zeros] * 6 + [X[1] + 40, zeros, X[0] + 40])
+    expected = [one.reindex([*NAMES, "q", "r", "s"], fill_value=0) for one in frames]
+    assert index_of(frames).tolist() == expected[0].index.tolist()
+    for x, wanted in zip(check_views(frames, incomplete=True), expected, strict=True):
+        np.testing.assert_array_equal(x, wanted)
     some = frame(["u", "q"], [[np.nan, np.nan], [1, 1]])  # a row of NaN, and none for others
-    assert check_views([frames[0], some], incomplete=True)[1][0].tolist() == zeros
+    assert not check_views([frames[0], some], incomplete=True)[1][0].any()
 
 
 @pytest.mark.parametrize(
     "views, says",
     [
-        ([frame(["u", "q"], [[1.0, np.nan], [1, 1]])], "view 2 .* at row 0, column 1"),
-        ([frame(list("uv"), X[:2]), frame(list("de"), X[:2])], "view 1 and view 3 .*: 0 names are"),
-        ([frame(list("uq"), X[:2]), X], "view 3 has no names of samples, and the other"),
-        ([frame(NAMES).iloc[:0]], "0 names are in both"),
+        (
+            [frame(NAMES), frame(["u", "q"], [[1.0, np.nan], [1, 1]])],
+            "view 2 .* at row 0, column 1",
+        ),
+        (
+            [frame(NAMES), frame(list("uv"), X[:2]), frame(list("de"), X[:2])],
+            "view 1 and view 3 .*: 0 names are",
+        ),
+        (
+            [frame(NAMES), frame(list("uq"), X[:2]), X],
+            "view 3 has no names of samples, and the other",
+        ),
+        ([frame(NAMES), frame(NAMES).iloc[:0]], "0 names are in both"),
+        # Times without a zone, and with one.
+        (
+            [frame(pandas.date_range("2026-01-01", periods=6, tz=zone)) for zone in (None, "UTC")],
+            "0 names are in both.*differ in writing alone",
+        ),
     ],
 )
 def test_views_that_cannot_be_united_are_refused(views, says):
     with pytest.raises(ValueError, match=says):
-        check_views([frame(NAMES), *views], incomplete=True)
+        check_views(views, incomplete=True)
 
 
 WRITINGS = {
@@ -150,12 +173,11 @@ WRITINGS = {
 def test_names_that_differ_in_writing_only_are_doubted_with_two_examples(kind):
     names = [f"{i}-p{i}" for i in range(1, 7)]
     other = [WRITINGS[kind](name) for name in names[:3]] + names[3:]
-    says = f"3 samples may have two names, .*: '{names[0]}' and '{other[0]}', '{names[1]}' and '"
     for first, second in ((names, other), (other, names)):
-        with pytest.warns(UserWarning, match="3 samples may have two names, which differ in wri"):
+        examples = re.escape(f": '{first[0]}' and '{second[0]}', '{first[1]}' and '")
+        says = f"3 samples may have two names, which differ in writing.*{examples}"
+        with pytest.warns(UserWarning, match=says):
             check_views([frame(first), frame(second)], incomplete=True)
-    with pytest.warns(UserWarning, match=re.escape(says).replace(r"\.\*", ".*")):
-        lined_up([NamedView(X, "a", names), NamedView(X, "b", other)], incomplete=True)
 
 
 ENDS = {
@@ -170,16 +192,8 @@ ENDS = {
 def test_ends_of_some_names_are_doubted(kind):
     names = [f"S-2026-{i}" for i in range(10, 16)]
     first, second = ([name + end for name in names[:3]] + names[3:] for end in ENDS[kind])
-    if kind.startswith("a "):
-        first = [*first[:3], *names[3:]]
     with pytest.warns(UserWarning, match="3 samples may have two names, which differ in writing"):
         check_views([frame(first), frame(second)], incomplete=True)
-
-
-def test_times_with_a_zone_and_without_are_told():
-    times = pandas.date_range("2026-01-01", periods=6)
-    with pytest.raises(ValueError, match="0 names are in both.*differ in writing alone"):
-        check_views([frame(times), frame(times.tz_localize("UTC"))], incomplete=True)
 
 
 def test_names_that_only_count_are_none():
@@ -199,7 +213,6 @@ def test_names_that_only_count_are_none():
     for first, second in ((None, None), (None, range(1, 7)), (None, text), (text, range(6))):
         found = check_views([frame(first), frame(second, 2 * X)], incomplete=True)
         np.testing.assert_array_equal(found[1], 2 * X)
-        assert len(index_of([frame(first), frame(second)])) == 6
     with pytest.warns(
         UserWarning, match="view 1 only counts its samples .0, 1, 2, ...., and view 2"
     ):
@@ -230,9 +243,12 @@ def test_rows_that_describe_features_are_no_samples(wrong):
 def test_names_of_two_samples_are_not_doubted():
     both = frame(["u", "U", *NAMES[2:]])
     check_views([both, both.iloc[::-1]])  # every frame has both: these are two
-    assert alike([["u", "U", "v"], ["U", "w"]]) == []
-    assert alike([["TCGA-A1-01", "TCGA-A1-02"], ["TCGA-A1-03", "TCGA-A2-02"]]) == []
-    assert alike([[1, 2], [1.0, "2"]]) == [(2, "2")]
+    for names, pairs in (
+        ([["u", "U", "v"], ["U", "w"]], []),
+        ([["TCGA-A1-01", "TCGA-A1-02"], ["TCGA-A1-03", "TCGA-A2-02"]], []),
+        ([[1, 2], [1.0, "2"]], [(2, "2")]),
+    ):
+        assert alike(names) == pairs
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pandas.NaT, ("a", float("nan"))])
@@ -248,20 +264,19 @@ def test_a_mask_with_names_is_lined_up():
     has = pandas.DataFrame([[name not in "uq", name != "w"] for name in names], index=names)
     has.loc["q", 0], has.loc["u", 1] = True, True  # the frame says that q lacks the first view
     for present in (has, has.iloc[::-1], has.to_numpy(), has.reset_index(drop=True)):
-        out = check_views(frames, incomplete=True, present=present)
-        assert out[0].any(1).tolist() == [False, *[True] * 5, False, False]
-        assert out[1].any(1).tolist() == [1, 1, 0, 1, 0, 0, 1, 1]
+        found = [x.any(1) for x in check_views(frames, incomplete=True, present=present)]
+        np.testing.assert_array_equal(found, [[0, 1, 1, 1, 1, 1, 0, 0], [1, 1, 0, 1, 0, 0, 1, 1]])
     with pytest.raises(ValueError, match=r"present must .* as \(8, 2\): it has the shape \(6, 2\)"):
         check_views(frames, incomplete=True, present=has.iloc[:6])
 
 
 def test_a_frame_beside_an_array_is_taken_by_position_with_a_warning():
-    with pytest.warns(
-        UserWarning, match="view 2 has names of samples, and view 1 and view 3 have n"
+    for views, said in (
+        ([X, frame(NAMES), X], "view 2 has names of samples, and view 1 and view 3 have none"),
+        ([frame().iloc[::-1], X], "view 1 has names of samples, and view 2 has none"),
     ):
-        check_views([X, frame(NAMES), X])
-    with pytest.warns(UserWarning, match="rows are taken by position"):
-        check_views([frame().iloc[::-1], X])
+        with pytest.warns(UserWarning, match=f"{said}.*rows are taken by position"):
+            check_views(views)
     with pytest.raises(ValueError, match="view 3 has no names .* it cannot be told which row is"):
         check_views([frame(NAMES), frame(NAMES, 2 * X).iloc[::-1], X])
 
@@ -289,8 +304,8 @@ def test_each_view_is_compared_with_its_own_names_if_these_are_text():
     fitted = column_names(views, (2,) * 5)
     assert fitted.tolist() == ["a", "b", *[None] * 8]
     others = array, columns(2, 1), columns("b", 1), columns(*dates[::-1])
-    check_feature_names([columns("a", "b"), *others], fitted, (2,) * 5)
-    check_feature_names([columns("a", "b"), columns("b", "a"), *others[1:]], fitted, (2,) * 5)
+    for second in (array, columns("b", "a")):
+        check_feature_names([columns("a", "b"), second, *others[1:]], fitted, (2,) * 5)
     with pytest.raises(ValueError, match="view 1: .*\n.*same order"):
         check_feature_names([columns("b", "a"), *others], fitted, (2,) * 5)
     with pytest.warns(UserWarning, match="view 1.* has none: columns are taken"):
@@ -316,7 +331,6 @@ def test_each_view_is_compared_with_its_own_names_if_these_are_text():
 def test_other_names_are_listed(views, says, says_not):
     with pytest.raises(ValueError, match="feature names should match") as raised:
         check_feature_names(views, FITTED, (2, 1))
-    message = str(raised.value)
-    assert all(text in message for text in says) and says_not not in message, message
+    assert lacks(raised, says) == [] and lacks(raised, [says_not]) == [says_not]
     with pytest.raises(ValueError, match="^The feature names should match"):  # of one view
         check_feature_names(columns("b"), column_names(columns("a"), (1,)), (1,))

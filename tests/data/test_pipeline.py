@@ -40,21 +40,22 @@ def assert_same_up_to_sign(a, b, atol=1e-8):
 KINDS = ["dense", "sparse", "streamed"]
 
 
-def fit(pipeline, x, kind, folder):
+def dense(x):
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+@pytest.fixture
+def fit(on_disk):
     """The rows of a fit to an array, to a sparse matrix or to an array on disk."""
-    if kind == "streamed":
-        np.save(folder / "view.npy", x)
-        (stream,) = as_sources([np.load(folder / "view.npy", mmap_mode="r")], streamed=True)
-        out = pipeline.fit_blocks(stream, x.shape)
-        return pipeline.transform(x) if pipeline.n_components is None else out
-    out = pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x)
-    return out.toarray() if scipy.sparse.issparse(out) else out
 
+    def rows(pipeline, x, kind):
+        if kind == "streamed":
+            (stream,) = as_sources(on_disk("npy", [x]), streamed=True)
+            out = pipeline.fit_blocks(stream, x.shape)
+            return pipeline.transform(x) if pipeline.n_components is None else out
+        return dense(pipeline.fit_transform(scipy.sparse.csr_matrix(x) if kind == "sparse" else x))
 
-def restored(empty, pipeline):
-    """A pipeline with the state of another, which a file has held."""
-    numbers, arrays = pipeline.state()
-    return empty.restore(json.loads(json.dumps(numbers)), arrays)
+    return rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
@@ -63,34 +64,26 @@ def restored(empty, pipeline):
 def test_training_rows_are_transformed_as_new_ones_are(kind, r, view):
     x = kind(view())
     pipeline = ViewPipeline(root=True, n_components=r, ridge=0.03)
-    h = pipeline.fit_transform(x)
-    again = pipeline.transform(x)
-    assert h.shape == again.shape == (40, pipeline.n_features_out_) == (40, r or 9)
-    if r is None and kind is scipy.sparse.csr_matrix:
-        h, again = h.toarray(), again.toarray()
-    np.testing.assert_allclose(again, h, atol=1e-12)
+    h = dense(pipeline.fit_transform(x))
+    assert h.shape == (40, pipeline.n_features_out_) == (40, r or 9)
+    for rows in (slice(None), [7]):
+        np.testing.assert_allclose(dense(pipeline.transform(x[rows])), h[rows], atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(h, axis=1), 1, rtol=1e-12)
-    part = pipeline.transform(kind(view()[[7]]))
-    part = part.toarray() if scipy.sparse.issparse(part) else part
-    np.testing.assert_allclose(part, h[[7]], atol=1e-12)
-    dense = ViewPipeline(root=True, n_components=r, ridge=0.03).fit_transform(view())
-    assert_same_up_to_sign(h, dense)
+    of_array = ViewPipeline(root=True, n_components=r, ridge=0.03).fit_transform(view())
+    assert_same_up_to_sign(h, of_array)
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
-def test_root_is_entrywise_and_only_for_views_without_negative_entries(kind, tmp_path):
-    x = counts()
-    found = fit(ViewPipeline(root=True), x, kind, tmp_path)
-    np.testing.assert_array_equal(x, counts())  # what came in
-    np.testing.assert_allclose(found, unit(np.sqrt(x)))
-    np.testing.assert_allclose(fit(ViewPipeline(), x, kind, tmp_path), unit(x))
-    found = fit(ViewPipeline(root=True), signed(), kind, tmp_path)
-    np.testing.assert_allclose(found, unit(signed()))
+def test_root_is_entrywise_and_only_for_views_without_negative_entries(kind, fit):
+    x, other = counts(40, 6), signed(40, 6)  # as few columns as have unit rows
+    for given, root, expected in ((x, True, np.sqrt(x)), (x, False, x), (other, True, other)):
+        np.testing.assert_allclose(fit(ViewPipeline(root=root), given, kind), unit(expected))
+    np.testing.assert_array_equal(x, counts(40, 6))  # what came in
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("factor", [1.0, 1e-8, 1e8])
-def test_negative_rounding_errors_count_as_zero(kind, factor, tmp_path):
+def test_negative_rounding_errors_count_as_zero(kind, factor, fit):
     clean = factor * counts()
     dirty = clean.copy()
     dirty[clean == 0] = -1e-9 * factor  # many of them: they are what a subtraction leaves
@@ -98,7 +91,7 @@ def test_negative_rounding_errors_count_as_zero(kind, factor, tmp_path):
     clean[0, 0] = 0
     expected = ViewPipeline(root=True, n_components=3).fit_transform(clean)
     pipeline = ViewPipeline(root=True, n_components=3)
-    assert_same_up_to_sign(fit(pipeline, dirty, kind, tmp_path), expected)
+    assert_same_up_to_sign(fit(pipeline, dirty, kind), expected)
     assert pipeline.root_
     # new samples as well, also after a save, and other negative entries keep their sign
     signed = dirty.copy()
@@ -114,7 +107,7 @@ def test_negative_rounding_errors_count_as_zero(kind, factor, tmp_path):
     "n, n_negative, warns",
     [(100, 1, True), (100, 6, True), (100, 8, False), (100, 100, False), (10, 1, True)],
 )
-def test_a_few_negative_entries_are_reported(kind, n, n_negative, warns, tmp_path):
+def test_a_few_negative_entries_are_reported(kind, n, n_negative, warns, fit):
     x = counts(n, 12)
     x.ravel()[:: x.size // n_negative][:n_negative] = -0.5
     x.ravel()[1] = -1e-12  # a rounding error counts on neither side
@@ -122,18 +115,19 @@ def test_a_few_negative_entries_are_reported(kind, n, n_negative, warns, tmp_pat
     pipeline.title = "view 2 (rna)"
     said = (
         rf"{n_negative} of the {x.size} entries of view 2 \(rna\) are negative, .* is -0.5: it is "
+        "taken as signed, without the square root"
     )
-    said += "taken as signed, without the square root"
     with pytest.warns(UserWarning, match=said) if warns else contextlib.nullcontext():
-        fit(pipeline, x, kind, tmp_path)
+        fit(pipeline, x, kind)
     assert not pipeline.root_
     np.testing.assert_allclose(pipeline.transform(x), unit(x))
 
 
 #: The registered data sets, and their views that have negative entries, counted from 1.
-SIGNED = {name: set() for name in ("PIE", "BBC", "BBCSport", "NGs", "100Leaves")}
-SIGNED |= {"mfeat": {3}, "HandWritten": {5}, "ALOI-10": {4}, "Yale-3view": {1}}
-SIGNED["CCV-20d"] = {1, 2, 3}
+SIGNED = {
+    **{name: set() for name in ("PIE", "BBC", "BBCSport", "NGs", "100Leaves")},
+    **{"mfeat": {3}, "HandWritten": {5}, "ALOI-10": {4}, "Yale-3view": {1}, "CCV-20d": {1, 2, 3}},
+}
 
 
 @pytest.mark.parametrize("name", SIGNED)
@@ -149,10 +143,10 @@ def test_root_of_the_registered_views_is_refused_to_signed_ones_without_a_warnin
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("r", [None, 4])
-def test_view_of_one_column_keeps_its_order(kind, root, r, tmp_path):
+def test_view_of_one_column_keeps_its_order(kind, root, r, fit):
     x = np.random.default_rng(0).uniform(1, 9, size=(30, 1))
     pipeline = ViewPipeline(root=root, n_components=r, ridge=0.03)
-    out = fit(pipeline, x, kind, tmp_path)
+    out = fit(pipeline, x, kind)
     assert out.shape == x.shape and abs(out).max() == pytest.approx(1)
     rooted = np.sqrt(x) if root else x
     line = np.polyfit(rooted[:, 0], out[:, 0], 1)  # an affine image of the (rooted) column
@@ -165,10 +159,10 @@ def test_view_of_one_column_keeps_its_order(kind, root, r, tmp_path):
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("r", [None, 2, 9])
 @pytest.mark.parametrize("d", [2, 5])
-def test_narrow_view_is_lifted_after_the_root(kind, root, r, d, tmp_path):
+def test_narrow_view_is_lifted_after_the_root(kind, root, r, d, fit):
     x = counts(30, d) + 0.5
     pipeline = ViewPipeline(root=root, n_components=r, ridge=0.03)
-    out = fit(pipeline, x, kind, tmp_path)
+    out = fit(pipeline, x, kind)
     rooted = np.sqrt(x) if root else x
     z = np.column_stack([(rooted - rooted.mean(0)) / rooted.std(0), np.ones(30)])
     if r is None:
@@ -176,12 +170,6 @@ def test_narrow_view_is_lifted_after_the_root(kind, root, r, d, tmp_path):
     else:
         assert_same_up_to_sign(out, by_svd(z, r, 0.03))
     assert out.shape == (30, pipeline.n_features_out_) == (30, min(r or 9, d + 1))
-    again = restored(ViewPipeline(root=root, n_components=r, ridge=0.03), pipeline)
-    np.testing.assert_array_equal(again.transform(x[::-1]), pipeline.transform(x[::-1]))
-
-
-def test_six_columns_are_wide_enough_for_unit_rows():
-    np.testing.assert_allclose(ViewPipeline().fit_transform(signed(40, 6)), unit(signed(40, 6)))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
@@ -197,19 +185,23 @@ def test_constant_view_becomes_one_column_of_zeros(kind, value):
 def test_new_samples_with_negative_entries_keep_their_sign():
     pipeline = ViewPipeline(root=True)
     h = pipeline.fit_transform(counts())
-    np.testing.assert_array_equal(pipeline.transform(-counts()), -h)
-    sparse = pipeline.transform(scipy.sparse.csr_matrix(-counts()))
-    np.testing.assert_allclose(sparse.toarray(), -h, rtol=1e-12)
+    for new in (-counts(), scipy.sparse.csr_matrix(-counts())):
+        np.testing.assert_allclose(dense(pipeline.transform(new)), -h, rtol=1e-12)
 
 
-@pytest.mark.parametrize("x", [counts(), signed(), np.ones((8, 3))], ids=["counts", "signed", "1"])
+@pytest.mark.parametrize(
+    "x",
+    [counts(), signed(), counts(30, 5), signed(30, 2), np.ones((8, 3))],
+    ids=["counts", "signed", "narrow counts", "narrow and signed", "constant"],
+)
 @pytest.mark.parametrize("r", [None, 2, 50])
 def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
-    pipeline = ViewPipeline(root=True, n_components=r, ridge=0.03)
+    pipeline, again = (ViewPipeline(root=True, n_components=r, ridge=0.03) for _ in range(2))
     pipeline.fit_transform(x)
-    again = restored(ViewPipeline(root=True, n_components=r, ridge=0.03), pipeline)
-    tiny = 1e-9 * x  # rows below the floor are the case that needs the floor
-    for new in (x, -x, x[:1], tiny, scipy.sparse.csr_matrix(x)):
+    numbers, arrays = pipeline.state()
+    again.restore(json.loads(json.dumps(numbers)), arrays)  # as a file has them
+    # Rows below the floor are the case that needs the floor.
+    for new in (x, -x, x[:1], 1e-9 * x, scipy.sparse.csr_matrix(x)):
         expected, found = pipeline.transform(new), again.transform(new)
         assert type(expected) is type(found) and (expected != found).sum() == 0
     assert again.n_features_out_ == pipeline.n_features_out_
@@ -218,26 +210,22 @@ def test_restored_pipeline_is_the_same_to_the_last_bit(x, r):
 
 @pytest.mark.parametrize("columns", ["centred", "standardised"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_centred_or_standardised_by_those_that_have_the_view(columns, kind, tmp_path):
+def test_columns_are_centred_or_standardised_by_those_that_have_the_view(columns, kind, fit):
     x = signed() * 10.0 ** np.arange(9) + 5
     x[[3, 7]] = 0
     present, pipeline = x.any(1), ViewPipeline(columns=columns)
     if kind == "sparse" and columns == "centred":
         with pytest.raises(ValueError, match="a view is sparse, and would not be with its means"):
-            fit(pipeline, x, kind, tmp_path)
+            fit(pipeline, x, kind)
         return
     mean = 0 if kind == "sparse" else x[present].mean(0)
     scale = x[present].std(0) if columns == "standardised" else 1
     expected = np.zeros_like(x)
     expected[present] = unit((x[present] - mean) / scale)
-    out = fit(pipeline, x, kind, tmp_path)
-    out = out.toarray() if scipy.sparse.issparse(out) else out
-    np.testing.assert_allclose(out, expected, atol=1e-12)
+    np.testing.assert_allclose(fit(pipeline, x, kind), expected, atol=1e-12)
     again = ViewPipeline(columns=columns).restore(*pipeline.state())
     for new in (x[:5], scipy.sparse.csr_matrix(x[:5])):
-        found = again.transform(new)
-        found = found.toarray() if scipy.sparse.issparse(found) else found
-        np.testing.assert_allclose(found, expected[:5], atol=1e-12)
+        np.testing.assert_allclose(dense(again.transform(new)), expected[:5], atol=1e-12)
 
 
 def test_a_sample_that_equals_the_mean_is_there():

@@ -17,16 +17,15 @@ def views():
 
 
 def test_what_counts_as_streamed(on_disk):
-    kinds = ("npy", "h5", "zarr")
-    assert all(is_on_disk(x) for kind in kinds for x in on_disk(kind, views()))
+    assert all(is_on_disk(x) for kind in ("npy", "h5", "zarr") for x in on_disk(kind, views()))
     assert not any(map(is_on_disk, [views()[0], torch.ones(2, 2), [[1.0]], None]))
 
 
 def test_bad_entries_are_found_where_they_are(on_disk, monkeypatch):
     monkeypatch.setattr(source, "_NUMBERS", 12 * 40)
-    bad = views()[1]
+    first, bad = views()
     bad[77, 3] = np.nan  # behind the first block
-    _, second = as_sources(on_disk("npy", [views()[0], bad]), streamed=True)
+    _, second = as_sources(on_disk("npy", [first, bad]), streamed=True)
     with pytest.raises(ValueError, match=r"view 2 .*\(nan\) at row 77, column 3"):
         list(second)
 

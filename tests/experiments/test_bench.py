@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -65,21 +66,15 @@ def test_a_measurement_is_made_once_and_kept_beside_others(tmp_path):
 
 
 def test_what_fails_or_has_no_time_is_left_to_the_next_time(tmp_path, capsys):
-    def fail(error):
-        def run(limit):
-            raise error
-
-        return run
-
     errors = RuntimeError("it broke"), MemoryError("no"), TimeoutError("more than 9 s")
-    jobs = [Job("runs", {"name": type(error).__name__}, fail(error)) for error in errors]
+    jobs = [Job("runs", {"name": type(e).__name__}, Mock(side_effect=e)) for e in errors]
     assert measure(tmp_path, "a", jobs) == 1
     (kept,) = measured("a", tmp_path)["runs"]
     assert (kept["name"], kept["error"]) == ("MemoryError", "MemoryError: no")
     assert {"it broke", "more than 9 s"} <= {
         x.split(": ")[-1] for x in capsys.readouterr().out.split("\n")
     }
-    late = Job("late", {}, fail(AssertionError()))
+    late = Job("late", {}, Mock(side_effect=AssertionError))
     assert measure(tmp_path, "a", [late], seconds=0) == 0
     assert "the time was up" in capsys.readouterr().out
 
@@ -133,11 +128,8 @@ def test_every_system_runs_in_this_process(system):
 def test_what_fails_otherwise_is_an_error(monkeypatch):
     with pytest.raises(RuntimeError, match="mfeet"):
         epochs.measure_epochs("released", "mfeet", epochs=1)
-
-    def refuse(spec, **_):
-        raise ValueError("too large")
-
-    monkeypatch.setattr(fits, "make_run", refuse)  # a system's own error is its record
+    # A system's own error is its record.
+    monkeypatch.setattr(fits, "make_run", Mock(side_effect=ValueError("too large")))
     assert fits.fit_seconds("GMC", "mfeat", 1) == {"error": "ValueError: too large"}
 
 
@@ -161,33 +153,28 @@ def test_every_size_of_blocks_is_timed():
 
 # --- whole fits
 
-FEW = ["k-means, whitened", "CLOSED_FORM"]
 
-
-def test_a_fit_beyond_the_limit_is_stopped_and_the_next_one_goes_on():
-    """The first waits for ever, the second returns at once: no clock decides."""
-
-    class Waiting(Child):
-        def call(self, function, *given, limit=None):
-            if function is fits.warm_up:
-                return None
-            if function is fits.fit_seconds and given[0] == FEW[0]:
-                return super().call(toy_jobs.wait, *given, limit=0.1)
-            return super().call(toy_jobs.double, 4)
-
-    with Waiting() as child:
-        first, second = (fits.measure_fit(child, name, "HandWritten", 1) for name in FEW)
-    assert first == {"error": "more than 0.1 s"} and second["doubled"] == 8
+def test_a_fit_beyond_the_limit_is_a_record_and_the_next_one_goes_on():
+    """That a process is stopped, and begins anew, is in the tests of `harness`."""
+    # Of warming up and of the fit, twice.
+    outcomes = (None, TimeoutError("more than 9 s"), None, {"seconds": 8})
+    child = Mock(**{"call.side_effect": outcomes})
+    found = [fits.measure_fit(child, name, "HandWritten", 1) for name in ("first", "second")]
+    assert found == [{"error": "more than 9 s"}, {"seconds": 8}]
+    assert child.call.call_args.kwargs == {"limit": fits.LIMIT}
 
 
 def test_what_was_stopped_is_not_begun_on_what_is_no_smaller(monkeypatch, tmp_path):
     stopped = {"system": "GMC", "dataset": "HW2sources", "threads": 1, "error": "more than 9 s"}
-    of = fits.stopped_on
-    assert of("GMC", "HandWritten", [stopped]) == "HW2sources"  # as many samples, more views
-    assert of("GMC", "MNIST-4", [stopped]) == "HW2sources"
-    assert of("GMC", "BBC", [stopped]) is None and of("MSGL", "MNIST-4", [stopped]) is None
-    assert of("GMC", "MNIST-4", [stopped | {"dataset": "HandWritten"}]) is None  # six views
-    assert of("GMC", "MNIST-4", [stopped | {"error": "ValueError: no"}]) is None
+    for system, dataset, change, expected in (
+        ("GMC", "HandWritten", {}, "HW2sources"),  # as many samples, more views
+        ("GMC", "MNIST-4", {}, "HW2sources"),
+        ("GMC", "BBC", {}, None),
+        ("MSGL", "MNIST-4", {}, None),
+        ("GMC", "MNIST-4", {"dataset": "HandWritten"}, None),  # six views
+        ("GMC", "MNIST-4", {"error": "ValueError: no"}, None),
+    ):
+        assert fits.stopped_on(system, dataset, [stopped | change]) == expected
 
     about = {key: stopped[key] for key in ("system", "dataset", "threads")}
     made("fits", tmp_path, [Job("fits", about, lambda limit: {"error": stopped["error"]})])
@@ -206,10 +193,11 @@ def test_fits_in_memory_and_from_disk_are_kept(monkeypatch, tmp_path):
     (alone,), (disk,) = (stored[key] for key in ("fits", "on_disk"))
     assert (alone["n"], alone["m"], alone["fixed"], alone["threads"]) == (500, 250, True, 2)
     assert (disk["n"], disk["m"], disk["views_gb"]) == (500, 250, 0)
-    assert alone["views_gb"] > 0 and min(alone["processor_seconds"], disk["seconds"]) > 0
-    assert alone["seconds"] > 0 and stored["profile"]["n"] == 600
-    names = [*(f"view {a}" for a in (1, 2, 3)), "graphs", "eigenvectors", "votes 1"]
-    assert list(stored["profile"]["parts"]) == names
+    positive = "views_gb", "processor_seconds", "seconds"
+    assert min(disk["seconds"], *(alone[name] for name in positive)) > 0
+    parts_of_all = ["view 1", "view 2", "view 3", "graphs", "eigenvectors", "votes 1"]
+    profile = stored["profile"]
+    assert (profile["n"], list(profile["parts"])) == (600, parts_of_all)
 
 
 def test_a_part_stands_beside_all(tmp_path, monkeypatch, data_folder):
@@ -237,8 +225,7 @@ def test_fits_are_timed_beside_k_means(tmp_path, capsys):
     ours = ["AGC", "k-means, one start", "k-means, ten starts", "MiniBatchKMeans"]
     assert found.system.tolist()[:4] == ours and (found.acc > 0.5).all() and found.acc[0] == 1
     assert (found.seconds > 0).all() and (found.peak_gb > 0.1).all()
-    without = "PCA + Leiden is not measured" in capsys.readouterr().out
-    assert without == (len(found) == 4)
+    assert ("PCA + Leiden is not measured" in capsys.readouterr().out) == (len(found) == 4)
 
 
 def test_a_stored_row_about_a_small_group_comes_out_again():
@@ -276,10 +263,12 @@ def test_the_file_names_the_card_its_driver_and_the_memory_of_its_tensors(monkey
     program.write_text("#!/bin/sh\necho 580.1\necho 580.1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    card = SimpleNamespace(total_memory=80 * 10**9)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "A card")
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
-    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2_345_678_901)
+    for name, value in (
+        ("get_device_name", "A card"),
+        ("get_device_properties", SimpleNamespace(total_memory=80 * 10**9)),
+        ("max_memory_allocated", 2_345_678_901),
+    ):
+        monkeypatch.setattr(torch.cuda, name, Mock(return_value=value))
     about = provenance.about("cuda")
     assert (about["card"], about["card_memory_gb"], about["driver"]) == ("A card", 80, "580.1")
     assert provenance.peak_gb("cuda") == 2.346
@@ -312,10 +301,9 @@ def test_tests_are_counted_and_their_failures_told(tmp_path):
     assert (counts["passed"], counts["failed"], counts["skipped"]) == (1, 0, 1)
     assert counts["reasons"] == ["test_later[a b]: no such thing here"]
     file.write_text(text + "def test_not():\n    assert 1 == 2, 'one is not two'\n")
-    with pytest.raises(RuntimeError, match="(?s)code 1.*one is not two"):
-        device.run_tests([file])
-    with pytest.raises(RuntimeError, match="code 4"):
-        device.run_tests([tmp_path / "lost.py"])
+    for given, said in ((file, "(?s)code 1.*one is not two"), (tmp_path / "lost.py", "code 4")):
+        with pytest.raises(RuntimeError, match=said):
+            device.run_tests([given])
 
 
 BARE = f"""

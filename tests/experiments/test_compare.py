@@ -16,8 +16,8 @@ def test_paired_is_the_paired_t_test():
     table = comparisons.paired_differences(runs, "DMAC", "closed")
     row, expected = table.loc["PIE"], stats.ttest_rel([30, 35, 34], [70, 71, 75])
     assert row["mean"] == pytest.approx(-39) and row.p == pytest.approx(expected.pvalue)
-    low, high = expected.confidence_interval()
-    assert (row["mean"] - row.half, row["mean"] + row.half) == pytest.approx((low, high))
+    interval = tuple(expected.confidence_interval())
+    assert (row["mean"] - row.half, row["mean"] + row.half) == pytest.approx(interval)
     assert table.loc["BBC"].seeds == 2
     one = comparisons.paired_differences(runs[runs.seed == 1], "DMAC", "closed").loc["PIE"]
     assert one["mean"] == -40 and np.isnan(one.p) and np.isnan(one.half)
@@ -56,8 +56,7 @@ def test_changes_are_paired_and_averaged_over_common_data_sets():
 
 def test_repeated_runs_are_compared_seed_by_seed():
     first = frame([*several("PIE", "DMAC", [30.0, 36.0, 33.0]), *several("BBC", "DMAC", [50.0])])
-    again = frame(several("PIE", "DMAC", [34.0, 33.0]))
-    table = comparisons.compare_repeats(first, again)
+    table = comparisons.compare_repeats(first, frame(several("PIE", "DMAC", [34.0, 33.0])))
     assert list(table.index) == [("DMAC", "PIE")]
     assert table.iloc[0].tolist() == [3.5, 4.0, 0.5, pytest.approx(np.std([30, 36], ddof=1)), 2]
     assert comparisons.compare_repeats(first, first).largest.tolist() == [0, 0]
@@ -67,11 +66,8 @@ def least_squares(scores):
     """The same F-test by two regressions on dummies: with the treatments, and without them."""
     b, t = scores.shape
     block, treatment = np.kron(np.eye(b), np.ones((t, 1))), np.kron(np.ones((b, 1)), np.eye(t))
-    y, sums = scores.ravel(), []
-    for design in (np.hstack([block, treatment[:, 1:]]), block):
-        fitted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        sums.append(((y - fitted) ** 2).sum())
-    full, reduced = sums
+    y, designs = scores.ravel(), (np.hstack([block, treatment[:, 1:]]), block)
+    full, reduced = (((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2).sum() for x in designs)
     freedom = (b - 1) * (t - 1)
     f = (reduced - full) / (t - 1) / (full / freedom)
     return f, stats.f.sf(f, t - 1, freedom)

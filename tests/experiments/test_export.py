@@ -16,12 +16,13 @@ PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
 
 def page(*cells):
     """An executed notebook with named cells, each with its outputs."""
-    written = []
-    for name, *outputs in cells:
-        data = [{"output_type": "display_data", "data": x, "metadata": {}} for x in outputs]
-        metadata = {"mystnb": {"image": {"alt": 'a "line"'}}}
-        made = {"cell_type": "code", "id": name, "metadata": metadata, "source": ""}
-        written.append(made | {"outputs": data})
+    metadata = {"mystnb": {"image": {"alt": 'a "line"'}}}
+    made = {"cell_type": "code", "metadata": metadata, "source": ""}
+    shown = {"output_type": "display_data", "metadata": {}}
+    written = [
+        made | {"id": name, "outputs": [shown | {"data": x} for x in outputs]}
+        for name, *outputs in cells
+    ]
     return {"cells": written, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -43,10 +44,14 @@ def test_spans_are_repeated_so_that_every_line_can_be_read_by_itself():
     index = pd.MultiIndex.from_product([["PIE", "BBC"], ["ACC", "NMI"]])
     columns = pd.MultiIndex.from_product([["one", "two"], ["mean", "p"]])
     table = pd.DataFrame([[f"{i}{j}" for j in range(4)] for i in range(4)], index, columns)
-    found = export.parse_table(table.to_html()).to_numpy().tolist()
-    assert found[0] == ["", "", "one", "one", "two", "two"]
-    assert found[3] == ["PIE", "NMI", "10", "11", "12", "13"]
-    assert [row[:2] for row in found[4:]] == [["BBC", "ACC"], ["BBC", "NMI"]]
+    assert export.parse_table(table.to_html()).to_numpy().tolist() == [
+        ["", "", "one", "one", "two", "two"],
+        ["", "", "mean", "p", "mean", "p"],
+        ["PIE", "ACC", "00", "01", "02", "03"],
+        ["PIE", "NMI", "10", "11", "12", "13"],
+        ["BBC", "ACC", "20", "21", "22", "23"],
+        ["BBC", "NMI", "30", "31", "32", "33"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +71,7 @@ def test_files_are_named_after_page_and_cell(tmp_path):
     )
     (tmp_path / "01_toy.ipynb").write_text(json.dumps(written), encoding="utf-8")
     out = tmp_path / "out"
-    said = python(export.__file__, tmp_path, out)
-    assert said.startswith("4 figures and tables: open ")
+    assert python(export.__file__, tmp_path, out).startswith("4 figures and tables: open ")
     names = [f"01_toy-{n}" for n in ("acc.csv", "both.png", "both.csv", "drawn.svg")]
     assert {path.name for path in out.iterdir()} == {*names, "index.html"}
     assert (out / "01_toy-both.png").read_bytes() == base64.b64decode(PIXEL)

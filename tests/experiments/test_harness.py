@@ -38,8 +38,7 @@ def test_one_that_waits_for_ever_is_stopped_and_the_next_one_goes_on(child):
     first = child.call(toy_jobs.double, 1)["process"]  # it is there, and has what it needs
     with pytest.raises(TimeoutError, match="more than 0.2 s"):
         child.call(toy_jobs.wait, limit=0.2)
-    again = child.call(toy_jobs.double, 3)
-    assert again["doubled"] == 6 and again["process"] != first
+    assert child.call(toy_jobs.double, 1)["process"] != first
 
 
 def test_threads_environment_and_memory_are_its_own():

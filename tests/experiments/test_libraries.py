@@ -2,6 +2,7 @@
 installed, what they return."""
 
 import types
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -25,16 +26,12 @@ def fit(views, **settings):
 
 
 def pretend(monkeypatch, fit_predict):
-    """Replace a library by one whose estimator does this."""
-
-    class Estimator:
-        def __init__(self, **parameters):
-            self.parameters = parameters
-
-    Estimator.fit_predict = fit_predict
-    modules = {"imml.cluster": types.SimpleNamespace(NEMO=Estimator)}
+    """Replace a library by one whose estimator does this; returned is what makes the latter."""
+    estimator = Mock(return_value=types.SimpleNamespace(fit_predict=fit_predict))
+    modules = {"imml.cluster": types.SimpleNamespace(NEMO=estimator)}
     monkeypatch.setattr(libraries.importlib, "import_module", modules.get)
     monkeypatch.setattr(libraries, "installed_version", libraries.VERSIONS.get)
+    return estimator
 
 
 def test_a_library_that_is_missing_or_of_another_version_is_said_and_not_stored(
@@ -52,18 +49,15 @@ def test_a_library_that_is_missing_or_of_another_version_is_said_and_not_stored(
 
 
 def test_labels_are_scored_and_the_record_says_the_version(monkeypatch, tmp_path):
-    def fit_predict(self, views):
-        assert self.parameters == {"n_clusters": 3, "random_state": 1}
-        return load("toy").labels.astype(float)
-
-    pretend(monkeypatch, fit_predict)
+    estimator = pretend(monkeypatch, lambda views: load("toy").labels.astype(float))
     (record,) = make(tmp_path)
+    estimator.assert_called_once_with(n_clusters=3, random_state=1)
     assert record["scores"]["acc"] == 1 and record["clusters"] == 3
     assert record["versions"]["imml"] == "0.6.0" and record["settings"] == {"version": "0.6.0"}
 
 
 def test_an_error_of_an_estimator_is_a_record(monkeypatch, tmp_path):
-    pretend(monkeypatch, lambda self, views: 1 / 0)
+    pretend(monkeypatch, lambda views: 1 / 0)
     (record,) = make(tmp_path)
     assert record["error"] == "ZeroDivisionError: division by zero"
     assert "scores" not in record and make(tmp_path) == []
@@ -71,13 +65,13 @@ def test_an_error_of_an_estimator_is_a_record(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("wrong", [np.zeros(7), np.full(60, 0.5), np.zeros((60, 2))])
 def test_what_are_no_labels_is_an_error(monkeypatch, wrong):
-    pretend(monkeypatch, lambda self, views: wrong)
+    pretend(monkeypatch, lambda views: wrong)
     with pytest.raises(libraries.LibraryError, match="holds no labels"):
         fit(load("toy").views)
 
 
 def test_only_the_first_views_are_given_where_it_is_asked_for(monkeypatch):
-    pretend(monkeypatch, lambda self, views: np.full(60, len(views)))
+    pretend(monkeypatch, lambda views: np.full(60, len(views)))
     views = 2 * load("toy").views
     assert [fit(views)[0], fit(views, first_views=3)[0]] == [4, 3]
 

@@ -49,19 +49,16 @@ def test_epochs_are_scored_as_k_means_with_the_seed_finds_them():
     model = dmac.DMAC(3, SHORT, random_state=2)
     model.fit(data.views, callback=lambda r, embed: z.update({(type(r), r.epoch): embed()}))
     record = measure.measure(data, SHORT, 2)
-    for epoch in (1, 2, 3):
-        labels = dmac.compute.kmeans.kmeans(z[EpochRecord, epoch].astype(float), 3, 2).labels_
-        expected = dmac.scores(data.labels, labels)
-        for name in ("acc", "nmi"):
-            assert record["epochs"][name][epoch - 1] == pytest.approx(expected[name], abs=1e-5)
-    assert record["scores"] == pytest.approx(dmac.scores(data.labels, model.labels_), abs=1e-5)
+    fits = [dmac.compute.kmeans.kmeans(z[EpochRecord, i].astype(float), 3, 2) for i in (1, 2, 3)]
+    for name in ("acc", "nmi"):
+        expected = [dmac.scores(data.labels, fit.labels_)[name] for fit in fits]
+        assert record["epochs"][name] == pytest.approx(expected, abs=1e-5)
     assert "arrays" not in record and record["n_anchors"] == model.n_anchors_
 
 
 def test_agreement_of_separated_and_of_mixed_labels():
     z = np.repeat(np.eye(2), 10, axis=0) + 1e-3 * np.random.default_rng(0).normal(size=(20, 2))
-    apart = measure._agreement(z, np.arange(20) // 10)
-    mixed = measure._agreement(z, np.arange(20) % 2)
+    apart, mixed = (measure._agreement(z, y) for y in (np.arange(20) // 10, np.arange(20) % 2))
     assert apart["neighbors"] == 1 and apart["silhouette"] > 0.99
     assert mixed["neighbors"] < 0.7 and mixed["silhouette"] < 0
 
@@ -111,9 +108,9 @@ def test_labels_that_differ_between_threads_are_counted(monkeypatch, small_views
 def test_sure_numbers_are_judged_by_what_is_right():
     true, predicted = np.repeat([0, 1], 10), np.repeat([1, 0], 10)
     predicted[:4] = 0  # four are wrong
-    right = predicted != true
-    found = measure.sureness(true, predicted, right + 0.0)
+    right = (predicted != true) + 0.0
+    found = measure.sureness(true, predicted, right)
     assert found["auc"] == 1 and found["curve"][7] == 1 and found["curve"][-1] == 0.8
-    assert measure.sureness(true, predicted, 1.0 - right)["auc"] == 0
-    assert measure.sureness(true, 1 - true, right + 0.0)["auc"] is None
+    for given, sure, area in ((predicted, 1 - right, 0), (1 - true, right, None)):
+        assert measure.sureness(true, given, sure)["auc"] == area
     assert measure.stays([true, 1 - true, predicted]).tolist() == [0.5] * 4 + [1] * 16

@@ -17,9 +17,8 @@ def test_page_shows_what_is_stored_and_says_what_is_missing(folder, made):
     here = page(folder, seeds=3)
     frame = here.fetch(VARIANTS, "some", ("toy", "absent"))
     assert len(frame) == 4 and frame.attrs["seeds"] == 3
-    status = here.status()
-    assert list(status.index) == ["toy", "absent", "all"]
-    assert status["asked for"].tolist() == [6, 6, 12] and status["stored"].tolist() == [4, 0, 4]
+    status = here.status()[["asked for", "stored"]]
+    assert list(status.itertuples(name=None)) == [("toy", 6, 4), ("absent", 6, 0), ("all", 12, 4)]
     whole = page(folder)
     assert len(whole.fetch(VARIANTS, "some", ("toy",), seeds=1)) == 2
     assert whole.fetch(VARIANTS, "some", ("toy",), seeds=5).attrs["seeds"] == 2
@@ -45,11 +44,10 @@ def test_page_makes_missing_runs_where_it_is_asked_to(tmp_path, monkeypatch):
     monkeypatch.setenv("DMAC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(dmac, "load", load)
     filled(tmp_path)
-    here = page(tmp_path, profile="full", seeds=3)
-    assert len(here.fetch(VARIANTS, "some", ("toy",))) == 6
+    assert len(page(tmp_path, profile="full", seeds=3).fetch(VARIANTS, "some", ("toy",))) == 6
     shorter = page(tmp_path, profile="full", epochs=1, seeds=1)
-    frame = shorter.fetch(VARIANTS, "some", ("toy",))
-    assert frame.settings[frame.variant == "short"].iloc[0]["epochs"] == 1
+    frame = shorter.fetch({"short": VARIANTS["short"]}, "some", ("toy",))
+    assert [settings["epochs"] for settings in frame.settings] == [1]
     assert len(experiments.open_store(tmp_path).refresh().records) == 7
 
 

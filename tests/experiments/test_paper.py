@@ -57,5 +57,4 @@ def test_sizes_are_the_paper_s(source):
     text = between(source, r"\textbf{Dataset}", r"\label{tab:datasets}")
     for name, (samples, classes, dims) in paper.DATASETS.items():
         line = re.search(rf"\\textbf{{{name}}} &(.*)\\\\", text).group(1)
-        found = [int(n) for n in re.findall(r"\d+", line)]
-        assert found == [samples, len(dims), classes, *dims]
+        assert [int(n) for n in re.findall(r"\d+", line)] == [samples, len(dims), classes, *dims]

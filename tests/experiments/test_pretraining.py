@@ -19,20 +19,17 @@ SHORT = dataclasses.replace(RELEASED, hidden_dim=16, pretrain_epochs=7, epochs=3
 
 
 def fit(seed=0, sparse=False, callback=None, **fields):
-    views = positive_views(66, (7, 12))
-    if sparse:
-        views = [scipy.sparse.csr_matrix(x) for x in views]
-    recipe = variant(SHORT, **fields)
-    model = dmac.DMAC(3, recipe, random_state=seed, device="cpu")
-    return model.fit(views, callback=callback)
+    kind = scipy.sparse.csr_matrix if sparse else np.asarray
+    model = dmac.DMAC(3, variant(SHORT, **fields), random_state=seed, device="cpu")
+    return model.fit([kind(x) for x in positive_views(66, (7, 12))], callback=callback)
 
 
 def assert_same(one, other):
-    np.testing.assert_array_equal(one.embedding_, other.embedding_)
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(one.anchors_, other.anchors_)
-    assert [r.loss for r in one.history_] == [r.loss for r in other.history_]
-    assert [r.loss for r in one.pretrain_history_] == [r.loss for r in other.pretrain_history_]
+    for name in ("embedding_", "labels_", "anchors_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    for name in ("history_", "pretrain_history_"):
+        losses = [[r.loss for r in getattr(model, name)] for model in (one, other)]
+        assert losses[0] == losses[1]
 
 
 @pytest.fixture

@@ -45,19 +45,23 @@ def test_peak_memory_counts_from_the_reset():
 
 
 def test_a_caption_says_when_its_runs_were_made():
-    def run(date, commit):
-        return {"date": date, "code": {"commit": commit}}
-
-    first, last = run("2026-11-21T20:52:27+00:00", "aaa"), run("2026-11-25T01:00:00+00:00", "bbb")
-    old = [run("unknown", "unknown"), {}]
-
-    def said(*records):
-        return provenance.made(pd.DataFrame({"record": records}, dtype=object))
-
-    assert said(first) == "runs of 2026-11-21, commit aaa"
-    assert said(last, first) == "runs of 2026-11-21 to 2026-11-25, up to commit bbb"
-    assert said(first, *old) == "runs of 2026-11-21, commit aaa, some without a date"
-    assert said(run("2026-11-21", None)) == "runs of 2026-11-21"
-    assert said(*old) == "runs without a date" and said() == "no stored runs"
-    both = [pd.DataFrame({"record": [one]}) for one in (last, first)]
-    assert provenance.made(*both) == said(first, last)
+    first, last, dateless, uncommitted = (
+        {"date": date, "code": {"commit": commit}}
+        for date, commit in (
+            ("2026-11-21T20:52:27+00:00", "aaa"),
+            ("2026-11-25T01:00:00+00:00", "bbb"),
+            ("unknown", "unknown"),
+            ("2026-11-21", None),
+        )
+    )
+    for frames, said in (
+        ([[first]], "runs of 2026-11-21, commit aaa"),
+        ([[last, first]], "runs of 2026-11-21 to 2026-11-25, up to commit bbb"),
+        ([[last], [first]], "runs of 2026-11-21 to 2026-11-25, up to commit bbb"),
+        ([[first, dateless, {}]], "runs of 2026-11-21, commit aaa, some without a date"),
+        ([[uncommitted]], "runs of 2026-11-21"),
+        ([[dateless, {}]], "runs without a date"),
+        ([[]], "no stored runs"),
+    ):
+        given = (pd.DataFrame({"record": records}, dtype=object) for records in frames)
+        assert provenance.made(*given) == said

@@ -10,16 +10,17 @@ from experiments import geometry, protocols, tables, times
 
 def test_cells_are_mean_and_sample_deviation_with_what_is_missing():
     runs = three_variants()
-    table = tables.format_scores(runs, "acc")
-    assert table.loc["PIE", "k-means"] == "22.0 ± 2.0"
-    assert table.loc["BBC", "DMAC"] == "90.5 ± 0.7 (2)"
-    turned = tables.format_scores(runs, "nmi", "variant", "dataset")
-    assert turned.loc["closed", "PIE"] == "82.0 ± 2.6"
-    assert set(tables.format_scores(runs, "oracle_acc").to_numpy().ravel()) == {"–"}
-    assert tables.format_scores(runs[runs.seed == 1], "acc").loc["PIE", "DMAC"] == "30.0 (1)"
     failed = {"dataset": "PIE", "variant": "DMAC", "seed": 3, "error": "FloatingPointError"}
     lacking = frame([*several("PIE", "DMAC", [30.0, 32.0]), failed], seeds=3)
-    assert tables.format_scores(lacking, "acc").loc["PIE", "DMAC"] == "31.0 ± 1.4 (1 failed)"
+    for given, asked, cell, text in (
+        (runs, ["acc"], ("PIE", "k-means"), "22.0 ± 2.0"),
+        (runs, ["acc"], ("BBC", "DMAC"), "90.5 ± 0.7 (2)"),
+        (runs, ["nmi", "variant", "dataset"], ("closed", "PIE"), "82.0 ± 2.6"),
+        (runs[runs.seed == 1], ["acc"], ("PIE", "DMAC"), "30.0 (1)"),
+        (lacking, ["acc"], ("PIE", "DMAC"), "31.0 ± 1.4 (1 failed)"),
+    ):
+        assert tables.format_scores(given, *asked).loc[cell] == text
+    assert set(tables.format_scores(runs, "oracle_acc").to_numpy().ravel()) == {"–"}
 
 
 def test_best_are_bold_and_equal_ones_all_of_them():
@@ -42,8 +43,7 @@ def test_numbers_have_few_digits_and_powers_of_ten(x, digits, text):
 
 def test_protocols_leave_out_points_and_sets_that_are_not_complete():
     grid = grid_frame()
-    part = grid[~((grid.variant == str((1.0, 1e3))) & (grid.seed == 2))]
-    scores = protocols.score_runs(part)
+    scores = protocols.score_runs(grid[~((grid.variant == str((1.0, 1e3))) & (grid.seed == 2))])
     assert scores.points.max() == 2
     assert scores[scores.protocol == "grid"].acc.tolist() == [45, 45]
     assert protocols.score_runs(grid[grid.variant != str((1e3, 1e3))]).empty

@@ -23,8 +23,7 @@ def test_kinds_are_what_they_say():
         if kind in row_lengths.BY_LENGTH:
             assert all(np.all(np.diff(x) > 0) for x in totals)
     one, other = row_lengths.generate("profiles", 0.01, 0, together=True)[0]
-    lengths = [np.log(x.mean(1)) for x in (one, other)]
-    assert np.corrcoef(lengths)[0, 1] > 0.99
+    assert np.corrcoef([np.log(x.mean(1)) for x in (one, other)])[0, 1] > 0.99
 
 
 @pytest.mark.parametrize("kind, size", [("items of agreement", 1.0), ("profiles", 0.3)])
@@ -41,8 +40,7 @@ def test_stored_accuracies_are_made_again(kind, size):
 
 
 def test_what_is_stored_of_sets_is_of_this_code():
-    found = row_lengths.on_sets(["mfeat"])["mfeat"]
-    for one, stored in zip(found, STORED["sets"]["mfeat"]):
+    for one, stored in zip(row_lengths.on_sets(["mfeat"])["mfeat"], STORED["sets"]["mfeat"]):
         assert one.keys() == stored.keys() and one["kept"] is False
         numbers = ("along", "share", "shared", "leads")
         np.testing.assert_allclose(*([x[k] for k in numbers] for x in (one, stored)), rtol=1e-2)

@@ -38,8 +38,7 @@ def spec(settings=None, method="DMAC", name="toy", seed=1, **changes):
 
 
 def complete(listed, folder, **options):
-    store = experiments.open_store(folder)
-    return list(experiments.complete(listed, store, load=load, **options))
+    return list(experiments.complete(listed, experiments.open_store(folder), load=load, **options))
 
 
 LISTED = [spec(seed=1), spec(seed=2), spec(runs.BASELINES[METHOD][1], METHOD)]
@@ -59,12 +58,10 @@ def test_record_holds_what_the_fit_gave(stored):
     record, _, shallow = stored
     data, recipe = load("toy"), runs.recipe_of(record["settings"])
     model = dmac.DMAC(3, recipe, random_state=1).fit(data.views)
-    expected = dmac.scores(data.labels, model.labels_)
-    assert record["scores"] == pytest.approx(expected, abs=1e-5)
-    epochs = record["epochs"]
+    assert record["scores"] == pytest.approx(dmac.scores(data.labels, model.labels_), abs=1e-5)
+    epochs, gaps = record["epochs"], [1 - r.mean_cosine for r in model.history_]
     assert epochs["loss"] == pytest.approx([r.loss for r in model.history_], rel=1e-4)
-    gap = [1 - r.mean_cosine for r in model.history_]
-    assert epochs["one_minus_cosine"] == pytest.approx(gap, rel=1e-3)
+    assert epochs["one_minus_cosine"] == pytest.approx(gaps, rel=1e-3)
     assert record["oracle"]["acc"] == max([*epochs["acc"], record["scores"]["acc"]])
     assert {"versions", "code", "threads", "device", "start", "seconds"} < record.keys()
     assert len(json.dumps(shallow)) < 1500 and "epochs" not in shallow
@@ -92,8 +89,8 @@ def test_a_fit_that_fails_is_a_record(tmp_path):
     (record,) = complete([spec(lr=1e30)], tmp_path)
     assert "FloatingPointError" in record["error"] and "scores" not in record
     assert complete([spec(lr=1e30)], tmp_path) == []
-    variants = {"failing": ("DMAC", record["settings"])}
-    (row,) = experiments.read_runs(variants, ["toy"], [1], tmp_path).itertuples()
+    failing = {"failing": ("DMAC", record["settings"])}
+    (row,) = experiments.read_runs(failing, ["toy"], [1], tmp_path).itertuples()
     assert "FloatingPointError" in row.error and np.isnan(row.acc) and row.epochs == {}
 
 
@@ -125,10 +122,9 @@ def test_a_view_can_be_made_a_bad_one(tmp_path):
     listed = [spec(runs.settings_of(recipe, **x)) for x in ({}, {"disturbed": "noise"})]
     plain, noisy = complete(listed, tmp_path)
     assert plain["data"] == noisy["data"] and plain["key"] != noisy["key"]
-    model = dmac.AnchorGraphClustering(3, recipe, random_state=1)
-    model.fit(runs.disturb(load("toy").views, "noise", 1))
-    expected = dmac.scores(load("toy").labels, model.labels_)
-    assert noisy["scores"] == pytest.approx(expected, abs=1e-5)
+    views = runs.disturb(load("toy").views, "noise", 1)
+    labels = dmac.AnchorGraphClustering(3, recipe, random_state=1).fit_predict(views)
+    assert noisy["scores"] == pytest.approx(dmac.scores(load("toy").labels, labels), abs=1e-5)
 
 
 def bad_views(sparse=False):
@@ -163,13 +159,30 @@ def test_disturbing_changes_one_view_and_leaves_the_others(sparse):
     np.testing.assert_array_equal(np.sort(order[0], 0), np.sort(first, 0))
 
 
-def test_what_cannot_be_run_is_refused():
-    with pytest.raises(ValueError, match="kind is 'upside down', it must be one of"):
-        runs.disturb(bad_views(), "upside down", 0)
-    with pytest.raises(ValueError, match="has no labels"):
-        spec().identity(lambda name: dataclasses.replace(load(name), labels=None))
-    with pytest.raises(TypeError, match="GMC has no setting .*'k'.*'n_neighbors'"):
-        runs.peer_settings("GMC", k=3)
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (
+            lambda: runs.disturb(bad_views(), "upside down", 0),
+            ValueError,
+            "kind is 'upside down', it must be one of",
+        ),
+        (
+            lambda: spec().identity(lambda name: dataclasses.replace(load(name), labels=None)),
+            ValueError,
+            "has no labels",
+        ),
+        (
+            lambda: runs.peer_settings("GMC", k=3),
+            TypeError,
+            "GMC has no setting .*'k'.*'n_neighbors'",
+        ),
+    ],
+    ids=["disturbance", "data without labels", "setting"],
+)
+def test_what_cannot_be_run_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 def test_a_share_of_the_samples_is_held_out(tmp_path):
@@ -180,9 +193,8 @@ def test_a_share_of_the_samples_is_held_out(tmp_path):
     model = dmac.DMAC(3, runs.recipe_of(settings), random_state=1)
     model.fit([x[seen] for x in data.views])
     predicted = model.predict([x[unseen] for x in data.views])
-    assert record["scores"] == pytest.approx(dmac.scores(data.labels[unseen], predicted), abs=1e-5)
-    expected = dmac.scores(data.labels[seen], model.labels_)
-    assert record["fitted"] == pytest.approx(expected, abs=1e-5)
+    for name, rows, labels in (("scores", unseen, predicted), ("fitted", seen, model.labels_)):
+        assert record[name] == pytest.approx(dmac.scores(data.labels[rows], labels), abs=1e-5)
 
 
 def test_a_timed_run_has_its_own_number_of_threads(monkeypatch):
@@ -276,8 +288,7 @@ def test_every_listed_run_can_be_made():
 
 
 def test_the_number_of_clusters_is_suggested_by_every_criterion():
-    record = runs.make_run(
-        runs.Spec("toy", runs.SUGGESTED, {"candidates": [2, 3, 4, 900]}, 0, ""), load=load
-    )
+    settings = {"candidates": [2, 3, 4, 900]}
+    record = runs.make_run(spec(settings, runs.SUGGESTED, seed=0), load=load)
     assert set(record["suggested"]) == set(CRITERIA) and "scores" not in record
     assert record["suggested"]["gap"] == 3

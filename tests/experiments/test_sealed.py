@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
-import string
+import re
+from collections import Counter
+from unittest.mock import Mock
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +14,7 @@ from scipy import stats
 import dmac
 from dmac import peers
 from dmac.recipes import CLOSED_FORM, RELEASED
-from experiments import field, libraries, paper, records, sealed
+from experiments import compare, field, libraries, paper, records, sealed
 from experiments import run as runs
 
 #: Shapes of the stand-ins.
@@ -31,38 +33,33 @@ def stand_ins(tmp_path, monkeypatch):
 
 def test_manifest_is_that_of_the_protocol():
     assert list(sealed.SETS) == [f"S{i:02d}" for i in range(1, 35)]
-    kinds = [about.kind for about in sealed.SETS.values()]
-    assert (kinds.count("cells"), kinds.count("bulk"), len(set(kinds))) == (8, 6, 10)
-    assert sum(len(about.columns) == 2 for about in sealed.SETS.values()) == 17
+    assert len({about.kind for about in sealed.SETS.values()}) == 10
     assert sum(about.samples > 4000 for about in sealed.SETS.values()) == 8
     hashes = {about.sha256 for about in sealed.SETS.values()}
-    assert len(hashes) == 34 and all(len(x) == 64 for x in hashes)
-    assert set("".join(hashes)) <= set(string.hexdigits.lower())
+    assert len(hashes) == 34 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
     assert sealed.SEALED.isoformat() == "2026-11-28"
     grouped = [name for group in sealed.RELATED for name in group]
     assert len(grouped) == len(set(grouped)) and set(grouped) <= set(sealed.SETS)
 
 
 def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
-    seeds, found = {}, {}
-    for study in sealed.studies_of().values():
-        seeds |= dict.fromkeys(study.variants, study.all_seeds[-1])
-        found |= study.variants
+    listed = sealed.studies_of()
+    seeds = {name: study.all_seeds[-1] for study in listed.values() for name in study.variants}
+    found = {name: run for study in listed.values() for name, run in study.variants.items()}
     ten = (sealed.CLOSED, sealed.DATED, *sealed.PIPELINES)
     systems = "SNF", *(name for name in paper.TABLE_2 if name in peers.ALL)
     three = ("REVISED", "RELEASED", *field.CELLS_ONLY, *systems, runs.SUGGESTED)
-    assert {*sealed.SCORED, "how sure", "number of clusters"} == set(sealed.studies_of())
+    assert {*sealed.SCORED, "how sure", "number of clusters"} == set(listed)
     assert seeds == dict.fromkeys(ten, 10) | dict.fromkeys(three, 3)
     assert len(ten) == 9 and len(three) == 15
     for name in systems:
         assert found[name] == (name, runs.peer_settings(name) | {"sealed": True})
     assert runs.recipe_of(found["RELEASED"][1], RELEASED.name) == RELEASED
-    sure = dict(sealed.studies_of()["how sure"].variants[sealed.CLOSED][1])
-    assert (sure.pop("of"), sure.pop("fits")) == ("DMAC", 1)
-    closed = sealed.studies_of()["closed form"].variants[sealed.CLOSED]
-    assert closed == ("DMAC", sure) and runs.recipe_of(sure, CLOSED_FORM.name) == CLOSED_FORM
-    assays = sealed.studies_of()["cells and bulk"].datasets
-    assert {sealed.SETS[name].kind for name in assays} == {"cells", "bulk"} and len(assays) == 14
+    method, closed = listed["closed form"].variants[sealed.CLOSED]
+    assert (method, runs.recipe_of(closed, CLOSED_FORM.name)) == ("DMAC", CLOSED_FORM)
+    assert listed["how sure"].variants[sealed.CLOSED][1] == closed | {"of": "DMAC", "fits": 1}
+    kinds = Counter(sealed.SETS[name].kind for name in listed["cells and bulk"].datasets)
+    assert kinds == {"cells": 8, "bulk": 6}
 
 
 def test_files_are_read_as_they_are(stand_ins, tmp_path):
@@ -74,15 +71,27 @@ def test_files_are_read_as_they_are(stand_ins, tmp_path):
     assert (data.name, data.n_clusters, data.n_views) == ("S02", 2, 3)
 
 
-@pytest.mark.parametrize("field", ["samples", "columns", "classes"])
-def test_a_file_that_is_not_the_sealed_one_is_refused(stand_ins, tmp_path, field):
-    other = stand_ins | {"S01": stand_ins["S01"]._replace(sha256="0" * 64)}
-    with pytest.raises(ValueError, match=r"S01\.npz is not the sealed .*0{64}, found .*Replace"):
+OTHER_FILE = r"S01\.npz is not the sealed .*0{64}, found .*Replace"
+OTHER_SIZES = r"S01\.npz has 60 samples.*the manifest says"
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"sha256": "0" * 64}, OTHER_FILE),
+        ({"samples": 61}, OTHER_SIZES),
+        ({"columns": (4, 6)}, OTHER_SIZES),
+        ({"classes": 4}, OTHER_SIZES),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_a_file_that_is_not_the_sealed_one_is_refused(stand_ins, changes, message):
+    other = stand_ins | {"S01": stand_ins["S01"]._replace(**changes)}
+    with pytest.raises(ValueError, match=message):
         sealed.load("S01", other)
-    wrong = {"samples": 61, "columns": (4, 6), "classes": 4}[field]
-    other["S01"] = stand_ins["S01"]._replace(**{field: wrong})
-    with pytest.raises(ValueError, match=r"S01\.npz has 60 samples.*the manifest says"):
-        sealed.load("S01", other)
+
+
+def test_without_one_of_the_files_nothing_is_run(stand_ins, tmp_path):
     store = records.open_store(tmp_path)
     (tmp_path / "sealed" / "S03.npz").unlink()
     with pytest.raises(ValueError, match=r"sealed lacks S03: place"):
@@ -116,42 +125,39 @@ def test_shuffling_is_undone(stand_ins, monkeypatch):
         record = made(parts, stand_ins, monkeypatch, seed)
         labels = np.empty(60, dtype=int)
         labels[orders[-1]] = np.arange(60) // 30
-        expected = dmac.scores(data.labels, labels)
-        assert record["scores"] == pytest.approx(expected, abs=1e-5)
+        assert record["scores"] == pytest.approx(dmac.scores(data.labels, labels), abs=1e-5)
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(60)) != orders[0] != orders[1]
 
 
 @pytest.mark.parametrize("error", [ValueError, MemoryError, ZeroDivisionError])
 def test_whatever_fails_is_a_record_with_the_scores_of_one_cluster(stand_ins, monkeypatch, error):
-    def failing(views, n_clusters, seed):
-        raise error("too large")
-
+    failing = Mock(side_effect=error("too large"))
     record = made(failing, stand_ins, monkeypatch)
     assert record["error"] == f"{error.__name__}: too large" and "scores" not in record
     largest = np.bincount(sealed.load("S01", stand_ins).labels).max() / 60
-    assert record["one_cluster"]["acc"] == pytest.approx(largest)
-    assert record["one_cluster"]["nmi"] == 0
+    scores = [record["one_cluster"][metric] for metric in ("acc", "nmi")]
+    assert scores == pytest.approx([largest, 0])
     with pytest.raises(error, match="too large"):
         made(failing, stand_ins, monkeypatch, sealed=False)
 
 
 def test_a_missing_library_is_no_failure(stand_ins, monkeypatch):
-    def failing(views, n_clusters, seed):
-        raise ImportError("scanpy")
-
     with pytest.raises(ImportError, match="scanpy"):
-        made(failing, stand_ins, monkeypatch)
+        made(Mock(side_effect=ImportError("scanpy")), stand_ins, monkeypatch)
 
 
-def filled(tmp_path, sets=SMALL, **changes):
-    """All runs with random scores in their records; changes by method, of all runs or one set."""
+@pytest.fixture
+def listed(tmp_path):
+    """All runs with random scores in their records."""
     rng, listed = np.random.default_rng(0), []
-    for run in sealed.asked(records.open_store(tmp_path), sets):
-        acc, nmi = rng.uniform(0.2, 0.9, 2).round(3)
-        record = {"scores": {"acc": acc, "nmi": nmi}, "suggested": {}, "cpu_seconds": 1.0}
-        record["suggested"] = dict.fromkeys(sealed.CRITERIA, sets[run.spec.dataset].classes)
-        record["code"] = {"commit": None, "sha256": "x"}
-        record["membership"] = [{"auc": 0.75, "curve": np.linspace(0.9, 0.45, 10).tolist()}]
+    for run in sealed.asked(records.open_store(tmp_path), SMALL):
+        record = {
+            "scores": dict(zip(("acc", "nmi"), rng.uniform(0.2, 0.9, 2).round(3))),
+            "suggested": dict.fromkeys(sealed.CRITERIA, SMALL[run.spec.dataset].classes),
+            "code": {"commit": None, "sha256": "x"},
+            "cpu_seconds": 1.0,
+            "membership": [{"auc": 0.75, "curve": np.linspace(0.9, 0.45, 10).tolist()}],
+        }
         listed.append(dataclasses.replace(run, record=record))
     return listed
 
@@ -173,10 +179,13 @@ def values(listed, variant, metric="acc"):
     return rows
 
 
-def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(tmp_path):
-    listed = filled(tmp_path)
+def scores_of(listed):
+    return sealed.scores_of(sealed.frame_of(listed))
+
+
+def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(listed):
     means = {name: np.mean(list(values(listed, name).values())) for name in sealed.PIPELINES}
-    scores = sealed.scores_of(sealed.frame_of(listed))
+    scores = scores_of(listed)
     best = sealed.best_pipeline(scores)
     assert best == max(means, key=means.get) and len(means) == 7
     for metric in ("acc", "nmi"):
@@ -184,12 +193,11 @@ def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(tmp
         change = [np.mean(ours[name]) - np.mean(theirs[name]) for name in SMALL]
         table = sealed.against_best(scores, SMALL)
         test = stats.ttest_1samp(change, 0)
-        assert table.loc["all", metric] == pytest.approx(np.mean(change))
-        half = np.ptp(test.confidence_interval()) / 2
-        assert table.loc["all", f"±{metric}"] == pytest.approx(half)
-        assert table.loc["all", f"p {metric}"] == pytest.approx(test.pvalue)
-        assert table.loc["text", metric] == pytest.approx(np.mean(change[1:]))
-        assert table.loc["cells", metric] == pytest.approx(change[0])
+        expected = np.mean(change), np.ptp(test.confidence_interval()) / 2, test.pvalue
+        found = table.loc["all", [metric, f"±{metric}", f"p {metric}"]]
+        assert tuple(found) == pytest.approx(expected)
+        of_kinds = change[0], np.mean(change[1:])
+        assert tuple(table.loc[["cells", "text"], metric]) == pytest.approx(of_kinds)
     assert list(table.n) == [3, 1, 2, 2, 1, 3]  # all, cells, text, two views, more, below 1,000
 
 
@@ -202,9 +210,8 @@ def test_groups_are_those_of_the_protocol():
     assert "S15" in groups["1,000 samples and more"] and len(groups["two views"]) == 17
 
 
-def test_against_each_method_p_is_that_of_holm(tmp_path):
-    listed = filled(tmp_path)
-    table = sealed.against_methods(sealed.scores_of(sealed.frame_of(listed)))
+def test_against_each_method_p_is_that_of_holm(listed):
+    table = sealed.against_methods(scores_of(listed))
     assert set(table.index) == {run.variant for run in listed if run.study in sealed.SCORED} - {
         sealed.CLOSED
     }
@@ -213,28 +220,22 @@ def test_against_each_method_p_is_that_of_holm(tmp_path):
         ours, theirs = values(listed, sealed.CLOSED), values(listed, name)
         change = [np.mean(ours[key]) - np.mean(theirs[key]) for key in theirs]
         raw[name] = stats.ttest_1samp(change, 0).pvalue if len(change) > 1 else np.nan
-    counted = sorted((p, name) for name, p in raw.items() if p == p)
-    largest = 0
-    for i, (p, name) in enumerate(counted):
-        largest = max(largest, min(1, p * (len(counted) - i)))
-        assert table.loc[name, "p acc"] == pytest.approx(largest)
+    np.testing.assert_allclose(table["p acc"], compare.holm([*raw.values()]))
     assert table.loc["WNN + Leiden", "n"] == 1 and table.loc["SNF", "n"] == 3
 
 
-def test_a_failed_fit_of_the_closed_form_counts_as_one_cluster(tmp_path):
-    listed = filled(tmp_path)
-    failed = failing(listed, sealed.CLOSED, "S02", seed=4)
+def test_a_failed_fit_of_the_closed_form_counts_as_one_cluster(listed):
+    scores = scores_of(failing(listed, sealed.CLOSED, "S02", seed=4))
     expected = values(listed, sealed.CLOSED)["S02"]
     expected[3] = 40.0
-    scores = sealed.scores_of(sealed.frame_of(failed))
     assert scores.loc["S02", (sealed.CLOSED, "acc")] == pytest.approx(np.mean(expected))
     assert sealed.against_best(scores, SMALL).n["all"] == 3
 
 
 @pytest.mark.parametrize("method", ["GMC", sealed.DATED, "SURER"])
-def test_a_failed_fit_of_another_method_leaves_the_set_out(tmp_path, method):
-    failed = failing(filled(tmp_path), method, "S03")
-    table = sealed.against_methods(sealed.scores_of(sealed.frame_of(failed)))
+def test_a_failed_fit_of_another_method_leaves_the_set_out(listed, method):
+    failed = failing(listed, method, "S03")
+    table = sealed.against_methods(scores_of(failed))
     assert table.loc[method, "n"] == 2 and table.loc["SNF", "n"] == 3
     assert sealed.counts(failed).xs(method, level="method").failed.item() == 1
     words = sealed.tables(failed, SMALL)[f"{sealed.CLOSED} against each method"]
@@ -243,11 +244,9 @@ def test_a_failed_fit_of_another_method_leaves_the_set_out(tmp_path, method):
     assert [x.loc["S03", method] for x in text] == ["–", "–"]
 
 
-def test_a_failed_pipeline_leaves_the_set_out_of_the_choice_and_of_its_comparison(tmp_path):
-    listed = filled(tmp_path)
-    best = sealed.best_pipeline(sealed.scores_of(sealed.frame_of(listed)))
-    failed = failing(listed, best, "S01")
-    scores = sealed.scores_of(sealed.frame_of(failed))
+def test_a_failed_pipeline_leaves_the_set_out_of_the_choice_and_of_its_comparison(listed):
+    best = sealed.best_pipeline(scores_of(listed))
+    scores = scores_of(failing(listed, best, "S01"))
     means = {
         name: np.mean([x for key, x in values(listed, name).items() if key != "S01"])
         for name in sealed.PIPELINES
@@ -256,50 +255,46 @@ def test_a_failed_pipeline_leaves_the_set_out_of_the_choice_and_of_its_compariso
     assert sealed.differences(scores, best).index.tolist() == ["S02", "S03"]
 
 
-def test_related_sets_count_as_one(tmp_path):
-    listed, related = filled(tmp_path), [["S01", "S03"]]
-    scores = sealed.scores_of(sealed.frame_of(listed))
+def test_related_sets_count_as_one(listed):
+    scores, related = scores_of(listed), [["S01", "S03"]]
     each = sealed.differences(scores, "SNF").acc
     once = sealed.differences(scores, "SNF", related).acc
     assert once.to_dict() == pytest.approx({"S01": (each.S01 + each.S03) / 2, "S02": each.S02})
     assert sealed.against_methods(scores, related).n["SNF"] == 2
-    titles = sealed.tables(listed, SMALL, related)
-    assert sum("related" in title for title in titles) == 2
-    assert not any("related" in title for title in sealed.tables(listed, SMALL, []))
+    for of, n_titles in ((related, 2), ([], 0)):
+        assert sum("related" in title for title in sealed.tables(listed, SMALL, of)) == n_titles
 
 
-def test_confidence_and_the_number_of_clusters(tmp_path):
-    listed = filled(tmp_path)
+def test_confidence_and_the_number_of_clusters(listed):
     sure = sealed.confidence(listed, SMALL).loc["all"]
-    assert sure.area == pytest.approx(0.75) and sure["surer half"] == pytest.approx(70)
-    assert sure.gain == pytest.approx(25) and sure["all"] == pytest.approx(45) and sure.n == 3
+    expected = {"area": 0.75, "surer half": 70, "all": 45, "gain": 25, "n": 3}
+    assert sure[list(expected)].to_dict() == pytest.approx(expected)
     assert sealed.suggested(listed, SMALL).loc["gap"].tolist() == [3, 3, 3, 1]
-    other = [dict.fromkeys(sealed.CRITERIA, x) for x in (6, 3, 6)]  # of S02, with two classes
-    seen = iter(other)
+    # Of S02, with two classes.
+    seen = iter([dict.fromkeys(sealed.CRITERIA, x) for x in (6, 3, 6)])
     changed = [
         dataclasses.replace(r, record={"suggested": next(seen)})
         if r.study == "number of clusters" and r.spec.dataset == "S02"
         else r
         for r in listed
     ]
-    row = sealed.suggested(changed, SMALL).loc["gap"]
-    assert row.tolist() == [3, 2, 2, 1]  # the median is 6, three times too many
+    # The median is 6, three times too many.
+    assert sealed.suggested(changed, SMALL).loc["gap"].tolist() == [3, 2, 2, 1]
     one = next(i for i, run in enumerate(listed) if run.study == "how sure")
     listed[one] = dataclasses.replace(listed[one], record={"error": "no", "code": {}})
     out = sealed.confidence(listed, SMALL).loc["all"]
     assert out.n == 2 and out.area == pytest.approx(0.75)
 
 
-def test_nothing_is_drawn_before_the_primary_comparison_is_whole(tmp_path):
-    listed = filled(tmp_path)
+def test_nothing_is_drawn_before_the_primary_comparison_is_whole(listed):
     for variant, still in ((sealed.PIPELINES[-1], False), (sealed.CLOSED, False), ("SURER", True)):
         lacking = next(i for i, run in enumerate(listed) if run.variant == variant)
         partial = list(listed)
         partial[lacking] = dataclasses.replace(listed[lacking], record=None)
         found = sealed.tables(partial, SMALL)
-        assert bool(found) == bool(sealed.score_tables(partial)) == still
-        for plot in (sealed.plot_by_set, sealed.plot_by_method):
-            assert (plot(partial) is not None) == still
+        plots = sealed.plot_by_set(partial), sealed.plot_by_method(partial)
+        shown = bool(found), bool(sealed.score_tables(partial)), *(x is not None for x in plots)
+        assert shown == (still,) * 4
         assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial)
     assert "SURER" not in found[f"{sealed.CLOSED} against each method"].index
     plt.close("all")
@@ -310,10 +305,10 @@ def test_later_seeds_of_a_trained_system_need_a_short_first_fit(tmp_path):
     first = [r for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
     assert [r.spec.seed for r in first] == [1, 1, 1]
     for run in first:
-        identity = dict(dataset=run.spec.dataset, data="x", method="SURER", seed=1)
-        identity["settings"] = run.spec.settings
-        outcome = {"error": "no"} if run.spec.dataset == "S03" else {"scores": {}}
-        store.append(identity | outcome | {"cpu_seconds": took[run.spec.dataset]}, "x")
+        name, settings = run.spec.dataset, run.spec.settings
+        identity = dict(dataset=name, data="x", method="SURER", seed=1, settings=settings)
+        outcome = {"error": "no"} if name == "S03" else {"scores": {}}
+        store.append(identity | outcome | {"cpu_seconds": took[name]}, "x")
     listed = [r.spec for r in sealed.asked(store, SMALL) if r.variant == "SURER"]
     assert {(one.dataset, one.seed) for one in listed} == {
         *(("S01", seed) for seed in (1, 2, 3)),
@@ -333,9 +328,8 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
         monkeypatch.setitem(runs.LIBRARIES, name, lambda *about, **more: cheap(*about).labels_)
     monkeypatch.setattr(libraries, "is_runnable", lambda *about: True)
     short = dataclasses.replace(RELEASED, hidden_dim=8, pretrain_epochs=1, epochs=1, lr=1e-4)
-    monkeypatch.setattr(sealed, "RECIPES", {"RELEASED": short})
-    monkeypatch.setattr(sealed, "SEEDS", 2)
-    monkeypatch.setattr(sealed, "FEW", 2)
+    for name, value in (("RECIPES", {"RELEASED": short}), ("SEEDS", 2), ("FEW", 2)):
+        monkeypatch.setattr(sealed, name, value)
     store, small = records.open_store(tmp_path), {k: stand_ins[k] for k in ("S01", "S02")}
     done = list(sealed.make(store, small))
     listed = sealed.asked(store.refresh(), small)
@@ -348,8 +342,7 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     assert [run.record["error"] for run in listed if run.failed] == []
     assert (tmp_path / "runs" / "sealed.jsonl").exists()
     sealed.draw(listed, tmp_path / "drawn", small)
-    drawn = {path.suffix for path in (tmp_path / "drawn").iterdir()}
-    assert drawn == {".csv", ".svg"}
+    assert {path.suffix for path in (tmp_path / "drawn").iterdir()} == {".csv", ".svg"}
     plots = sealed.plot_by_set(listed), sealed.plot_by_method(listed)
     rows = [[label.get_text() for label in x.axes[0].get_yticklabels()] for x in plots]
     assert rows[0] == ["S01", "S02", "mean of all"]

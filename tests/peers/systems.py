@@ -131,8 +131,7 @@ def enough(name, **more):
 def random(*shape, seed=0, gradient=True):
     """A Gaussian tensor in double precision."""
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(*shape, generator=generator, dtype=torch.float64)
-    return x.requires_grad_(gradient)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_(gradient)
 
 
 def same_partition(a, b):

@@ -40,16 +40,11 @@ def test_link_loss_is_its_definition(monkeypatch, block):
     weights = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
     target = sum(w * torch.as_tensor(g.toarray()) for w, g in zip(weights, graphs)) + torch.eye(9)
     links = Links(graphs, CPU)
-    assert_matches(
-        lambda z: link_loss(z, links, weights),
-        lambda z: reference_link_loss(z, target)[0],
-        random(9, 4),
-    )
-    assert_matches(
-        lambda z: balanced_link_loss(z, links, weights),
-        lambda z: math.prod(reference_link_loss(z, target)),
-        random(9, 4),
-    )
+    for loss, expected in (
+        (link_loss, lambda z: reference_link_loss(z, target)[0]),
+        (balanced_link_loss, lambda z: math.prod(reference_link_loss(z, target))),
+    ):
+        assert_matches(lambda z, loss=loss: loss(z, links, weights), expected, random(9, 4))
 
 
 def test_link_loss_knows_graphs_without_edges_and_without_gaps():
@@ -75,8 +70,7 @@ def test_operator_multiplies_by_the_normalised_graph():
 def test_encoder_and_decoder_are_their_layers(dims, generator):
     model = GraphAutoencoder(list(dims), generator).double()
     a = torch.as_tensor(normalized(random_graph()).toarray())
-    x = random(9, dims[0], gradient=False)
-    h = x
+    h = x = random(9, dims[0], gradient=False)
     for layer, weight in enumerate(model.weights):
         h = a @ h @ weight
         h = h.clamp_min(0) if layer + 2 < len(dims) else h
@@ -139,8 +133,6 @@ def test_target_is_its_definition_and_sharper():
     assert not p.requires_grad
     shares = q**2 / q.sum(0)
     torch.testing.assert_close(p, shares / shares.sum(1, keepdim=True))
-    even = torch.tensor([[0.6, 0.4], [0.4, 0.6]])
-    torch.testing.assert_close(sharpened(even)[0, 0], torch.tensor(0.36 / 0.52))
     empty = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
     torch.testing.assert_close(sharpened(empty), empty)
     assert divergence(empty, torch.full((2, 2), 0.5)) == pytest.approx(math.log(2))

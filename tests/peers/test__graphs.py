@@ -43,30 +43,26 @@ def test_neighbors_are_the_nearest_others_in_order(metric, kind):
 
 
 def test_number_of_neighbors_is_cut_down_to_a_quarter_of_the_samples():
-    assert nearest_neighbors(points(40), 50).shape == (40, 10)
-    assert nearest_neighbors(points(40), 10).shape == (40, 10)
-    assert nearest_neighbors(points(3), 50).shape == (3, 1)
+    for n, asked, taken in ((40, 50, 10), (40, 10, 10), (3, 50, 1)):
+        assert nearest_neighbors(points(n), asked).shape == (n, taken)
 
 
 def test_a_sample_is_not_its_own_neighbor_even_among_copies():
-    x = np.repeat(points(5), 4, axis=0)
-    found = nearest_neighbors(x, 3)
+    found = nearest_neighbors(np.repeat(points(5), 4, axis=0), 3)
     assert (found != np.arange(20)[:, None]).all()
     np.testing.assert_array_equal(found // 4, np.repeat(np.arange(5), 4)[:, None] * [1, 1, 1])
 
 
 def test_graphs_match_loops_over_pairs(monkeypatch):
     monkeypatch.setattr(_graphs, "_ROWS", 7)  # several blocks
-    n, k = 40, 7
-    near = nearest_neighbors(points(n), k)
-    lists = [set(row) for row in near.tolist()]
-    directed = np.array([[j in lists[i] for j in range(n)] for i in range(n)])
+    near = nearest_neighbors(points(40), 7)
+    directed = np.array([[j in row for j in range(40)] for row in near])
     mutual = directed & directed.T
+    common = np.array([[sum(one & other) for other in mutual] for one in mutual])
     np.testing.assert_array_equal(directed_graph(near).toarray(), directed)
     np.testing.assert_array_equal(mutual_graph(near, 0).toarray(), mutual)
     for least in (1, 2, 3):
-        common = [[sum(mutual[i] & mutual[j]) for j in range(n)] for i in range(n)]
-        kept = mutual & (np.array(common) >= least)
+        kept = mutual & (common >= least)
         assert kept.any() and (kept != mutual).any()
         np.testing.assert_array_equal(mutual_graph(near, least).toarray(), kept)
 
@@ -86,16 +82,14 @@ def test_operator_of_a_graph():
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31 - 1))
 def test_components_are_the_planted_ones(sizes, seed):
     graph, parts = planted_graph(sizes, seed)
-    assert same_partition(components(graph), parts)
-    assert same_partition(components(scipy.sparse.csr_matrix(graph)), parts)
+    for kind in (np.asarray, scipy.sparse.csr_matrix):
+        assert same_partition(components(kind(graph)), parts)
 
 
 def test_a_link_in_one_direction_is_a_link_and_a_stored_zero_is_none():
-    graph = np.zeros((4, 4))
-    graph[2, 0] = 0.1
-    assert components(graph).tolist() == [0, 1, 0, 2]
     stored = scipy.sparse.csr_matrix(([0.1, 0.0], ([2, 1], [0, 3])), shape=(4, 4))
-    assert components(stored).tolist() == [0, 1, 0, 2]
+    for graph in (stored, stored.toarray()):
+        assert components(graph).tolist() == [0, 1, 0, 2]
     assert stored.nnz == 2  # the caller's matrix is left alone
 
 

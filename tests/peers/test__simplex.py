@@ -35,8 +35,7 @@ def test_projection_satisfies_its_optimality_conditions(x):
     assert (z >= 0).all()
     np.testing.assert_allclose(z.sum(1), 1, atol=1e-12)
     # x - z is one number where z > 0, and nowhere larger.
-    multiplier = np.where(z > 0, x - z, -np.inf).max(1, keepdims=True)
-    slack = multiplier - (x - z)
+    slack = np.where(z > 0, x - z, -np.inf).max(1, keepdims=True) - (x - z)
     assert (slack >= -1e-9 * (1 + np.abs(x).max())).all()
     assert np.abs(slack[z > 0]).max() <= 1e-9 * (1 + np.abs(x).max())
 
@@ -102,7 +101,9 @@ def test_degenerate_programmes_stay_finite(size):
         # Without a Hessian the solution is the smallest entry.
         np.testing.assert_allclose(found.z[[0, 2]], [[0, 1, 0], [0, 1, 0]])
     # A large constant Hessian matters nowhere on the simplex.
-    found = solve_rows(np.full((3, 3), 1e6 * size), linear)
-    assert np.isfinite(found.z).all()
-    found = solve_rows(np.array([[2.0]]), np.array([[5.0], [-1.0]]))  # one column
+    assert np.isfinite(solve_rows(np.full((3, 3), 1e6 * size), linear).z).all()
+
+
+def test_on_one_column_there_is_one_solution():
+    found = solve_rows(np.array([[2.0]]), np.array([[5.0], [-1.0]]))
     np.testing.assert_array_equal(found.z, [[1], [1]])

@@ -5,21 +5,21 @@ import math
 import numpy as np
 import pytest
 import torch
+from systems import easy_views, quick
 
-from dmac import peers
 from dmac.compute.layers import dense_layer, store_by_columns
 from dmac.peers._autoencoder import even_batches
 from dmac.peers._training import adam, dropout, train
 
 
-def still():
-    """A parameter and its optimizer, which never moves it."""
+def parameter(lr=0.0):
+    """A parameter and its optimizer, which never moves it if the rate is 0."""
     x = torch.zeros(1, requires_grad=True)
-    return x, torch.optim.SGD([x], lr=0.0)
+    return x, torch.optim.SGD([x], lr=lr)
 
 
 def test_epochs_are_counted_from_one_and_timed():
-    (x, optimizer), records = still(), []
+    (x, optimizer), records = parameter(), []
     train(lambda epoch: x.sum() + epoch / 2, optimizer, 3, "fusion", records)
     assert [(r.epoch, r.loss) for r in records] == [(1, 0.0), (2, 0.5), (3, 1.0)]
     assert all(record.seconds > 0 and record.stage == "fusion" for record in records)
@@ -27,15 +27,14 @@ def test_epochs_are_counted_from_one_and_timed():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_says_where(value):
-    (x, optimizer), records = still(), []
+    (x, optimizer), records = parameter(), []
     with pytest.raises(FloatingPointError, match="fusion loss is .* at epoch 2: lower"):
         train(lambda epoch: x.sum() + (value if epoch else 1), optimizer, 3, "fusion", records)
     assert [record.loss for record in records] == [1]
 
 
 def test_training_stops_before_an_epoch_without_a_loss():
-    x, history = torch.zeros(1, requires_grad=True), []
-    optimizer = torch.optim.SGD([x], lr=0.25)
+    (x, optimizer), history = parameter(lr=0.25), []
     train(lambda epoch: None if epoch == 4 else (x - 1).square().sum(), optimizer, 9, "s", history)
     assert [record.loss for record in history] == [1, 0.25, 0.0625, 0.015625]
     train(lambda epoch: (x - 1).square().sum(), optimizer, 9, "t", history, stop=lambda loss: True)
@@ -46,14 +45,16 @@ def test_a_full_batch_step_is_that_of_all_samples_at_once():
     x = torch.randn(11, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     results = []
     for size in (4, 11):
-        weight = torch.ones(5, dtype=torch.float64, requires_grad=True)
-        optimizer = torch.optim.SGD([weight], lr=0.1)
-        records = []
-
-        def loss(rows):
-            return (x[rows] @ weight).square().mean()
-
-        train(loss, optimizer, 3, "stage", records, lambda: even_batches(11, size), full_batch=True)
+        weight, records = torch.ones(5, dtype=torch.float64, requires_grad=True), []
+        train(
+            lambda rows: (x[rows] @ weight).square().mean(),
+            torch.optim.SGD([weight], lr=0.1),
+            3,
+            "stage",
+            records,
+            lambda: even_batches(11, size),
+            full_batch=True,
+        )
         results.append((weight.detach(), torch.tensor([r.loss for r in records])))
     torch.testing.assert_close(results[0], results[1])
     assert not torch.equal(results[0][0], torch.ones(5, dtype=torch.float64))
@@ -84,9 +85,7 @@ def test_dropout_keeps_the_mean_and_needs_a_generator():
 
 
 def test_a_seed_holds_whatever_pytorch_is_set_to():
-    rng, classes = np.random.default_rng(0), np.arange(40) % 2
-    views = [3 * classes[:, None] + rng.normal(size=(40, d)) for d in (4, 3)]
-    model = peers.SURER(2, pretrain_epochs=2, epochs=2, random_state=0, device="cpu")
+    (views, _), model = easy_views(), quick("SURER")
     expected = model.fit(views).embedding_
     before = torch.get_default_dtype()
     try:

@@ -41,11 +41,10 @@ def test_samples_are_shuffled_before_and_put_back_after():
     model = Echo(2, random_state=0)
     assert model.fit(VIEWS) is model
     order = model.seen_[0][:, 0].astype(int)
-    assert (order != np.arange(12)).any() and sorted(order) == list(range(12))
+    assert order.tolist() != sorted(order) == list(range(12))
     # Every view in the same order.
     np.testing.assert_array_equal(model.seen_[1], VIEWS[1][order])
     np.testing.assert_array_equal(model.labels_, np.arange(12))
-    assert model.labels_.dtype == np.int64
     np.testing.assert_array_equal(model.embedding_, VIEWS[1])
     assert not hasattr(model, "graph_")  # what a method does not have is not there
     assert len(model.history_) == 1 and model.n_features_ == (2, 3)
@@ -54,20 +53,19 @@ def test_samples_are_shuffled_before_and_put_back_after():
 @pytest.mark.parametrize("sparse", ["", "sparse "])
 def test_a_graph_is_put_back_on_both_sides_and_one_to_anchors_by_rows_alone(sparse):
     i = np.arange(12)
-    expected = {"square": np.outer(i, i + 1)}
-    expected |= {f"{m} anchors": i[:, None] * np.arange(1, m + 1) for m in (3, 12)}  # also m = n
-    for kind, wanted in expected.items():
+    for kind, expected in (
+        ("square", np.outer(i, i + 1)),
+        ("3 anchors", i[:, None] * np.arange(1, 4)),
+        ("12 anchors", i[:, None] * np.arange(1, 13)),  # as many as samples
+    ):
         graph = Echo(2, kind=sparse + kind, random_state=0).fit(VIEWS).graph_
-        if sparse:
-            assert graph.format == "csr"
-            graph = graph.toarray()
-        np.testing.assert_array_equal(graph, wanted)
+        assert getattr(graph, "format", "") == ("csr" if sparse else "")
+        np.testing.assert_array_equal(scipy.sparse.csr_matrix(graph).toarray(), expected)
 
 
 def test_a_generator_of_the_callers_goes_on_from_fit_to_fit():
-    state = np.random.RandomState(0)
-    first = Echo(2, random_state=state).fit(VIEWS).history_
-    assert first != Echo(2, random_state=state).fit(VIEWS).history_
+    model = Echo(2, random_state=np.random.RandomState(0))
+    assert model.fit(VIEWS).history_ != model.fit(VIEWS).history_
 
 
 def test_sparse_views_stay_sparse_and_the_callers_are_left_alone():
@@ -102,7 +100,6 @@ def test_a_view_in_the_place_of_labels_is_refused():
     for call in (Echo(2).fit, Echo(2).fit_predict):
         with pytest.raises(ValueError, match=r"y has the shape \(12, 3\).*fit\(\[rna, protein\]\)"):
             call(*VIEWS)
-    Echo(2).fit(VIEWS, np.arange(12))
 
 
 def test_a_parameter_is_declared_once():

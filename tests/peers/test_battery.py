@@ -45,8 +45,7 @@ def found(model):
 
 def test_finds_easy_clusters_in_any_order_of_the_samples(name):
     views, classes = easy_views()
-    order = np.argsort(classes, kind="stable")  # as files often are
-    for rows in (slice(None), order):
+    for rows in (slice(None), np.argsort(classes, kind="stable")):  # as files often are
         accuracies = []
         for seed in range(SEEDS.get(name, 1)):
             labels = enough(name, random_state=seed).fit_predict([x[rows] for x in views])
@@ -58,11 +57,10 @@ def test_finds_easy_clusters_in_any_order_of_the_samples(name):
 def test_same_seed_same_labels_and_no_global_randomness(name):
     views, classes = easy_views(noise=4.0)
     global_state, torch_state = np.random.get_state()[1].copy(), torch.random.get_rng_state()
-    first, second, other = (quick(name, random_state=seed).fit(views) for seed in (0, 0, 1))
-    given = quick(name).fit(views, classes)  # the classes are not looked at
-    for again in (second, given):
-        np.testing.assert_array_equal(first.labels_, again.labels_)
-        np.testing.assert_array_equal(found(first), found(again))
+    first, other = (quick(name, random_state=seed).fit(views) for seed in (0, 1))
+    again = quick(name).fit(views, classes)  # the classes are not looked at
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    np.testing.assert_array_equal(found(first), found(again))
     if name not in DRAWS_NOTHING:  # where little is random, or nothing
         assert not np.array_equal(found(first), found(other))
     assert torch.equal(torch.random.get_rng_state(), torch_state)

@@ -17,16 +17,12 @@ from dmac.peers.dealmvc import (
 )
 
 
-def target_by_loops(p, q, threshold=0.8):
+def target_by_loops(p, q, threshold):
     rows = []
     for i in range(len(p)):
-        row = []
-        for j in range(len(q)):
-            agreement = sum(p[i, k] * q[j, k] for k in range(p.shape[1]))
-            if i == j:
-                agreement = agreement * 0 + 1
-            row.append(agreement if agreement >= threshold else agreement * 0)
-        rows.append(torch.stack([value / sum(row) for value in row]))
+        row = [p[i] @ q[j] if i != j else 1 + 0 * p[i, 0] for j in range(len(q))]
+        row = [agreement if agreement >= threshold else 0 * agreement for agreement in row]
+        rows.append(torch.stack(row) / sum(row))
     return torch.stack(rows)
 
 
@@ -34,8 +30,8 @@ def loss_by_loops(h, g, target):
     total = 0.0
     for i in range(len(h)):
         weights = [torch.exp(h[i] @ g[j]) for j in range(len(g))]
-        for j in range(len(g)):
-            total = total - target[i, j] * torch.log(weights[j] / sum(weights) + 1e-7)
+        shares = [weight / sum(weights) for weight in weights]
+        total = total - sum(t * torch.log(share + 1e-7) for t, share in zip(target[i], shares))
     return total / len(h)
 
 
@@ -59,16 +55,15 @@ def test_dual_calibration_adds_all_pairs_the_fusion_and_the_differences(v):
         total = loss_by_loops(fused, fused, overall)
         for a, b in itertools.combinations(range(v), 2):
             target = target_by_loops(qs[a], qs[b], 0.6)
-            total = total + loss_by_loops(hs[a], hs[b], target)
-            total = total + ((overall - target) ** 2).sum() / 16
+            difference = ((overall - target) ** 2).sum() / 16
+            total = total + loss_by_loops(hs[a], hs[b], target) + difference
         return total
 
     assert_matches(ours, by_loops, *inputs)
 
 
 def test_matching_is_the_best_of_all_renamings():
-    rng = np.random.default_rng(0)
-    clusters, labels = rng.integers(4, size=(2, 50))
+    clusters, labels = np.random.default_rng(0).integers(4, size=(2, 50))
     agreement = (match_clusters(clusters, labels, 4) == labels).sum()
     renamings = map(np.array, itertools.permutations(range(4)))
     assert agreement == max((names[clusters] == labels).sum() for names in renamings)
@@ -79,8 +74,8 @@ def test_view_weights_are_a_share_and_follow_the_views():
     means = random(3, 8, gradient=False)
     w = weights(means)
     assert w.sum().item() == pytest.approx(1 / 3) and (w > 0).all()
-    assert not torch.allclose(w, weights(2 * means))
-    assert not torch.allclose(w, weights(means, torch.Generator().manual_seed(1)))
+    for other in (weights(2 * means), weights(means, torch.Generator().manual_seed(1))):
+        assert not torch.allclose(w, other)
 
 
 def test_every_weight_gets_a_gradient_and_those_of_the_views_move():
@@ -91,6 +86,7 @@ def test_every_weight_gets_a_gradient_and_those_of_the_views_move():
     model._loss(network, batch, None).backward()
     for name, parameter in network.named_parameters():
         assert parameter.grad.abs().max() > 0, name
-    untrained = model.set_params(calibration_epochs=0).fit(views).view_weights_
-    trained = model.set_params(calibration_epochs=20).fit(views).view_weights_
+    untrained, trained = (
+        model.set_params(calibration_epochs=n).fit(views).view_weights_ for n in (0, 20)
+    )
     assert np.abs(trained - untrained).max() > 1e-3

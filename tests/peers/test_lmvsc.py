@@ -11,8 +11,7 @@ from dmac.peers.lmvsc import LMVSC
 
 def weights_of(model, views):
     """The graph that the paper's formulas give with the anchors that the model draws."""
-    seed = np.random.RandomState(model.random_state).randint(2**31 - 1)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(np.random.RandomState(model.random_state).randint(2**31 - 1))
     order = generator.permutation(len(views[0]))
     m, parts = model.n_anchors, []
     for x in views:
@@ -45,15 +44,14 @@ def test_weights_and_embedding_are_those_of_the_formulas():
 
 def test_unit_rows_make_the_scale_of_a_view_irrelevant():
     views, _ = close_views()
-    model = LMVSC(4, n_anchors=10, random_state=0).fit(views)
-    other = LMVSC(4, n_anchors=10, random_state=0).fit([1000 * views[0], *views[1:]])
-    np.testing.assert_allclose(model.graph_, other.graph_, atol=1e-6)
-    raw = LMVSC(4, n_anchors=10, normalize=False, random_state=0).fit([1000 * views[0], *views[1:]])
-    assert np.abs(raw.graph_ - other.graph_).max() > 0.1
+    fresh = LMVSC(4, n_anchors=10, random_state=0)
+    large = [1000 * views[0], *views[1:]]
+    graph, other = (fresh.fit(x).graph_ for x in (views, large))
+    np.testing.assert_allclose(graph, other, atol=1e-6)
+    assert np.abs(fresh.set_params(normalize=False).fit(large).graph_ - other).max() > 0.1
 
 
 def test_default_anchors():
-    views, _ = close_views(n=130, c=3)
-    assert LMVSC(3, random_state=0).fit(views[:1]).graph_.shape == (130, 100)
-    assert LMVSC(110, random_state=0).fit(views[:1]).graph_.shape == (130, 110)
-    assert LMVSC(3, random_state=0).fit([x[:50] for x in views[:1]]).graph_.shape == (50, 50)
+    (x, *_), _ = close_views(n=130, c=3)
+    for n, c, m in ((130, 3, 100), (130, 110, 110), (50, 3, 50)):
+        assert LMVSC(c, random_state=0).fit([x[:n]]).graph_.shape == (n, m)

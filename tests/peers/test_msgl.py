@@ -55,8 +55,7 @@ def test_the_objective_is_what_is_written_and_rows_of_the_graph_are_minimisers()
 @pytest.mark.parametrize("gamma", [-5.0, -1.0, -0.3])
 def test_weights_are_minimisers(gamma):
     views, anchors, fits, z, *_ = problem(1)
-    found = MSGL(3, gamma=gamma)._weights(fits, z)
-    for a, x, b in zip(found, views, anchors):
+    for a, x, b in zip(MSGL(3, gamma=gamma)._weights(fits, z), views, anchors):
         residual = ((x - z @ b) ** 2).sum()
         other = minimize_scalar(
             lambda t: np.exp(t) * residual + np.exp(gamma * t), bounds=(-9, 9), method="bounded"
@@ -66,7 +65,7 @@ def test_weights_are_minimisers(gamma):
 
 def test_it_ends_when_the_graph_no_longer_moves():
     model = MSGL(4, n_anchors=12, random_state=0).fit(close_views()[0])
-    assert model.graph_.shape == (120, 12) and model.embedding_.shape == (120, 4)
+    assert (model.graph_.shape, model.embedding_.shape) == ((120, 12), (120, 4))
     np.testing.assert_allclose(model.graph_.sum(1), 1)
     assert all(record.gap <= 1e-6 for record in model.history_)
     assert 6 <= len(model.history_) <= 30

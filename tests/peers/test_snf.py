@@ -23,24 +23,19 @@ def by_hand(views, k, mu, rounds, scale):
             sorted((j for j in range(n) if j != i), key=rho[i].__getitem__)[:k] for i in range(n)
         ]
         local = [sum(rho[i][j] for j in near[i]) / k for i in range(n)]
-        w = np.zeros((n, n))
+        w, s = np.zeros((n, n)), np.zeros((n, n))
+        for i, j in np.ndindex(n, n):
+            width = (local[i] + local[j] + rho[i][j]) / 3
+            w[i, j] = math.exp(-(rho[i][j] ** 2) / (mu * width**2))
         for i in range(n):
-            for j in range(n):
-                width = (local[i] + local[j] + rho[i][j]) / 3
-                w[i, j] = math.exp(-(rho[i][j] ** 2) / (mu * width**2))
+            own = [i, *near[i]]
+            s[i, own] = w[i, own] / sum(w[i, own])
         full.append(w)
-        s = np.zeros((n, n))
-        for i in range(n):
-            for j in (i, *near[i]):
-                s[i, j] = w[i, j] / sum(w[i, q] for q in (i, *near[i]))
         near_only.append(s)
 
     def rows(w):
-        p = np.full((n, n), 0.5)
-        for i in range(n):
-            for j in set(range(n)) - {i}:
-                p[i, j] = w[i, j] / (2 * sum(w[i, q] for q in range(n) if q != i))
-        return p
+        others = w * ~np.eye(n, dtype=bool)
+        return others / (2 * others.sum(1, keepdims=True)) + np.eye(n) / 2
 
     full = [rows(w) for w in full]
     for _ in range(rounds):
@@ -72,10 +67,12 @@ def test_samples_that_are_the_same_are_not_told_apart_by_rounding():
 @pytest.mark.parametrize("scale", ["standard", "none"])
 def test_the_size_of_numbers_does_not_matter(scale):
     views, _ = easy_views()
-    graph = SNF(3, scale=scale, random_state=0).fit(views).graph_
-    for factor in (1e250, 1e-250):
-        large = SNF(3, scale=scale, random_state=0).fit([factor * x for x in views]).graph_
-        np.testing.assert_allclose(large, graph, rtol=1e-6)
+    tiny, usual, huge = (
+        SNF(3, scale=scale, random_state=0).fit([factor * x for x in views]).graph_
+        for factor in (1e-250, 1, 1e250)
+    )
+    for graph in (tiny, huge):
+        np.testing.assert_allclose(graph, usual, rtol=1e-6)
 
 
 def test_labels_of_a_graph_in_pieces_come_without_a_warning(recwarn, monkeypatch):

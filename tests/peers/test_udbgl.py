@@ -34,8 +34,7 @@ def test_rows_of_a_view_are_minimisers():
     for i in range(len(p)):
 
         def part(row):
-            tried = [z[0][i], row]
-            fused = sum(d * t for d, t in zip(delta, tried)) - p[i]
+            fused = sum(d * t for d, t in zip(delta, [z[0][i], row])) - p[i]
             fit = ((views[1][i] - row @ anchors[1]) ** 2).sum()
             return fit + 0.1 * row @ row + 3 * fused @ fused
 
@@ -82,13 +81,11 @@ def test_coclustering_finds_exactly_the_planted_components(c, noise):
 
 def test_bipartite_components_count_samples_alone():
     graph = np.zeros((5, 4))
-    graph[[0, 1], 3] = 0.5
-    graph[1, 1] = 0.5
-    graph[[2, 4], 0] = 1
+    graph[[0, 1, 1, 2, 4], [3, 3, 1, 0, 0]] = 0.5
     # Sample 3 is alone, and so is anchor 2, which must leave no gap in the numbers.
     found = bipartite_components(graph)
     assert same_partition(found, [0, 0, 1, 2, 1])
-    assert sorted(set(found)) == [0, 1, 2]
+    assert set(found) == {0, 1, 2}
 
 
 def test_coclustering_cannot_join_components_and_ends():

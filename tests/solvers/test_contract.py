@@ -18,16 +18,25 @@ def test_a_recipe_names_its_solver():
     assert solver_of(CLOSED_FORM).stages == 3
 
 
-def test_work_is_that_of_encoders_and_distances():
-    recipe = dataclasses.replace(RELEASED, embedding_dim=4, hidden_dim=5)
-    encoders = 100 * (5 * (7 + 4) + 5 * (2 + 4))
-    assert solver_of(recipe).work(100, (7, 2), 11, 3) == encoders + 100 * 11 * 2 * 4
-    recipe = dataclasses.replace(REVISED, hidden_dim=5)  # d = c, at most 2 c columns a view
-    encoders = 100 * (5 * (6 + 3) + 5 * (2 + 3))
-    assert solver_of(recipe).work(100, (7, 2), 11, 3) == encoders + 100 * 11 * (6 + 2)
-    # Three passes over the anchors, 2 c whitened columns and 128 plain ones, six sets.
-    found = solver_of(CLOSED_FORM).work(100, (200, 5), 11, 3)
-    assert found == 3 * 100 * 11 * (6 + 128 + 5 + 5) * 6
+@pytest.mark.parametrize(
+    "base, changes, dims, work",
+    [
+        # Of encoders and of distances, a sample.
+        (
+            RELEASED,
+            {"embedding_dim": 4, "hidden_dim": 5},
+            (7, 2),
+            5 * (7 + 4) + 5 * (2 + 4) + 11 * 2 * 4,
+        ),
+        # d = c, at most 2 c columns a view.
+        (REVISED, {"hidden_dim": 5}, (7, 2), 5 * (6 + 3) + 5 * (2 + 3) + 11 * (6 + 2)),
+        # Three passes over the anchors, 2 c whitened columns and 128 plain ones, six sets.
+        (CLOSED_FORM, {}, (200, 5), 3 * 11 * (6 + 128 + 5 + 5) * 6),
+    ],
+    ids=["released", "revised", "closed form"],
+)
+def test_work_is_that_of_encoders_and_distances(base, changes, dims, work):
+    assert solver_of(dataclasses.replace(base, **changes)).work(100, dims, 11, 3) == 100 * work
 
 
 @pytest.mark.parametrize(

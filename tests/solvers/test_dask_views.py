@@ -14,6 +14,7 @@ from helpers import planted, python
 import dmac
 from dmac import estimators
 from dmac.data import source
+from dmac.data.dask_views import dask_views
 from dmac.recipes import CLOSED_FORM
 from dmac.solvers import placing
 
@@ -95,13 +96,14 @@ def test_samples_that_are_zero_are_counted(views):
 def made_of_seed(block_id, width, folder=None, block=3):
     """A block of 100 samples; at the third call for one block its worker is killed."""
     if folder is not None and block_id[0] == block:
-        calls = len(list(Path(folder).iterdir()))
+        calls = len(os.listdir(folder))
         Path(folder, str(calls)).touch()
         if calls == 2:
             os._exit(1)
     rng = np.random.default_rng(block_id[0])
-    x = 3 * np.eye(3, 12)[rng.integers(3, size=100)] + rng.standard_normal((100, 12))
-    return x[:, :width]
+    return (3 * np.eye(3, 12)[rng.integers(3, size=100)] + rng.standard_normal((100, 12)))[
+        :, :width
+    ]
 
 
 def generated(n_blocks, **options):
@@ -147,19 +149,15 @@ def test_large_chunks_are_cut_and_alike_ones_stay(monkeypatch, views):
     chunks = model.predict(lazy(views[:2], ((350, 8), (1200, 5)))).chunks
     assert chunks == ((88, 88, 87, 87) * 3 + (75, 75),)
     given = lazy(views[:2], ((100, 8), (100, 12)))
-    from dmac.data.dask_views import dask_views
-
-    checked = dask_views(given, None)
-    assert all(view.values is x for view, x in zip(checked, given))
+    assert all(view.values is x for view, x in zip(dask_views(given, None), given))
 
 
 def test_few_samples_are_all_fitted(views):
     some = [x[:150] for x in views]
     model, expected = fit(lazy(some)), fit(some)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
-    np.testing.assert_array_equal(model.membership_, expected.membership_)
-    z = fit([x[:150] for x in views]).transform(lazy(some))
+    for name in ("labels_", "embedding_", "membership_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), name)
+    z = expected.transform(lazy(some))
     np.testing.assert_allclose(model.fit_transform(lazy(some)), z, atol=1e-6)
 
 
@@ -183,9 +181,8 @@ def test_scores_are_those_of_arrays(recipe, monkeypatch, views):
 
 def test_what_is_wrong_is_said_where_it_is(views):
     given, model = lazy(views), fit([x[:600] for x in views])
-    wrong = views[1].copy()
-    wrong[1000, 4] = np.inf
-    bad = lazy([views[0], wrong, views[2]])
+    bad = lazy([x.copy() for x in views])
+    bad[1][1000, 4] = np.inf
     for some, options, message in (
         (given, {"present": np.ones((N, 3))}, "present= is not for Dask arrays: where a sample la"),
         (given, {"as_frame": True}, "as_frame=True is not for Dask arrays"),
@@ -194,9 +191,6 @@ def test_what_is_wrong_is_said_where_it_is(views):
     ):
         with pytest.raises(ValueError, match=message):
             model.predict(some, **options).compute()
-    network = dmac.DMAC(3, "revised")
-    with pytest.raises(ValueError, match="only dmac.AnchorGraphClustering takes: pass numpy.asarr"):
-        network.fit(given)
 
 
 def test_without_dask_arrays_dask_is_not_imported():

@@ -6,7 +6,6 @@ from helpers import positive_views
 
 from dmac.data.checks import as_sources
 from dmac.data.levels import LevelPipeline
-from dmac.data.pipeline import ViewPipeline
 from dmac.solvers import preparing
 
 
@@ -25,14 +24,8 @@ def test_views_that_are_prepared_leave_the_list_if_asked():
         assert torch.equal(one, other)
 
 
-def test_the_way_back_undoes_the_shuffle(generator):
+def test_samples_are_shuffled_by_the_generator(generator):
+    """The way back is in every test that predicts what was fitted."""
     order = preparing.shuffled(50, generator)
     assert sorted(order) == list(range(50)) and (order != np.arange(50)).any()
-    assert (preparing.shuffled(50, generator) != order).any()  # the seed decides
-    x = np.abs(np.random.default_rng(0).normal(size=(50, 3)))
-    prepared = preparing.prepare(
-        as_sources([x]), [ViewPipeline()], order, torch.device("cpu"), torch.float64
-    )
-    np.testing.assert_allclose(
-        prepared.views[0].numpy()[prepared.back], ViewPipeline().fit_transform(x), rtol=1e-12
-    )
+    assert (preparing.shuffled(50, generator) != order).any()
