@@ -49,6 +49,33 @@ def read_lacking():
     return runs.round({"acc": 2, "nmi": 2})
 
 
+def pretrained():
+    """Scores of RELEASED after its pre-training alone, on every data set that has them.
+
+    k-means with ten starts on the embedding, where these runs are whole on all sets that RELEASED
+    was trained on. Until then it has one start, of which runs of RELEASED store the scores.
+
+    Returns
+    -------
+    scores : pandas.DataFrame
+        ``acc`` and ``nmi`` in %, means over the seeds, by data set.
+    starts : int
+    """
+    store = records.index(records.open_store().refresh())
+    studied = (studies.COMPARISON, studies.EVERY, range(1, studies.SEEDS + 1))
+    released = records.runs(store, {"": studied[0]["RELEASED"]}, *studied[1:])
+    first = _means(records.whole(released), "start_acc", "start_nmi")
+    alone = _means(records.whole(records.runs_of(store, "pre-trained")), "acc", "nmi")
+    return (alone, 10) if first.index.isin(alone.index).all() else (first, 1)
+
+
+def _means(frame, *columns):
+    """Means by data set of two columns, as ``acc`` and ``nmi``."""
+    table = frame.groupby("dataset", observed=True)[list(columns)].mean()
+    table.index = table.index.astype(str)
+    return table.set_axis(["acc", "nmi"], axis=1)
+
+
 def check_complete(runs):
     """Refuse a study with missing runs.
 
