@@ -313,15 +313,15 @@ def gains(scores, reference, method=CLOSED, groups=studies.GROUPS):
         A row for each of the groups, in points: the mean difference of ``acc`` and of
         ``nmi``, the half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the data
         sets, and ``n``, how many these are: two sets with the same samples in one group are one,
-        with their mean.
+        with their mean. On ``ahead`` of them the method has the higher ACC.
     """
     rows = {}
     for name, names in groups.items():
         group = _each_once(scores.loc[list(names)])
-        row = {"n": len(group)}
+        change = group[method] - group[reference]
+        row = {"n": len(group), "ahead": (change.acc > 0).sum()}
         for metric in ("acc", "nmi"):
-            change = group[method, metric] - group[reference, metric]
-            row[metric], row[f"±{metric}"] = compare.interval(change)
+            row[metric], row[f"±{metric}"] = compare.interval(change[metric])
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
