@@ -69,6 +69,31 @@ def pretrained():
     return (alone, 10) if first.index.isin(alone.index).all() else (first, 1)
 
 
+def with_pretrained(scores):
+    """Scores with those of `pretrained`, on the data sets that have both.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Of `scores_of`.
+
+    Returns
+    -------
+    scores : pandas.DataFrame
+        With the columns of the method :data:`experiments.studies.PRETRAINED`, by its name.
+    starts : int
+        Of k-means.
+    """
+    alone, starts = pretrained()
+    both = scores.join(pd.concat({studies.PRETRAINED.name: alone}, axis=1)).dropna()
+    return both, starts
+
+
+def within(scores, groups):
+    """Groups of data sets without those that a table has not."""
+    return {name: [x for x in names if x in scores.index] for name, names in groups.items()}
+
+
 def _means(frame, *columns):
     """Means by data set of two columns, as ``acc`` and ``nmi``."""
     table = frame.groupby("dataset", observed=True)[list(columns)].mean()
