@@ -152,3 +152,43 @@ def test_a_method_has_the_same_settings_in_all_its_studies():
         runs = [[run[method]] if method in run else list(run.values()) for run in studies_of]
         assert all(len(run) == 1 and run == runs[0] for run in runs)
     assert STUDIES["further sets, NEMO"].variants["NEMO"] == studies.LIBRARIES["iMML, NEMO"]
+
+
+def stored(name, datasets, **scores):
+    """Records of a study on some of its data sets, by name."""
+    study = STUDIES[name]
+    named = (
+        dict(dataset=dataset, method=method, settings=settings, seed=seed)
+        for method, settings in study.variants.values()
+        for dataset, seed in itertools.product(datasets, study.all_seeds)
+    )
+    return {records.run_name(**what): what | scores for what in named}
+
+
+def test_only_data_sets_with_all_seeds_are_whole():
+    some = frame("held out, released", ("NCI60-60", 1), ("PoliticsUK-419", 3))
+    found = records.whole(some)
+    assert set(studies.HELD_OUT) - set(found.dataset) == {"NCI60-60", "PoliticsUK-419"}
+    assert len(found) == 3 * 24 and len(records.whole(some, 2)) == len(some) == 76
+    some.loc[some.dataset == "Ads-998", "acc"] = [50, 60, np.nan]  # a fit that failed
+    assert "Ads-998" not in set(records.whole(some).dataset)
+
+
+def test_the_pre_trained_network_has_one_start_until_all_its_runs_are_stored(monkeypatch):
+    names = ["NCI60-60", "Ads-998", "CKM-246"]
+    last = {"scores": {"acc": 0.2, "nmi": 0.1}, "start": {"acc": 0.6, "nmi": 0.5}}
+    alone = {"scores": {"acc": 0.7, "nmi": 0.65}}
+    of = studies.PRETRAINED.name
+    table = pd.DataFrame(50.0, names[1:], pd.MultiIndex.from_product([["AGC"], ["acc", "nmi"]]))
+    for n, starts, acc, nmi in ((2, 1, 60, 50), (3, 10, 70, 65)):
+        index = stored("held out, released", names, **last)
+        index |= stored("pre-trained", names[:n], **alone)
+        monkeypatch.setattr(records, "index", lambda store, index=index: index)
+        scores, found = evidence.pretrained()
+        assert (set(scores.index), found) == (set(names), starts)
+        assert np.allclose(scores, [acc, nmi])
+        both, found = evidence.with_pretrained(table)
+        assert found == starts and list(both.index) == names[1:]
+        assert np.allclose(both[of].to_numpy(), [acc, nmi])
+    groups = evidence.within(both, {"a": names, "b": ["PIE"]})
+    assert groups == {"a": names[1:], "b": []}
