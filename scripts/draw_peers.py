@@ -125,7 +125,7 @@ SHAPES = {
     "mixture": sheet(32, 64, GREEN, "S", 6),
     "networks": several(network(0, 0)),
     "network": network(0, 0),
-    "vectors": sheet(30, 58, BLUE, "", 6),
+    "vectors": sheet(30, 58, BLUE, "V", 6),
     "features": several(sheet(36, 54, BLUE, "H")),
     "embedding": sheet(38, 58, BLUE, "Z", 6),
     "softmax": several(sheet(36, 54, PURPLE, "Q")),
