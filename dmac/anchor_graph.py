@@ -148,12 +148,12 @@ class AnchorGraph:
         return _SamplesToAnchors.apply(self.indices, self.weights, x, self.n_anchors)
 
     def degrees(self) -> Tensor:
-        r"""The column sums :math:`d_j = \sum_i s_{ij}`: (m,)."""
+        r"""The column sums :math:`D_j = \sum_i s_{ij}`: (m,)."""
         out = self.weights.new_zeros(self.n_anchors)
         return out.index_add(0, self.indices.flatten(), self.weights.flatten())
 
     def inverse_degrees(self) -> Tensor:
-        """1 / d_j, and 0 for an anchor without samples: (m,).
+        """1 / D_j, and 0 for an anchor without samples: (m,).
 
         An anchor with no samples has a zero column, so whatever stands there is multiplied by 0;
         0 keeps it, and its gradient, finite.

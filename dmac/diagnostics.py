@@ -114,7 +114,7 @@ def empty_anchors(degrees: Tensor | Array) -> int:
     Parameters
     ----------
     degrees : tensor or array of shape (m,)
-        :math:`d_j = \sum_i s_{ij}`, the column sums of an anchor graph :eq:`eq:anchor-graph`
+        :math:`D_j = \sum_i s_{ij}`, the column sums of an anchor graph :eq:`eq:anchor-graph`
         (:meth:`dmac.anchor_graph.AnchorGraph.degrees`).
 
     Returns

@@ -88,16 +88,16 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
     A graph of view a alone has leading eigenvectors :math:`U`, c - 1 beside the constant one. The
     graph :math:`G_b` of another view supports them by
 
-    .. math:: s_b(U) = \frac{\mathrm{Tr}(U^T G_b U) / (c - 1) - \chi_b}{1 - \chi_b} , \qquad
+    .. math:: S_b(U) = \frac{\mathrm{Tr}(U^T G_b U) / (c - 1) - \chi_b}{1 - \chi_b} , \qquad
         \chi_b = \frac{\mathrm{Tr}\, G_b - 1}{n - 1} ,
 
     1 fully and 0 no more than a random U. The support :math:`S_a` of the view is the mean over the
     graphs of all other views, and of its levels' the largest, at least 0. Its weight is
 
-    .. math:: V_a = \frac{S_a + \delta}{\max_b S_b + \delta} , \qquad
-        \delta = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
+    .. math:: V_a = \frac{S_a + \psi}{\max_b S_b + \psi} , \qquad
+        \psi = \sqrt{\frac{2 \bar\chi}{(v - 1)(c - 1)(n - 1)}} .
 
-    The scale of what chance gives, :math:`\delta` keeps such differences from deciding. It bounds
+    The scale of what chance gives, :math:`\psi` keeps such differences from deciding. It bounds
     one standard deviation of :math:`S_a` for random U, were the views independent. Graphs of
     samples that are all alike, or without a step to another sample, neither answer nor count.
 
