@@ -6,6 +6,8 @@ network; a recipe belongs to one of them. Chapter 14 of the book uses them on a 
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import numbers
 from collections.abc import Callable
 from typing import Any, Self
@@ -91,13 +93,9 @@ class MultiViewEstimator(
         y: object,
         present: npt.ArrayLike | None = None,
         release: bool = True,
-        into: Array | None = None,
         **training: Any,
     ) -> Self:
-        """`fit`, with what only some solvers take; ``release`` lets go of prepared views.
-
-        See `dmac.solvers.placing.in_order` for ``into``.
-        """
+        """`fit`, with what only some solvers take; ``release`` frees each view once prepared."""
         check_no_views(y)
         solver, c = self._solver(), self.n_clusters
         device, dtype = resolve_device(self.device), resolve_dtype(self.dtype)
@@ -127,7 +125,7 @@ class MultiViewEstimator(
             release = release and not is_part
             prepared = prepare(checked, pipelines, order, device, dtype, release=release)
             outcome = solver.solve(prepared, c, m, generator, **training)
-            outcome = in_order(outcome, prepared, solver.recipe, into)
+            outcome = in_order(outcome, prepared, solver.recipe)
         # Attributes only now: a fit that fails leaves an earlier one as it was.
         self._keep(
             Fitted(
@@ -155,7 +153,9 @@ class MultiViewEstimator(
         return solver_of(recipe)
 
     def _keep(self, fitted: Fitted) -> None:
-        """Set the attributes of a fit, or of one that was saved."""
+        """Set the attributes of a fit, or of one that was saved, in place of an earlier one's."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         outcome = fitted.outcome
         self.recipe_ = fitted.recipe
         self.n_anchors_ = fitted.n_anchors
@@ -852,6 +852,32 @@ class DMAC(MultiViewEstimator):
                 "excludes that, and dmac.AnchorGraphClustering trains nothing",
                 CollapseWarning,
             )
+
+
+def numbered_by_size(model: AnchorGraphClustering | DMAC) -> AnchorGraphClustering | DMAC:
+    """A fitted estimator with its clusters numbered by size, the largest first.
+
+    Parameters
+    ----------
+    model : dmac.AnchorGraphClustering or dmac.DMAC
+        Fitted, with labels in memory. It stays as it is.
+
+    Returns
+    -------
+    dmac.AnchorGraphClustering or dmac.DMAC
+        A copy, which shares all other arrays.
+    """
+    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
+    order = np.argsort(-sizes, kind="stable")
+    numbered = copy.copy(model)
+    numbered.labels_ = np.argsort(order)[model.labels_]
+    numbered.cluster_centers_ = model.cluster_centers_[order]
+    if isinstance(model, AnchorGraphClustering):
+        link_ends = model.model_.ends[:, order]
+        numbered.model_ = dataclasses.replace(model.model_, ends=link_ends)
+    if hasattr(model, "membership_"):
+        numbered.membership_ = model.membership_[:, order]
+    return numbered
 
 
 def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]:

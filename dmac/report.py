@@ -33,13 +33,12 @@ from dmac.data.named_views import NamedView, as_named
 from dmac.data.names import in_order, index_of
 from dmac.data.source import Source
 from dmac.diagnostics import gaussian_like
-from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
+from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
 from dmac.separation import check_count, columns_of, features_that_separate
 from dmac.solvers.contract import solver_of
-from dmac.solvers.placing import number_by_size
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
 _MOST, _DOTS, _LISTED = 2000, 1000, 5000
@@ -83,7 +82,7 @@ def page(
         Fits that are compared with each other, at least 2: on all samples, on random halves, and
         both on the control. Of more than 2000 samples so many are drawn for that.
     by_size : bool
-        Number the clusters of the model by their size, the largest first.
+        Number the clusters on the page by their size, the largest first; the model stays as it is.
 
     Returns
     -------
@@ -110,12 +109,13 @@ def page(
         columns = [_as_text(names, "column ", width) for names, width in zip(given, widths)]
         samples = _as_text(named[0].samples if sample_names is None else sample_names, "", n)
         check_count("sample_names", samples, n, "samples")
+        classes = in_order(classes, index_of(views), "classes", "views")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
         else:
             model.fit(views)
         if by_size:
-            number_by_size(model)
+            model = numbered_by_size(model)
         compared = _compared(model, checked, seeds)
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
@@ -133,7 +133,7 @@ def page(
         views=list(zip(names, model.n_features_, lacking)),
         samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
         csv=_csv(samples, model.labels_),
-        known={} if classes is None else scores(in_order(classes, index_of(views)), model.labels_),
+        known={} if classes is None else scores(classes, model.labels_),
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
         dots=_DOTS,

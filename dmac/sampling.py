@@ -65,10 +65,8 @@ class Draw:
         return [(unit, F.normalize(u, dim=1)) for u in means]
 
     def anchor_learning(self, z: Tensor, recipe: Recipe) -> Sequence[Tensor]:
-        """The anchor learning loss of every graph; one of weight 0 is measured on 512 samples."""
-        return self.entropies or [
-            assignment_entropy(*measured(x, u, recipe)) for x, u in self.pairs(z)
-        ]
+        """The anchor learning loss of every graph."""
+        return self.entropies or [assignment_entropy(x, u) for x, u in self.pairs(z)]
 
     def convolution_inputs(self, zs: Sequence[Tensor]) -> tuple[list[AnchorGraph], list[Tensor]]:
         """Per view a graph and what is convolved: U, or the means of its embedding (m, d)."""
@@ -76,17 +74,6 @@ class Draw:
         if self.u is not None:
             return graphs, [self.u] * len(zs)
         return graphs, [anchor_means(graph, z) for graph, z in zip(graphs, zs)]
-
-
-# An anchor learning loss of weight 0 is measured on this many samples; their order is random.
-_MEASURED_ROWS = 512
-
-
-def measured(x: Tensor, u: Tensor, recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """The samples and anchors on which a recipe takes its anchor learning loss."""
-    if recipe.al_weight > 0:
-        return x, u
-    return x[:_MEASURED_ROWS].detach(), u.detach()
 
 
 def anchor_means(graph: AnchorGraph, z: Tensor) -> Tensor:

@@ -164,7 +164,7 @@ def standardized_differences(views: Views, labels: npt.ArrayLike) -> tuple[Array
     ValueError
         If views or labels are not usable, or all labels are the same.
     """
-    labels = in_order(labels, index_of(views))
+    labels = in_order(labels, index_of(views), "labels", "views")
     sources = as_sources(views, streamed=True, incomplete=True)
     codes = check_labels(labels, sources[0].shape[0])
     first = np.unique(codes, return_index=True)[1]

@@ -89,8 +89,6 @@ def losses_on(
     z: Tensor,
     draws: Sequence[Draw],
     recipe: Recipe,
-    *,
-    idle: bool = True,
 ) -> Losses:
     """`joint_loss` on given draws of anchors and their graphs.
 
@@ -101,11 +99,8 @@ def losses_on(
         As in `joint_loss`.
     draws : list of dmac.sampling.Draw
         Their shares weigh the structure loss; the anchor learning and the consistency loss are
-        taken on the last. A term of weight 0 gets no gradient.
+        taken on the last. Of weight 0 these two are NaN, and no part of the total.
     recipe : dmac.recipes.Recipe
-    idle : bool
-        Whether terms of weight 0 are measured; without that they are NaN here, and the total is the
-        same.
 
     Returns
     -------
@@ -119,20 +114,18 @@ def losses_on(
             sp = sp + draw.share * scale * structure_preservation_loss(z, structure)
     draw = draws[-1]
     empty = sum(diagnostics.empty_anchors(g.degrees().detach()) for g in draw.graphs)
-    al = cm = z.new_tensor(math.nan)
-    if idle or recipe.al_weight > 0:
-        with torch.set_grad_enabled(recipe.al_weight > 0):
-            al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
-    if idle or recipe.cm_weight > 0:
-        with torch.set_grad_enabled(recipe.cm_weight > 0):
-            fs = [
-                convolve(graph, u)
-                for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
-            ]
-            cm = consistency_loss(fs, recipe.mutual_information)
-    weighed = (recipe.al_weight, al), (recipe.cm_weight, cm)
-    pulling = [*((w, term) for w, term in weighed if w > 0), (recipe.sp_weight, sp)]
-    total = sum((w * term for w, term in pulling), start=z.new_zeros(()))
+    total, al, cm = z.new_zeros(()), z.new_tensor(math.nan), z.new_tensor(math.nan)
+    if recipe.al_weight > 0:
+        al = sum(draw.anchor_learning(z, recipe), start=z.new_zeros(()))
+        total = total + recipe.al_weight * al
+    if recipe.cm_weight > 0:
+        fs = [
+            convolve(graph, u)
+            for convolve, graph, u in zip(network.convolutions, *draw.convolution_inputs(zs))
+        ]
+        cm = consistency_loss(fs, recipe.mutual_information)
+        total = total + recipe.cm_weight * cm
+    total = total + recipe.sp_weight * sp
     parts, v = len(draw.graphs), len(zs)
     return Losses(total, al / parts, cm / v, sp / parts, empty / parts)
 
@@ -161,9 +154,6 @@ def neighbors_at(epoch: int, recipe: Recipe, n_anchors: int, n_clusters: int) ->
 class EpochRecord:
     """What one epoch of the main training did; every figure describes the state before its step.
 
-    A term of weight 0 moves nothing and costs a fifth of an epoch, so it is measured in every tenth
-    epoch only; in between, the record repeats the last measurement.
-
     Attributes
     ----------
     epoch : int
@@ -172,7 +162,7 @@ class EpochRecord:
         The joint loss, a weighted sum over views.
     anchor_learning, consistency, structure_preservation : float
         The three terms without their weights, averaged over the views: ``anchor_learning`` is
-        between 0 and log m.
+        between 0 and log m. The first two are NaN where their weight is 0.
     mean_cosine, effective_rank : float
         Of the fused embedding (:mod:`dmac.diagnostics`).
     empty_anchors : float
@@ -247,10 +237,6 @@ def _optimiser(network: Network, recipe: Recipe) -> torch.optim.Optimizer:
     return kind(parameters, lr=recipe.lr)
 
 
-# Epochs between two measurements of a term of weight 0.
-_MEASURE_EVERY = 10
-
-
 def train(
     network: Network,
     views: Sequence[PreparedView],
@@ -258,7 +244,6 @@ def train(
     source: AnchorSource,
     recipe: Recipe,
     progress: Progress | None = None,
-    history: Sequence[EpochRecord] = (),
 ) -> Iterator[EpochRecord]:
     """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
 
@@ -277,8 +262,6 @@ def train(
     recipe : dmac.recipes.Recipe
     progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
-    history : sequence of EpochRecord
-        The records of the epochs that an earlier run has done.
 
     Yields
     ------
@@ -295,12 +278,10 @@ def train(
         _start_in_closed_form(network, views, source)
     optimiser = _optimiser(network, recipe)
     progress.begin(optimiser)
-    record = history[-1] if history else None
     for epoch in range(progress.epoch + 1, recipe.epochs + 1):
         k = neighbors_at(epoch, recipe, source.n_anchors, n_clusters)
-        last = None if (epoch - 1) % _MEASURE_EVERY == 0 else record
         optimiser.param_groups[0]["lr"] = _step_size(epoch, recipe)
-        record = _epoch(epoch, k, network, views, source, recipe, optimiser, last)
+        record = _epoch(epoch, k, network, views, source, recipe, optimiser)
         progress.epoch = epoch
         yield record
 
@@ -313,28 +294,23 @@ def _epoch(
     source: AnchorSource,
     recipe: Recipe,
     optimiser: torch.optim.Optimizer,
-    last: EpochRecord | None,
 ) -> EpochRecord:
-    """One step; a function of its own so that nothing of an epoch outlives it.
-
-    ``last`` is the record from which terms of weight 0 are taken, or None to measure them.
-    """
+    """One step; a function of its own so that nothing of an epoch outlives it."""
     start = time.perf_counter()
     zs, z = network.embed(views)
     draws = source.draws(zs, z, k)
-    losses = losses_on(network, zs, z, draws, recipe, idle=last is None)
+    losses = losses_on(network, zs, z, draws, recipe)
     optimiser.zero_grad()
     losses.total.backward()
     optimiser.step()
     value = losses.total.item()
     if not math.isfinite(value):
         raise FloatingPointError(f"the joint loss is {value} at epoch {epoch}: lower the lr")
-    earlier = (None, None) if last is None else (last.anchor_learning, last.consistency)
     return EpochRecord(
         epoch,
         value,
-        _term_value(losses.anchor_learning, recipe.al_weight, earlier[0]),
-        _term_value(losses.consistency, recipe.cm_weight, earlier[1]),
+        losses.anchor_learning.item(),
+        losses.consistency.item(),
         losses.structure_preservation.item(),
         diagnostics.mean_cosine(z),
         diagnostics.effective_rank(z),
@@ -342,7 +318,3 @@ def _epoch(
         k,
         time.perf_counter() - start,
     )
-
-
-def _term_value(term: Tensor, weight: float, last: float | None) -> float:
-    return last if weight == 0 and last is not None else term.item()

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import dmac
 from dmac.embedding import PretrainRecord
-from dmac.estimators import CollapseWarning, estimator_of
+from dmac.estimators import CollapseWarning, estimator_of, numbered_by_size
 from dmac.training import EpochRecord
 
 QUICK = dataclasses.replace(
@@ -346,6 +346,25 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
     for model, of_other in ((network, "present"), (graph, "callback")):
         with pytest.raises(TypeError, match=of_other):
             model.fit(views, **{of_other: None})
+
+
+@pytest.mark.parametrize("recipe", ["closed_form", REVISED], ids=["closed form", "network"])
+def test_a_model_numbered_by_size_is_a_copy(recipe, small_views):
+    views, classes = small_views
+    few = np.arange(90) < np.array([30, 60, 90])[classes]
+    model = quick_model(recipe=recipe).fit([x[few] for x in views])
+    labels, predicted = model.labels_.copy(), model.predict(views)
+    numbered = numbered_by_size(model)
+    sizes = np.bincount(numbered.labels_)
+    assert (np.diff(sizes) <= 0).all() and sizes.tolist() != np.bincount(labels).tolist()
+    turned = numbered.labels_[np.unique(labels, return_index=True)[1]]
+    np.testing.assert_array_equal(numbered.predict(views), turned[predicted])
+    np.testing.assert_array_equal(model.labels_, labels)
+    np.testing.assert_array_equal(model.predict(views), predicted)
+    if recipe == "closed_form":
+        shares, again = model.predict_proba(views), numbered.predict_proba(views)
+        np.testing.assert_array_equal(again[:, turned], shares)
+        np.testing.assert_array_equal(numbered.membership_[:, turned], model.membership_)
 
 
 def test_a_collapsed_embedding_is_told_with_the_name_of_the_other_class(views):

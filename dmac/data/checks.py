@@ -134,7 +134,8 @@ def _present(
     present: npt.ArrayLike | None, views: Sequence[NamedView], shape: tuple[int, int]
 ) -> Flags:
     """The mask of a user, (n, v), checked, all True without one; False where a name is lacking."""
-    present = np.ones(shape) if present is None else in_order(present, views[0].samples)
+    names = views[0].samples
+    present = np.ones(shape) if present is None else in_order(present, names, "present", "views")
     must = f"present must hold True where a sample has a view, and False elsewhere, as {shape}"
     try:
         mask = np.asarray(present.cpu() if hasattr(present, "cpu") else present, float)

@@ -112,13 +112,9 @@ class NetworkSolver(Solver):
         return anchor_source(network, views, n_anchors, self.recipe, generator)
 
     def pretrain(
-        self,
-        network: Network,
-        views: Sequence[PreparedView],
-        progress: Progress,
-        log: list[PretrainRecord],
+        self, network: Network, views: Sequence[PreparedView], progress: Progress
     ) -> Iterator[PretrainRecord]:
-        """Train encoders and decoders in place; ``log`` has the records of what was done before."""
+        """Train encoders and decoders in place, from where an earlier run stopped."""
         return pretrain(
             network.encoders,
             network.decoders,
@@ -169,10 +165,10 @@ class NetworkSolver(Solver):
         if checkpoint is not None:
             file = Checkpoint(*checkpoint, self._identity(prepared, n_clusters, generator))
             state.resume(file.load(), recipe)
-        (before, now), (log, history) = state.progress, state.histories
+        before, now = state.progress
         phases = (
-            self.pretrain(network, views, before, log),
-            train(network, views, n_clusters, source, recipe, now, history),
+            self.pretrain(network, views, before),
+            train(network, views, n_clusters, source, recipe, now),
         )
         lengths = recipe.pretrain_epochs, recipe.epochs
         with torch.enable_grad(), deferred() as asked:  # whatever the caller has switched off

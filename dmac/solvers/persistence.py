@@ -168,6 +168,9 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         arrays = {name: x.numpy() for name, x in tensors_of(tensors, f"view.{a}").items()}
         pipelines.append(pipeline.restore(model["views"][a], arrays))
     device, dtype = resolve_device(estimator.device), resolve_dtype(estimator.dtype)
+    membership = tensors.get("membership")
+    if membership is not None and len(membership) != len(tensors["labels_"]):
+        membership = None  # of an earlier fit, which 0.1.0 could save with a later one
     outcome = Outcome(
         labels=tensors["labels_"].numpy(),
         z=tensors["embedding_"].numpy(),
@@ -176,7 +179,7 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         model=solver.restore(tensors_of(tensors, "network"), pipelines, c, device, dtype),
         pretrain_history=[PretrainRecord(**record) for record in model["pretrain_history"]],
         history=[EpochRecord(**record) for record in model["history"]],
-        membership=tensors["membership"].numpy() if "membership" in tensors else None,
+        membership=None if membership is None else membership.numpy(),
     )
     return Fitted(
         recipe=recipe,

@@ -175,24 +175,10 @@ class NearestCentre:
         return self._names[squared_distances(rows, self._centers).argmin(1).numpy()]
 
 
-def number_by_size(model: Any) -> None:
-    """Number the clusters of a fitted estimator by their sizes, the largest first."""
-    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
-    order = np.argsort(-sizes, kind="stable")
-    model.labels_ = np.argsort(order)[model.labels_]
-    model.cluster_centers_ = model.cluster_centers_[order]
-    if hasattr(model, "membership_"):
-        model.membership_ = model.membership_[:, order]
-        model.model_.ends = model.model_.ends[:, order]
-
-
-def in_order(
-    outcome: Outcome, prepared: Prepared, recipe: BaseRecipe, into: Array | None = None
-) -> Outcome:
+def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
     """The outcome with Z, labels and memberships of all samples, in the order in which they came.
 
-    Where a part was fitted, all are placed. Labels that are written ``into`` an array (n,), as on a
-    disk, need no memory: nothing is kept of Z but the part's.
+    Where a part was fitted, all are placed.
     """
     if not prepared.is_part:
         back, shares = prepared.back, outcome.membership
@@ -204,21 +190,18 @@ def in_order(
     views, model, n = prepared.sources, outcome.model, prepared.sources[0].shape[0]
     if isinstance(views[0], DaskSource):
         return _labels_of(outcome, prepared, recipe)
-    z = np.empty((n if into is None else 0, outcome.z.shape[1]), outcome.z.dtype)
-    labels = np.empty(n, np.int64) if into is None else into
-    of_all = np.empty((len(z), len(outcome.centers)), z.dtype)
+    z = np.empty((n, outcome.z.shape[1]), outcome.z.dtype)
+    labels = np.empty(n, np.int64)
+    of_all = np.empty((n, len(outcome.centers)), z.dtype)
     nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
 
     def keep(rows: slice, embedded: Array, shares: Array | None) -> None:
         labels[rows] = nearest(embedded)
-        if into is None:
-            z[rows], of_all[rows] = embedded, shares
+        z[rows], of_all[rows] = embedded, shares
 
     present = place(views, prepared.pipelines, model, keep)
     say_which_are_zero(np.asarray(~present.any(1)))
     model.missing = (~present).sum(0)
-    if into is not None:
-        return dataclasses.replace(outcome, labels=labels, membership=None)
     return dataclasses.replace(outcome, z=z, labels=labels, membership=of_all)
 
 

@@ -93,6 +93,16 @@ def test_samples_that_are_zero_are_counted(views):
     np.testing.assert_array_equal(model.n_missing_, [2, 5])
 
 
+def test_a_later_fit_leaves_nothing_of_an_earlier_one(views, tmp_path):
+    model = fit([x[:100] for x in views])
+    assert model.membership_.shape == (100, 3)
+    model.fit(lazy(views))
+    assert len(model.labels_) == N
+    assert not {"membership_", "confidence_"} & vars(model).keys()
+    model.save(tmp_path)
+    np.testing.assert_array_equal(dmac.load_model(tmp_path).labels_, model.labels_)
+
+
 def made_of_seed(block_id, width, folder=None, block=3):
     """A block of 100 samples; at the third call for one block its worker is killed."""
     if folder is not None and block_id[0] == block:

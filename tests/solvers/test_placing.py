@@ -231,14 +231,3 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(views)
     assert model.labels_ is before and len(model.embedding_) == 150
-
-
-def test_labels_alone_need_no_rows_of_z(monkeypatch):
-    views, _ = planted()
-    expected, into = fit(views), np.full(600, -1)
-    model = dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu")
-    model._fit(views, None, into=into)
-    for labels in (into, model.labels_):
-        np.testing.assert_array_equal(labels, expected.labels_)
-    assert len(model.embedding_) == 150 and not hasattr(model, "membership_")
-    np.testing.assert_allclose(model.predict_proba(views).sum(1), 1, atol=1e-6)

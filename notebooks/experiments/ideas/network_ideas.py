@@ -17,7 +17,7 @@ from dmac.compute.distances import nearest
 from dmac.compute.kmeans import sample_anchors
 from dmac.network import Network
 from dmac.recipes import Recipe
-from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, measured, noise_like
+from dmac.sampling import Draw, EmbeddingAnchors, ViewAnchors, noise_like
 from dmac.scaling import assign, assignment_entropy
 from dmac.solvers.network_solver import NetworkSolver
 
@@ -94,7 +94,7 @@ class IdeaDraw(Draw):
 
     def anchor_learning(self, z, recipe):
         losses = []
-        for x, u in (measured(*pair, recipe) for pair in self.pairs(z)):
+        for x, u in self.pairs(z):
             k = min(recipe.n_neighbors, len(u) - 1)
             bandwidth = neighbor_bandwidth(assign(x.detach(), u.detach(), k + 1).nearest, k)
             losses.append(assignment_entropy(x, u, bandwidth, balanced=True))
