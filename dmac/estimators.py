@@ -35,7 +35,6 @@ from dmac.data.checks import (
     as_sources,
     check_no_views,
     check_seed,
-    is_dask,
     n_distinct,
     say_which_are_zero,
     warn_of_zero_samples,
@@ -167,14 +166,10 @@ class MultiViewEstimator(
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers
         self.model_ = outcome.model
-        self.labels_: Integers = outcome.labels  # of Dask arrays lazy, where there are many
-        if not is_dask(outcome.labels):
-            self.labels_ = np.array(outcome.labels, np.int64)
+        self.labels_: Integers = np.array(outcome.labels, np.int64)
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
         """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
-        if is_dask(self.labels_):
-            return
         filled, c = len(np.unique(self.labels_)), self.n_clusters
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
@@ -203,17 +198,20 @@ class MultiViewEstimator(
             return model.transform(views)
         return self._named(model.embedding_, views)
 
-    def transform(self, views: Views) -> Floats:
+    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
         """Embed samples, the fitted ones or new ones.
 
         Parameters
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             The views of the fit, with the same widths.
+        present : array_like of shape (n_new, v), bool, optional
+            Which views each sample has; a network takes only samples that have all. A new sample
+            may lack views that no fitted one does.
 
         Returns
         -------
-        numpy.ndarray of shape (n_new, d)
+        numpy.ndarray of shape (n_new, d), or dask.array.Array of Dask arrays
 
         Raises
         ------
@@ -221,9 +219,11 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._placed(views, None, lambda z, _: z), views)
+        return self._named(self._placed(views, present, lambda z, _: z), views)
 
-    def predict(self, views: Views, *, as_frame: bool = False) -> Any:
+    def predict(
+        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
+    ) -> Any:
         """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
 
         Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
@@ -233,51 +233,19 @@ class MultiViewEstimator(
         ----------
         views : list of v array_likes of shape (n_new, d_a)
             As for `transform`, with the same errors.
+        present : array_like of shape (n_new, v), bool, optional
+            As for `transform`.
         as_frame : bool
-            Return a data frame with the names of the samples, if the views are data frames, and
-            their "cluster".
+            Return a data frame with the names of the samples, if the views are data frames, their
+            "cluster" and, of a closed form, their "confidence".
 
         Returns
         -------
-        numpy.ndarray of shape (n_new,), int64, or pandas.DataFrame
+        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
         """
-        return self._predict(views, as_frame)
-
-    def score(self, views: Views, y: object = None) -> float:
-        r"""How well the predicted labels fit the samples' own graph, without classes.
-
-        It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
-        :math:`t = 4` steps of a random walk on the averaged graph of ``views``: how much more often
-        the walk is in the cluster where it began than by chance. The graph is drawn from these
-        views alone, with the constants of CLOSED_FORM whatever the recipe is, and from one seed; so
-        models of the same number of clusters can be compared, in ``GridSearchCV`` too. Of many
-        samples as many are drawn as CLOSED_FORM fits. More
-        clusters have another chance level: for their number there is
-        :func:`dmac.suggest_n_clusters`.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n, d_a)
-            As for `transform`, with the same errors; enough samples for a graph.
-        y : ignored
-
-        Returns
-        -------
-        float
-            Between 0 and 1, higher is better.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-        ValueError
-            If the views are not usable, or too few for c clusters and their anchors.
-        """
-        return self._score(views, y)
-
-    def _predict(self, views: Views, as_frame: bool, present: npt.ArrayLike | None = None) -> Any:
         check_is_fitted(self, "model_")
         with usual_settings():
-            nearest = NearestCentre(self.cluster_centers_, self._labels_here, self.recipe_)
+            nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
         if not as_frame:
             return self._placed(views, present, lambda z, _: nearest(z))
         if has_dask(views):
@@ -296,7 +264,39 @@ class MultiViewEstimator(
         frame.columns = ["cluster", "confidence"][: frame.shape[1]]
         return frame.astype({"cluster": np.int64})
 
-    def _score(self, views: Views, y: object, present: npt.ArrayLike | None = None) -> float:
+    def score(
+        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
+    ) -> float:
+        r"""How well the predicted labels fit the samples' own graph, without classes.
+
+        It is the Markov stability of the labels, :eq:`eq:markov-stability`, after
+        :math:`t = 4` steps of a random walk on the averaged graph of ``views``: how much more often
+        the walk is in the cluster where it began than by chance. The graph is drawn from these
+        views alone, with the constants of CLOSED_FORM whatever the recipe is, and from one seed; so
+        models of the same number of clusters can be compared, in ``GridSearchCV`` too. Of many
+        samples as many are drawn as CLOSED_FORM fits. More
+        clusters have another chance level: for their number there is
+        :func:`dmac.suggest_n_clusters`.
+
+        Parameters
+        ----------
+        views : list of v array_likes of shape (n, d_a)
+            As for `transform`, with the same errors; enough samples for a graph.
+        y : ignored
+        present : array_like of shape (n, v), bool, optional
+            As for `transform`.
+
+        Returns
+        -------
+        float
+            Between 0 and 1, higher is better.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+        ValueError
+            If the views are not usable, or too few for c clusters and their anchors.
+        """
         check_no_views(y)
         check_is_fitted(self, "model_")
         solver, c = solver_of(CLOSED_FORM), len(self.cluster_centers_)
@@ -309,7 +309,7 @@ class MultiViewEstimator(
             lazy = _checked(views, solver_of(self.recipe_), present, self.n_features_)
             some = drawn(lazy[0].shape[0])
             views = [x.rows(some) for x in lazy]
-        labels = self._predict(views, False, present)
+        labels = self.predict(views, present=present)
         checked, some = _checked(views, solver, present, self.n_features_), drawn(len(labels))
         n = len(some)
         if n < len(labels):
@@ -342,11 +342,6 @@ class MultiViewEstimator(
             made, has = placed(*about, of_block)
         say_which_are_zero(np.asarray(~has.any(1)))
         return made
-
-    @property
-    def _labels_here(self) -> Integers:
-        """The labels, where they are in memory, else none of them."""
-        return np.empty(0, np.int64) if is_dask(self.labels_) else self.labels_
 
     def _named(self, z: Array, views: Views) -> Any:
         """Z as it is, or as a data frame with the names of the samples, if pandas is set."""
@@ -440,7 +435,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     Attributes
     ----------
     labels_ : numpy.ndarray of shape (n,), int64
-        Clusters from 0. Of more than 2**27 samples of Dask arrays, a lazy Dask array.
+        Clusters from 0.
     embedding_ : numpy.ndarray of shape (n, K)
         Z, the weighed eigenvectors, whose rows k-means clusters. Where a part of Dask arrays was
         fitted, the rows of that part; `transform` gives all of them.
@@ -467,7 +462,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         alone, and `fit` warns. For two views it is what the other one says; nan for one view and
         for ``blocks="joint"``.
     n_missing_ : numpy.ndarray of shape (v,), int64
-        How many of the samples lack each view; of those that were fitted where ``labels_`` is lazy.
+        How many of the samples lack each view.
     model_ : dmac.closed_form.model.SpectralModel
         What embeds samples.
     recipe_ : dmac.recipes.SpectralRecipe
@@ -507,7 +502,7 @@ class AnchorGraphClustering(MultiViewEstimator):
     first view, cut where it has more than 2**22 numbers in all of them; the others are chunked
     alike. ``fit_transform``, `transform`, `predict` and `predict_proba` return lazy Dask arrays,
     and what is wrong in a block is said when it is computed. A row of NaN is a view that a sample
-    lacks; ``present`` and ``as_frame`` are refused. A model with lazy labels is saved without them.
+    lacks; ``present`` and ``as_frame`` are refused.
 
     Examples
     --------
@@ -576,51 +571,6 @@ class AnchorGraphClustering(MultiViewEstimator):
             self.membership_ = fitted.outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
 
-    def transform(self, views: Views, *, present: npt.ArrayLike | None = None) -> Floats:
-        """Embed samples, the fitted ones or new ones.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n_new, d_a)
-            The views of the fit, with the same widths.
-        present : array_like of shape (n_new, v), bool, optional
-            As for `fit`. A new sample may lack views that no fitted one does.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_new, K), or dask.array.Array of Dask arrays
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-        ValueError
-            If the views are not usable or differ from the fitted ones in number or width.
-        """
-        return self._named(self._placed(views, present, lambda z, _: z), views)
-
-    def predict(
-        self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
-    ) -> Any:
-        """Assign samples to the nearest centre of the final k-means, :eq:`eq:nearest-centre`.
-
-        Where centres coincide, as for fewer distinct samples than clusters, it takes the one of
-        them with most of ``labels_``; rounding would choose otherwise.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n_new, d_a)
-            As for `transform`, with the same errors.
-        present : array_like of shape (n_new, v), bool, optional
-        as_frame : bool
-            Return a data frame with the names of the samples, if the views are data frames, their
-            "cluster" and their "confidence".
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_new,), int64, pandas.DataFrame, or dask.array.Array of Dask arrays
-        """
-        return self._predict(views, as_frame, present)
-
     def predict_proba(self, views: Views, *, present: npt.ArrayLike | None = None) -> Array:
         """The share of each sample's links that end in each cluster, :eq:`eq:membership`.
 
@@ -639,23 +589,6 @@ class AnchorGraphClustering(MultiViewEstimator):
             Rows sum to 1.
         """
         return self._placed(views, present, lambda _, shares: np.asarray(shares))
-
-    def score(
-        self, views: Views, y: object = None, *, present: npt.ArrayLike | None = None
-    ) -> float:
-        """As :meth:`dmac.estimators.MultiViewEstimator.score`, of samples that may lack views.
-
-        Parameters
-        ----------
-        views : list of v array_likes of shape (n, d_a)
-        y : ignored
-        present : array_like of shape (n, v), bool, optional
-
-        Returns
-        -------
-        float
-        """
-        return self._score(views, y, present)
 
 
 class DMAC(MultiViewEstimator):
@@ -860,7 +793,7 @@ def numbered_by_size(model: AnchorGraphClustering | DMAC) -> AnchorGraphClusteri
     Parameters
     ----------
     model : dmac.AnchorGraphClustering or dmac.DMAC
-        Fitted, with labels in memory. It stays as it is.
+        Fitted. It stays as it is.
 
     Returns
     -------

@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
@@ -29,7 +28,7 @@ from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.closed_form.votes import unit_rows
 from dmac.data.checks import as_sources
-from dmac.data.named_views import NamedView, as_named
+from dmac.data.named_views import NamedView
 from dmac.data.names import in_order, index_of
 from dmac.data.source import Source
 from dmac.diagnostics import gaussian_like
@@ -37,7 +36,7 @@ from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
-from dmac.separation import check_count, columns_of, features_that_separate
+from dmac.separation import features_that_separate
 from dmac.solvers.contract import solver_of
 
 # Samples that the fits on other seeds and the control take, those on the map, and those listed.
@@ -56,9 +55,6 @@ def page(
     model: MultiViewEstimator,
     views: Views,
     *,
-    view_names: Sequence[Any] | None = None,
-    feature_names: Sequence[Sequence[Any] | None] | None = None,
-    sample_names: Sequence[Any] | None = None,
     classes: npt.ArrayLike | None = None,
     seeds: int = 5,
     by_size: bool = False,
@@ -70,12 +66,8 @@ def page(
     model : dmac.AnchorGraphClustering or dmac.DMAC
         If it is not fitted, it is fitted here. Of a fitted one ``views`` must be those of the fit.
     views : list of v array_likes of shape (n, d_a)
-    view_names : sequence of length v, optional
-        By default what files call them, and "view 1" and so on elsewhere.
-    feature_names : sequence of v sequences of length d_a, or of None, optional
-        By default those of data frames and files, and "column 1" and so on elsewhere.
-    sample_names : sequence of length n, optional
-        By default those of data frames and files, and numbers from 1 elsewhere.
+        Data frames and files name their samples and features, and files their views; elsewhere
+        these are numbered from 1.
     classes : array_like of shape (n,), optional
         Known classes, for a score.
     seeds : int
@@ -92,23 +84,16 @@ def page(
     Raises
     ------
     ValueError
-        If the views are not usable or not those of the fit, names are too many or few, or there is
-        only one seed.
+        If the views are not usable or not those of the fit, or there is only one seed.
     """
     _check_settings(model, seeds)
-    if view_names is not None:
-        views = as_named(views)
-        check_count("view_names", view_names, len(views))
-        views = [replace(x, name=str(name)) for x, name in zip(views, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
         named = [x.view for x in checked]
-        n, widths = checked[0].shape[0], [x.shape[1] for x in checked]
-        given = columns_of(named, widths, feature_names)
-        columns = [_as_text(names, "column ", width) for names, width in zip(given, widths)]
-        samples = _as_text(named[0].samples if sample_names is None else sample_names, "", n)
-        check_count("sample_names", samples, n, "samples")
+        n = checked[0].shape[0]
+        samples = _as_text(named[0].samples, "", n)
+        columns = [_as_text(x.view.features, "column ", x.shape[1]) for x in checked]
         classes = in_order(classes, index_of(views), "classes", "views")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)

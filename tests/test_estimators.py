@@ -174,7 +174,9 @@ def test_new_samples_and_saved_models(recipe, dtype, small_views, tmp_path):
     assert [p.name for p in path.iterdir()] == ["model.safetensors"]
     loaded = dmac.load_model(path)
     assert vars(loaded).keys() == vars(model).keys()
-    for name in vars(model).keys() - {"model_", "pipelines_"}:  # which transform and predict use
+    assert repr(loaded.history_) == repr(model.history_)  # terms of weight 0 are NaN
+    used = {"model_", "pipelines_"}  # by transform and predict
+    for name in vars(model).keys() - used - {"history_"}:
         np.testing.assert_equal(getattr(loaded, name), getattr(model, name), name)
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))

@@ -228,7 +228,9 @@ def as_sources(
             "all else would count what stands there"
         )
     if warns:
-        tell_of_columns(sources, has_view & ~measured if incomplete else np.zeros_like(has_view))
+        warn_of_single_columns(sources)
+    if warns and incomplete:
+        _warn_of_zero_rows(sources, has_view & ~measured)
     if incomplete:
         sources = _complete_with_zeros(sources, has_view, measured, warns)
     for x in sources:
@@ -286,8 +288,8 @@ def say_which_are_zero(zero: Flags) -> None:
         )
 
 
-def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
-    """Say what few columns do: one is only scaled, and rows of zeros in few may well be values."""
+def warn_of_single_columns(views: Sequence[Source]) -> None:
+    """Say which views have one column, which is only scaled."""
     single = [x.where for x in views if x.shape[1] == 1]
     if single:
         have = "has one feature" if len(single) == 1 else "have one feature each"
@@ -296,6 +298,10 @@ def tell_of_columns(views: Sequence[Source], present: Flags) -> None:
             "since rows of unit length would keep nothing but their signs",
             ViewWarning,
         )
+
+
+def _warn_of_zero_rows(views: Sequence[Source], present: Flags) -> None:
+    """Say where rows of zeros in few columns count as missing, though they may well be values."""
     for a, x in enumerate(views):
         if len(views) == 1 or x.shape[1] > NARROW or not x.in_memory:
             continue

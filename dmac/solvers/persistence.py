@@ -35,7 +35,7 @@ def save(estimator: Any, path: PathLike) -> None:
     Parameters
     ----------
     estimator : dmac.AnchorGraphClustering or dmac.DMAC
-        Fitted. Labels that are lazy are not stored; `predict` gives them again.
+        Fitted.
     path : str or path
         Made if it is missing. A save that is interrupted leaves an earlier one whole.
 
@@ -48,9 +48,8 @@ def save(estimator: Any, path: PathLike) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file; save needs a folder")
     tensors = {f"network.{k}": v for k, v in estimator.model_.state_dict().items()}
-    names = "embedding_", "anchors_", "cluster_centers_"
+    names = "labels_", "embedding_", "anchors_", "cluster_centers_"
     tensors |= {name: getattr(estimator, name) for name in names}
-    tensors["labels_"] = estimator._labels_here
     if hasattr(estimator, "membership_"):
         tensors["membership"] = estimator.membership_
     states = [pipeline.state() for pipeline in estimator.pipelines_]

@@ -30,8 +30,6 @@ from dmac.solvers.contract import Model, Outcome, Prepared, final_rows, solver_o
 
 # Samples of a block, whose activations stay near the processor; a GPU has to be filled.
 _ROWS = {"cpu": 2**13, "cuda": 2**16}
-#: Labels of more samples of Dask arrays, which would take more than a gibibyte, stay lazy.
-MOST_LABELS = 2**27
 # From the Z (b, d) of a block and its memberships (b, c) or None to what is kept of it, (b, ...).
 OfBlock: TypeAlias = Callable[[Array, Array | None], Array]
 
@@ -206,19 +204,12 @@ def in_order(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcom
 
 
 def _labels_of(outcome: Outcome, prepared: Prepared, recipe: BaseRecipe) -> Outcome:
-    """The outcome with labels of all samples of Dask arrays; nothing is kept of Z but the part's.
-
-    More than `MOST_LABELS` stay lazy, and nothing is counted.
-    """
+    """The outcome with labels of all samples of Dask arrays, and Z and memberships of the part."""
     from dask.base import compute
 
     views, model, c = prepared.sources, outcome.model, len(outcome.centers)
-    few = views[0].shape[0] <= MOST_LABELS
-    nearest = NearestCentre(outcome.centers, outcome.labels if few else outcome.labels[:0], recipe)
+    nearest = NearestCentre(outcome.centers, outcome.labels, recipe)
     about = views, prepared.pipelines, model, recipe, c
-    if not few:
-        labels = lazily(*about, lambda z, _: nearest(z))
-        return dataclasses.replace(outcome, labels=labels, membership=None)
     both = lazily(*about, lambda z, _: nearest(z), flags=True)
     narrow, present = both[:, 0].astype(np.min_scalar_type(c)), both[:, 1:]
     with warnings.catch_warnings():  # of a model of many clusters, which is there once

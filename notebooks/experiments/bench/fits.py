@@ -81,13 +81,19 @@ def stopped_on(system, dataset, fits):
 
 
 def measure_fit(child, system, dataset, threads, fits=(), most=LIMIT, limit=None):
-    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun."""
+    """`fit_seconds` in a process that others share; an ``error`` if it was stopped or not begun.
+
+    A ``limit`` below that of a fit stops it too, and is no result: a ``TimeoutError``.
+    """
     if other := stopped_on(system, dataset, fits):
         return {"error": f"more than {LIMIT:g} s on {other}, not begun here"}
+    seconds = most if limit is None else min(most, limit)
     try:
-        child.call(warm_up, system, threads, limit=most)
-        return child.call(fit_seconds, system, dataset, threads, limit=most)
+        child.call(warm_up, system, threads, limit=seconds)
+        return child.call(fit_seconds, system, dataset, threads, limit=seconds)
     except TimeoutError as error:
+        if seconds < most:
+            raise
         return {"error": str(error)}
 
 
