@@ -453,7 +453,8 @@ def _describe_model(path: str) -> None:
 
 def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
     """What a graph says about one of its views."""
-    text, support = f", supports the groups by {model.view_agreement_[a]:.2f}", model.view_support_
+    text = f", supports the groups by {model.view_agreement_[a]:.2f}"
+    support = model.support_of_others_
     if support[a] == support[a]:  # nan where there are no others
         text += f", the other views by {max(support[a], 0):.2f}"
     missing = model.n_missing_[a]

@@ -25,7 +25,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dmac._types import Array, Floats, Integers, PathLike, Views
+from dmac._types import Array, Flags, Floats, Integers, PathLike, Views
 from dmac._warn import warn
 from dmac.closed_form.votes import markov_stability
 from dmac.compute.device import resolve_device, resolve_dtype, usual_settings
@@ -45,15 +45,16 @@ from dmac.data.names import check_feature_names, column_names, index_of
 from dmac.data.source import Source
 from dmac.diagnostics import mean_cosine
 from dmac.model_selection import averaged_graph
-from dmac.recipes import CLOSED_FORM, BaseRecipe, Recipe, SpectralRecipe, get_recipe
+from dmac.recipes import CLOSED_FORM, BaseRecipe, NetworkRecipe, SpectralRecipe, get_recipe
 from dmac.solvers import persistence
 from dmac.solvers.contract import Callback, Fitted, Solver, solver_of
-from dmac.solvers.placing import NearestCentre, in_order, lazily, placed
+from dmac.solvers.placing import NearestCenter, OfBlock, in_order, lazily, placed
 from dmac.solvers.preparing import prepare, shuffled
 
-# An embedding has collapsed where its spread, 1 minus the mean cosine between its rows, is below
-# the first, and below the second of what it was in the first epoch.
-_SPREAD, _OF_FIRST = 0.01, 0.1
+# An embedding has collapsed if its spread, 1 minus the mean cosine between its rows, is below
+# _SPREAD, and below _SHARE_OF_FIRST times its spread after the first epoch.
+_SPREAD = 0.01
+_SHARE_OF_FIRST = 0.1
 
 
 class CollapseWarning(ConvergenceWarning):
@@ -169,7 +170,7 @@ class MultiViewEstimator(
         self.labels_: Integers = np.array(outcome.labels, np.int64)
 
     def _warn_of_lost_clusters(self, distinct: int) -> None:
-        """Say so where there are fewer clusters than asked for, or ``distinct`` samples."""
+        """Warn if fewer clusters than requested have samples, or fewer samples are ``distinct``."""
         filled, c = len(np.unique(self.labels_)), self.n_clusters
         if min(filled, distinct) < c:
             why = "the embedding has no more distinct rows"
@@ -177,7 +178,7 @@ class MultiViewEstimator(
                 be = "is" if distinct == 1 else "are"
                 why = f"there {be} only {number_of(distinct, 'distinct sample')}"
             warn(
-                f"{filled} of {c} clusters came out: {why}. Ask for fewer clusters",
+                f"only {filled} of {c} clusters have samples: {why}. Ask for fewer clusters",
                 ConvergenceWarning,
             )
 
@@ -219,7 +220,7 @@ class MultiViewEstimator(
         ValueError
             If the views are not usable or differ from the fitted ones in number or width.
         """
-        return self._named(self._placed(views, present, lambda z, _: z), views)
+        return self._named(self._placed(views, present, lambda z, *_: z), views)
 
     def predict(
         self, views: Views, *, present: npt.ArrayLike | None = None, as_frame: bool = False
@@ -245,9 +246,9 @@ class MultiViewEstimator(
         """
         check_is_fitted(self, "model_")
         with usual_settings():
-            nearest = NearestCentre(self.cluster_centers_, self.labels_, self.recipe_)
+            nearest = NearestCenter(self.cluster_centers_, self.labels_, self.recipe_)
         if not as_frame:
-            return self._placed(views, present, lambda z, _: nearest(z))
+            return self._placed(views, present, lambda z, *_: nearest(z))
         if has_dask(views):
             raise ValueError(
                 "as_frame=True is not for Dask arrays: predict(views) and predict_proba(views) "
@@ -255,7 +256,7 @@ class MultiViewEstimator(
             )
         import pandas as pd
 
-        def with_confidence(z: Array, shares: Array | None) -> Array:
+        def with_confidence(z: Array, shares: Array | None, _: Flags) -> Array:
             labels = nearest(z)
             confidence = [] if shares is None else [shares[np.arange(len(z)), labels]]
             return np.column_stack([labels, *confidence])
@@ -323,12 +324,11 @@ class MultiViewEstimator(
         self,
         views: Views,
         present: npt.ArrayLike | None,
-        of_block: Callable[[Array, Array | None], Array],
+        of_block: OfBlock,
     ) -> Any:
         """Check samples, embed them, and put together what a function returns of each block.
 
-        It gets the block's Z (b, d) and its memberships (b, c), None where there are none. Of Dask
-        arrays that is a lazy one.
+        For Dask arrays the result is lazy.
         """
         check_is_fitted(self, "model_")
         check_feature_names(views, self.column_names_, self.n_features_)
@@ -455,7 +455,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         (:func:`dmac.closed_form.support.view_agreement`). A view far below the others says
         something else. It is high for a view that decides alone, too; the next attribute tells. A
         view answers for the samples that have it.
-    view_support_ : numpy.ndarray of shape (v,)
+    support_of_others_ : numpy.ndarray of shape (v,)
         How far the graphs of the *other* views support the clusters, the mean of these views'
         support: 1 fully, 0 no more than by chance, so it may be just below 0
         (:func:`dmac.closed_form.support.view_support`). Near 0 the clusters are those of this view
@@ -557,19 +557,25 @@ class AnchorGraphClustering(MultiViewEstimator):
         ------
         ValueError
             If the recipe is that of a network, the views are not usable
-            (:func:`dmac.data.checks.as_sources`), or c, k and m do not fit the number of samples.
-            If only some entries of a row are NaN, or a sample lacks all views.
+            (:func:`dmac.data.checks.as_sources`), c, k and m do not fit the number of samples, or
+            only some entries of a row are NaN, or a sample lacks all views.
         """
         return self._fit(views, y, present)
 
     def _keep(self, fitted: Fitted) -> None:
         super()._keep(fitted)
         self.view_agreement_ = self.model_.agreement
-        self.view_support_ = self.model_.support_of_others
+        self.support_of_others_ = self.model_.support_of_others
         self.n_missing_ = self.model_.missing
         if fitted.outcome.membership is not None:  # else only labels were kept
             self.membership_ = fitted.outcome.membership
             self.confidence_ = self.membership_[np.arange(len(self.labels_)), self.labels_]
+
+    @property
+    def view_support_(self) -> Floats:
+        """The name of ``support_of_others_`` until 0.2."""
+        warn("view_support_ is support_of_others_, and goes with the next version", FutureWarning)
+        return self.support_of_others_
 
     def predict_proba(self, views: Views, *, present: npt.ArrayLike | None = None) -> Array:
         """The share of each sample's links that end in each cluster, :eq:`eq:membership`.
@@ -588,7 +594,7 @@ class AnchorGraphClustering(MultiViewEstimator):
         numpy.ndarray of shape (n_new, c), or dask.array.Array of Dask arrays
             Rows sum to 1.
         """
-        return self._placed(views, present, lambda _, shares: np.asarray(shares))
+        return self._placed(views, present, lambda _, shares, __: np.asarray(shares))
 
 
 class DMAC(MultiViewEstimator):
@@ -610,7 +616,7 @@ class DMAC(MultiViewEstimator):
     ----------
     n_clusters : int
         c, from 2 to n.
-    recipe : str or dmac.recipes.Recipe
+    recipe : str or dmac.recipes.NetworkRecipe
         "released", "published", "revised", or an instance, such as ``dataclasses.replace`` makes.
         :mod:`dmac.recipes` says what each of them is for.
     random_state : int, numpy.random.RandomState or None
@@ -641,7 +647,7 @@ class DMAC(MultiViewEstimator):
         One an epoch of the pre-training.
     model_ : dmac.network.Network
         The trained network.
-    recipe_ : dmac.recipes.Recipe
+    recipe_ : dmac.recipes.NetworkRecipe
         What the fit used.
     n_anchors_ : int
         m.
@@ -694,7 +700,7 @@ class DMAC(MultiViewEstimator):
     def __init__(
         self,
         n_clusters: int,
-        recipe: str | Recipe = "released",
+        recipe: str | NetworkRecipe = "released",
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         dtype: str = "float32",
@@ -778,11 +784,11 @@ class DMAC(MultiViewEstimator):
         if not self.history_ or len(self.embedding_) < 2:
             return
         spread, first = 1 - mean_cosine(self.embedding_), 1 - self.history_[0].mean_cosine
-        if spread < min(_SPREAD, _OF_FIRST * first):
+        if spread < min(_SPREAD, _SHARE_OF_FIRST * first):
             warn(
                 f"the embedding has collapsed: the mean cosine between its rows is above "
-                f"{1 - _SPREAD}, and the labels are those of what is left. recipe='revised' "
-                "excludes that, and dmac.AnchorGraphClustering trains nothing",
+                f"{1 - _SPREAD}, and the labels reflect only the remaining spread. "
+                "recipe='revised' excludes that, and dmac.AnchorGraphClustering trains nothing",
                 CollapseWarning,
             )
 
@@ -818,7 +824,7 @@ def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]
 
     Parameters
     ----------
-    recipe : str, dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    recipe : str, dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Returns
     -------
@@ -835,7 +841,7 @@ def estimator_of(recipe: str | BaseRecipe) -> type[AnchorGraphClustering | DMAC]
     >>> estimator_of("revised").__name__
     'DMAC'
     """
-    return DMAC if isinstance(get_recipe(recipe), Recipe) else AnchorGraphClustering
+    return DMAC if isinstance(get_recipe(recipe), NetworkRecipe) else AnchorGraphClustering
 
 
 def load_model(path: PathLike, device: str | None = None) -> AnchorGraphClustering | DMAC:

@@ -39,16 +39,20 @@ from dmac.recipes import get_recipe
 from dmac.separation import features_that_separate
 from dmac.solvers.contract import solver_of
 
-# Samples that the fits on other seeds and the control take, those on the map, and those listed.
-_MOST, _DOTS, _LISTED = 2000, 1000, 5000
-# Samples in the table of the least sure ones, and from which confidence on a dot is how dark.
-_UNSURE, _SHADES = 10, {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
-# Features that are named of a cluster.
-_FIRST = 5
-# Halves agree on the data by so much more than on the control, or it is no news.
-_MORE = 0.1
-# Samples for each cluster that a half must have.
-_ENOUGH = 4
+# Limits: samples for the refits and the control, points on the map, samples listed, and samples in
+# the table of the least sure ones.
+_SAMPLES = 2000
+_POINTS = 1000
+_LISTED = 5000
+_UNSURE = 10
+# How dark a point is, by the confidence from which on it is.
+_SHADES = {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
+# Features named for a cluster.
+_FEATURES = 5
+# Minimum advantage of the data over the control that counts as evidence.
+_ADVANTAGE = 0.1
+# Samples a cluster that a half must have.
+_SAMPLES_PER_CLUSTER = 4
 
 
 def page(
@@ -121,7 +125,7 @@ def page(
         known={} if classes is None else scores(classes, model.labels_),
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
-        dots=_DOTS,
+        dots=_POINTS,
         version=VERSION,
         sklearn=sklearn.__version__,
         torch=torch.__version__,
@@ -151,12 +155,12 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
     """What fits of the data, of their halves, and of the control say."""
     n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
     first = int(seed) if isinstance(seed, numbers.Integral) else 0
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLES])
     drawn = [x.rows(rows) for x in checked]
     some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
-        fits = _fits(model, some, first, seeds, n <= _MOST)
+        fits = _fits(model, some, first, seeds, n <= _SAMPLES)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
         without = gaussian_like(drawn, seed=first)
@@ -170,7 +174,7 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
         "seed": first,
         "aris": {"seeds": [*map(_mean_ari, labels)], "random halves": [*map(_mean_ari, halves)]},
         "supports": _supports(fits, controls),
-        "more": _MORE,
+        "more": _ADVANTAGE,
         "n_drawn": len(rows),
         "stays": dict(zip(rows.tolist(), _stays(labels[0]))),
         "suggestion": suggestions[0] if suggestions else None,
@@ -239,7 +243,9 @@ def _on_halves(
 ) -> list[Integers]:
     """Labels of all samples by fits on random halves; none where halves are too small."""
     n, labels = views[0].shape[0], []
-    for seed in range(first, first + seeds) if n >= 2 * _ENOUGH * model.n_clusters else ():
+    for seed in (
+        range(first, first + seeds) if n >= 2 * _SAMPLES_PER_CLUSTER * model.n_clusters else ()
+    ):
         rows = np.sort(np.random.default_rng(seed).permutation(n)[: n // 2])
         fresh = clone(model).set_params(random_state=seed, verbose=False)
         labels.append(fresh.fit([x[rows] for x in views]).predict(views))
@@ -293,7 +299,7 @@ def _features(
     if len(sizes) > 1:
         table = features_that_separate(views, labels, view_names=names, feature_names=columns)
         for k, rows in table[abs(table.difference) > 0].groupby("cluster"):
-            first = rows.head(_FIRST)
+            first = rows.head(_FEATURES)
             told[k] = list(zip(first["view"], first["feature"], first["difference"]))
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
@@ -301,9 +307,9 @@ def _features(
 def _supports(*both: list[MultiViewEstimator]) -> list[float]:
     """Mean support by the other views, of the data and of the control, where there is such."""
     fit = both[0][0]
-    if not hasattr(fit, "view_support_") or len(fit.n_features_) < 2:
+    if not hasattr(fit, "support_of_others_") or len(fit.n_features_) < 2:
         return []
-    return [float(np.mean([fit.view_support_ for fit in fits])) for fits in both]
+    return [float(np.mean([fit.support_of_others_ for fit in fits])) for fits in both]
 
 
 def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
@@ -321,7 +327,7 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
 
 def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_DOTS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_POINTS])
     labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
     with threadpool_limits(limits=1):  # so that the sums are always the same
         near = min(30.0, (len(z) - 1) / 3)

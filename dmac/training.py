@@ -19,7 +19,7 @@ from dmac import diagnostics
 from dmac.compute.checkpoint import Progress
 from dmac.compute.streaming import PreparedView
 from dmac.consistency import consistency_loss
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 from dmac.sampling import AnchorSource, Draw, EmbeddingAnchors, ViewAnchors, embedding_draw
 from dmac.structure import closed_form_projection, structure_preservation_loss
 
@@ -49,9 +49,16 @@ class Losses:
 
 
 def joint_loss(
-    network: Network, zs: Sequence[Tensor], z: Tensor, u: Tensor, n_neighbors: int, recipe: Recipe
+    network: Network,
+    zs: Sequence[Tensor],
+    z: Tensor,
+    u: Tensor,
+    n_neighbors: int,
+    recipe: NetworkRecipe,
 ) -> Losses:
     r"""The joint loss :eq:`eq:joint-loss`, with a weight for each of the three terms.
+
+    It is for chapters and tests; a fit calls `losses_on`.
 
     .. math:: L = \sum_a \big( w_{AL} L_{AL}^{(a)} + w_{CM} L_{CM}^{(a)} + w_{SP} L_{SP}^{(a)} \big)
 
@@ -69,7 +76,7 @@ def joint_loss(
         Anchors, shared by the views.
     n_neighbors : int
         k, below m.
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
 
     Returns
     -------
@@ -88,7 +95,7 @@ def losses_on(
     zs: Sequence[Tensor],
     z: Tensor,
     draws: Sequence[Draw],
-    recipe: Recipe,
+    recipe: NetworkRecipe,
 ) -> Losses:
     """`joint_loss` on given draws of anchors and their graphs.
 
@@ -100,7 +107,7 @@ def losses_on(
     draws : list of dmac.sampling.Draw
         Their shares weigh the structure loss; the anchor learning and the consistency loss are
         taken on the last. Of weight 0 these two are NaN, and no part of the total.
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
 
     Returns
     -------
@@ -134,7 +141,7 @@ def losses_on(
 _NEIGHBOR_STEP = 5
 
 
-def neighbors_at(epoch: int, recipe: Recipe, n_anchors: int, n_clusters: int) -> int:
+def neighbors_at(epoch: int, recipe: NetworkRecipe, n_anchors: int, n_clusters: int) -> int:
     """Return k in a given epoch (counted from 1) under the recipe's schedule.
 
     After the first ``neighbor_delay`` epochs, and then after every ``neighbor_period``, k becomes
@@ -186,12 +193,12 @@ class EpochRecord:
 
 
 def draw_anchors(
-    network: Network, z: Tensor, n_anchors: int, recipe: Recipe, generator: torch.Generator
+    network: Network, z: Tensor, n_anchors: int, recipe: NetworkRecipe, generator: torch.Generator
 ) -> Tensor:
     """Anchors of an embedding: k-means, then the perturbation with fresh noise.
 
     The noise and the draws of k-means++ come from ``generator`` (on the CPU), so that the same seed
-    gives the same draws on every device.
+    gives the same draws on every device. For chapters and tests; a fit has an `anchor_source`.
     """
     return EmbeddingAnchors(network, n_anchors, recipe, generator).anchors(z)
 
@@ -200,7 +207,7 @@ def anchor_source(
     network: Network,
     views: Sequence[PreparedView],
     n_anchors: int,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     generator: torch.Generator,
 ) -> AnchorSource:
     """What draws the anchors and graphs of an epoch under a recipe: see :mod:`dmac.sampling`."""
@@ -223,14 +230,14 @@ def _start_in_closed_form(network: Network, views: Sequence[Any], source: Any) -
             linear.bias.copy_(bias)
 
 
-def _step_size(epoch: int, recipe: Recipe) -> float:
+def _step_size(epoch: int, recipe: NetworkRecipe) -> float:
     """The step size of an epoch, counted from 1: that of the recipe, or falling to 0 from it."""
     if recipe.schedule == "constant":
         return recipe.lr
     return recipe.lr * ((1 + math.cos(math.pi * (epoch - 1) / recipe.epochs)) / 2)
 
 
-def _optimiser(network: Network, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimiser(network: Network, recipe: NetworkRecipe) -> torch.optim.Optimizer:
     used = [network.encoders, network.convolutions, network.perturbation]
     parameters = [p for module in used if module is not None for p in module.parameters()]
     kind = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}[recipe.optimizer]
@@ -242,7 +249,7 @@ def train(
     views: Sequence[PreparedView],
     n_clusters: int,
     source: AnchorSource,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     progress: Progress | None = None,
 ) -> Iterator[EpochRecord]:
     """Minimise the joint loss :eq:`eq:joint-loss`, full batch.
@@ -259,7 +266,7 @@ def train(
         c.
     source : dmac.sampling.EmbeddingAnchors or dmac.sampling.ViewAnchors
         From `anchor_source`; draws the noise and the anchors.
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     progress : dmac.compute.checkpoint.Progress, optional
         Where an earlier run stopped, and where this one is.
 
@@ -292,7 +299,7 @@ def _epoch(
     network: Network,
     views: Sequence[PreparedView],
     source: AnchorSource,
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     optimiser: torch.optim.Optimizer,
 ) -> EpochRecord:
     """One step; a function of its own so that nothing of an epoch outlives it."""

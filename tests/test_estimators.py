@@ -338,7 +338,7 @@ def test_each_class_has_the_parameters_and_attributes_of_its_method(fitted):
         "membership_",
         "confidence_",
         "view_agreement_",
-        "view_support_",
+        "support_of_others_",
         "n_missing_",
     }
     assert vars(network).keys() - vars(graph).keys() == {"history_", "pretrain_history_"}
@@ -396,7 +396,7 @@ def test_an_offset_from_the_start_is_no_collapse(noise, first, told):
 def test_fewer_distinct_samples_than_clusters_are_counted(recipe):
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(3, d))[np.arange(120) % 3] for d in (4, 8)]
-    with pytest.warns(ConvergenceWarning, match="3 of 6 clusters came out: there are only 3 "):
+    with pytest.warns(ConvergenceWarning, match="3 of 6 clusters have samples: there are only 3 "):
         model = estimator_of(recipe)(6, recipe, random_state=0).fit(views)
     assert dmac.scores(np.arange(120) % 3, model.labels_)["ari"] == 1
     np.testing.assert_array_equal(model.predict(views), model.labels_)

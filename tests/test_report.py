@@ -72,7 +72,7 @@ def repeated(views):
     ]
     labels = [model.labels_ for model in models], [model.predict(views) for model in halves]
     aris = [[dmac.scores(*two)["ari"] for two in combinations(one, 2)] for one in labels]
-    return [f"{np.mean(x):.2f}" for x in (*aris, [model.view_support_ for model in models])]
+    return [f"{np.mean(x):.2f}" for x in (*aris, [model.support_of_others_ for model in models])]
 
 
 def test_numbers_are_those_of_the_estimator():
@@ -81,7 +81,7 @@ def test_numbers_are_those_of_the_estimator():
         model.labels_.tolist()
         == dmac.AnchorGraphClustering(4, random_state=0).fit_predict(VIEWS).tolist()
     )
-    both = zip(model.view_agreement_, model.view_support_)
+    both = zip(model.view_agreement_, model.support_of_others_)
     for name, width, numbers in zip(("rna", "protein"), (12, 9), both):
         sizes, supports = [row[1:] for row in found.rows if row[0] == name]
         assert sizes == [str(width), "0"] and supports == [f"{x:.2f}" for x in numbers]
@@ -271,7 +271,7 @@ def test_warnings_are_on_the_page_and_given():
 
 
 def test_networks_frames_sparse_and_single_views(plain, on_disk):
-    short = dmac.recipes.Recipe(name="<short>", pretrain_epochs=1, epochs=2)
+    short = dmac.recipes.NetworkRecipe(name="<short>", pretrain_epochs=1, epochs=2)
     with pytest.warns(dmac.estimators.CollapseWarning) as said:  # of each fit, and it is told once
         told = page(dmac.DMAC(3, short, random_state=None), VIEWS, seeds=2)
     assert len(said) == 1 and told.count("the embedding has collapsed") == 1
@@ -302,8 +302,8 @@ def test_few_samples_have_no_spectrum_and_no_halves(n, lacking):
 
 def test_of_many_samples_some_are_drawn(monkeypatch):
     for most, dots in ((60, 50), (120, 120)):
-        monkeypatch.setattr(dmac.report, "_MOST", most)
-        monkeypatch.setattr(dmac.report, "_DOTS", dots)
+        monkeypatch.setattr(dmac.report, "_SAMPLES", most)
+        monkeypatch.setattr(dmac.report, "_POINTS", dots)
         _, found = report()
         assert ("On 60 samples, drawn" in found.text) == (most == 60)
         assert ("(50 of 120, drawn at" in found.text) == (dots == 50)
@@ -346,7 +346,7 @@ def test_the_command_writes_the_page(ok):
     for name in ("page.html", "again.html"):
         assert Path(name).read_text(encoding="utf-8") == expected
     np.save("two.npy", np.repeat(np.eye(2), 30, axis=0))
-    with pytest.warns(UserWarning, match="2 of 3 clusters came out"):
+    with pytest.warns(UserWarning, match="2 of 3 clusters have samples"):
         out = ok("report", "two.npy", "--seeds", 2, "--out", "two.html", "--clusters", 3)
     assert "60 samples in 2 clusters" in out
 

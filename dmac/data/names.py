@@ -1,4 +1,4 @@
-"""Names of samples and features: views are lined up by the first, and held against a fit's second.
+"""Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
 in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
@@ -22,7 +22,7 @@ from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
 from dmac.data.vocabulary import no_samples, says_samples
 
-# So many names stand in a message.
+# Number of names in a message.
 _EXAMPLES = 3
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")

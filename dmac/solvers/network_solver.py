@@ -1,4 +1,4 @@
-"""The solver of :class:`dmac.recipes.Recipe`: a network is pre-trained, trained, and clustered.
+"""The solver of :class:`dmac.recipes.NetworkRecipe`: a network is trained, and its Z clustered.
 
 Chapter 8 of the book walks through the algorithm.
 """
@@ -26,7 +26,7 @@ from dmac.data.digest import digest
 from dmac.data.pipeline import ViewPipeline
 from dmac.embedding import PretrainRecord, pretrain
 from dmac.network import Network
-from dmac.recipes import Recipe
+from dmac.recipes import NetworkRecipe
 from dmac.sampling import AnchorSource
 from dmac.solvers.contract import (
     Callback,
@@ -48,7 +48,7 @@ class NetworkSolver(Solver):
 
     Parameters
     ----------
-    recipe : dmac.recipes.Recipe
+    recipe : dmac.recipes.NetworkRecipe
     """
 
     @property
@@ -248,7 +248,7 @@ class _State:
         self.progress = [Progress(), Progress()]
         self.phase = 0
 
-    def resume(self, stored: dict[str, Any] | None, recipe: Recipe) -> None:
+    def resume(self, stored: dict[str, Any] | None, recipe: NetworkRecipe) -> None:
         """Take over what :meth:`dmac.compute.checkpoint.Checkpoint.load` returned, if anything."""
         if stored is None:
             return

@@ -20,7 +20,7 @@ from dmac.compute.device import resolve_device, resolve_dtype
 from dmac.compute.files import read_tensors, tensors_of, write_tensors
 from dmac.data.safe_files import check_readable
 from dmac.embedding import PretrainRecord
-from dmac.recipes import BaseRecipe
+from dmac.recipes import BaseRecipe, NetworkRecipe
 from dmac.solvers.contract import Fitted, Outcome, solver_of
 from dmac.training import EpochRecord
 
@@ -149,7 +149,8 @@ def _check_format(path: Path, model: dict[str, Any]) -> None:
 def _recipe(params: dict[str, Any]) -> BaseRecipe:
     """The recipe of a stored model, of a kind that some imported module defines."""
     fields, kind = params.pop("recipe"), params.pop("kind")
-    kinds, waiting = {}, [BaseRecipe]
+    kinds: dict[str, Any] = {"Recipe": NetworkRecipe}  # its name until 0.2
+    waiting = [BaseRecipe]
     while waiting:
         subclass = waiting.pop()
         kinds[subclass.__name__] = subclass
