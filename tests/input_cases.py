@@ -347,7 +347,7 @@ BAD = {
         (
             "a sample that lacks all views",
             lambda: [named(with_entry(np.nan, column=slice(None))), named(SECOND, [*range(3)])],
-            "sample patient 3 lacks all views: drop it",
+            "sample patient 3 lacks all views: remove it",
         ),
         (
             "a name that is missing, beside another frame",
