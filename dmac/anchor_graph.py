@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dmac.compute.threads import row_slices, walk
+from dmac.compute.threads import map_parts, row_slices
 
 # Rows at a time where a temporary of the size of the samples would leave the processor's cache.
 _ROWS = 8192
@@ -67,7 +67,7 @@ def column_sums(indices: Tensor, weights: Tensor, x: Tensor, n_anchors: int) -> 
                 out.index_add_(0, indices[rows, h], weights[rows, h, None] * x[rows])
         return out
 
-    first, *others = walk(rows_in_cache(len(x)), add, x)
+    first, *others = map_parts(rows_in_cache(len(x)), add, x)
     return sum(others, start=first)
 
 

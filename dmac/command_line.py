@@ -221,8 +221,6 @@ def fit(
     python -m dmac fit data.mat --clusters 10 --out labels.csv --model folder
     python -m dmac fit colours.csv words.csv --clusters 4 --out labels.csv
     """
-    from dmac.solvers.placing import number_by_size
-
     if not (out or model):
         raise click.UsageError("nothing would be kept: give --out, --model or both")
     if checkpoint and dmac.estimators.estimator_of(recipe) is not dmac.DMAC:
@@ -232,7 +230,7 @@ def fit(
     estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
-    number_by_size(estimator)
+    estimator = dmac.estimators.numbered_by_size(estimator)
     found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
         found["confidence"] = estimator.confidence_
@@ -269,11 +267,9 @@ def predict(
     \b
     python -m dmac predict folder new.mat --out more.csv
     """
-    from dmac.solvers.placing import number_by_size
-
     _check_places(out, None, data)
     estimator = dmac.load_model(model, device)
-    number_by_size(estimator)
+    estimator = dmac.estimators.numbered_by_size(estimator)
     read = _read(data, reading, estimator)
     predicted = estimator.predict(read.views, as_frame=True)
     found = {name: predicted[name].to_numpy() for name in predicted}
@@ -457,7 +453,8 @@ def _describe_model(path: str) -> None:
 
 def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
     """What a graph says about one of its views."""
-    text, support = f", supports the groups by {model.view_agreement_[a]:.2f}", model.view_support_
+    text = f", supports the groups by {model.view_agreement_[a]:.2f}"
+    support = model.support_of_others_
     if support[a] == support[a]:  # nan where there are no others
         text += f", the other views by {max(support[a], 0):.2f}"
     missing = model.n_missing_[a]
@@ -595,7 +592,8 @@ def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out:
     import pandas as pd
 
     cells = open_cells(data.expanduser())
-    table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
+    names = cells.obs_names.astype(str)
+    table = in_order(pd.DataFrame(columns, samples), names, "the clusters", str(data))
     cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array
     for name in table:
         cells.obs[f"{_COLUMN}_{name}"] = table[name].array

@@ -59,7 +59,7 @@ def mean_cosine(z: Tensor | Array) -> float:
 
 
 def singular_values(z: Tensor | Array, *, centred: bool = True) -> Tensor:
-    """Singular values of an embedding, largest first.
+    """Singular values of an embedding, largest first, for chapters; no fit needs them.
 
     Centred, they show the shape of what is left in a collapsed embedding; their squares sum to the
     scatter around the mean row.

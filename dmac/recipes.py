@@ -30,7 +30,7 @@ from dmac._parameters import (
 @documented
 @dataclass(frozen=True)
 class BaseRecipe:
-    """What both kinds of recipes share; :class:`Recipe` and :class:`SpectralRecipe` are to be used.
+    """What both kinds of recipes share; use :class:`NetworkRecipe` and :class:`SpectralRecipe`.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class BaseRecipe:
 
 @documented
 @dataclass(frozen=True)
-class Recipe(BaseRecipe):
+class NetworkRecipe(BaseRecipe):
     """Every choice of a network and of its training; ``dataclasses.replace`` makes a variant.
 
     Raises
@@ -290,6 +290,10 @@ class Recipe(BaseRecipe):
             )
 
 
+#: The name of `NetworkRecipe` until 0.2.
+Recipe = NetworkRecipe
+
+
 @documented
 @dataclass(frozen=True)
 class SpectralRecipe(BaseRecipe):
@@ -413,7 +417,7 @@ class SpectralRecipe(BaseRecipe):
 #: The equations read literally. What the paper leaves open (widths, k, lr) is taken from
 #: `RELEASED`; nothing is normalised inside the network, nothing is pre-trained, the structure loss
 #: is the double sum :eq:`eq:pairs-form`, and the 100 iterations are the paper's maximum.
-PUBLISHED = Recipe(
+PUBLISHED = NetworkRecipe(
     name="published",
     normalize_embedding=False,
     normalize_anchors=False,
@@ -436,7 +440,7 @@ PUBLISHED = Recipe(
 #:   the authors' code shows how much).
 #: - Distances and the trace are taken about the mean of the samples, which changes nothing but
 #:   rounding; theirs are not, and lose digits where the embedding is nearly one point (chapter 7).
-RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
+RELEASED = NetworkRecipe(name="released", final_n_init=1, neighbor_delay=1)
 
 #: What the book made of the network, one setting for all data; chapter 11 derives it. Its
 #: fusion excludes that all samples coincide :eq:`eq:orthonormal-fusion`, and its graph is
@@ -445,7 +449,7 @@ RELEASED = Recipe(name="released", final_n_init=1, neighbor_delay=1)
 #: paired comparison of chapter 13 none gains accuracy. Substitutes were
 #: compared there in which nothing learns anchors: noise of a fixed size that no gradient reaches,
 #: and an anchor learning loss on anchors that are held constant.
-REVISED = Recipe(
+REVISED = NetworkRecipe(
     name="revised",
     root=True,
     components=2.0,
@@ -535,11 +539,11 @@ def get_recipe(recipe: str | BaseRecipe) -> BaseRecipe:
 
     Parameters
     ----------
-    recipe : str, dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    recipe : str, dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Returns
     -------
-    dmac.recipes.Recipe or dmac.recipes.SpectralRecipe
+    dmac.recipes.NetworkRecipe or dmac.recipes.SpectralRecipe
 
     Raises
     ------
@@ -556,4 +560,4 @@ def get_recipe(recipe: str | BaseRecipe) -> BaseRecipe:
         return recipe
     if isinstance(recipe, str) and recipe.lower() in RECIPES:
         return RECIPES[recipe.lower()]
-    raise ValueError(f"recipe is {recipe!r}, it must be one of {sorted(RECIPES)} or a Recipe")
+    raise ValueError(f"recipe is {recipe!r}, it must be one of {sorted(RECIPES)} or a recipe")

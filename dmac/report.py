@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
@@ -29,37 +28,37 @@ from dmac._version import VERSION
 from dmac._warn import ViewWarning, warn
 from dmac.closed_form.votes import unit_rows
 from dmac.data.checks import as_sources
-from dmac.data.named_views import NamedView, as_named
+from dmac.data.named_views import NamedView
 from dmac.data.names import in_order, index_of
 from dmac.data.source import Source
 from dmac.diagnostics import gaussian_like
-from dmac.estimators import AnchorGraphClustering, MultiViewEstimator
+from dmac.estimators import AnchorGraphClustering, MultiViewEstimator, numbered_by_size
 from dmac.metrics import matched, scores
 from dmac.model_selection import Suggestion, suggest_n_clusters
 from dmac.recipes import get_recipe
-from dmac.separation import check_count, columns_of, features_that_separate
+from dmac.separation import features_that_separate
 from dmac.solvers.contract import solver_of
-from dmac.solvers.placing import number_by_size
 
-# Samples that the fits on other seeds and the control take, those on the map, and those listed.
-_MOST, _DOTS, _LISTED = 2000, 1000, 5000
-# Samples in the table of the least sure ones, and from which confidence on a dot is how dark.
-_UNSURE, _SHADES = 10, {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
-# Features that are named of a cluster.
-_FIRST = 5
-# Halves agree on the data by so much more than on the control, or it is no news.
-_MORE = 0.1
-# Samples for each cluster that a half must have.
-_ENOUGH = 4
+# Limits: samples for the refits and the control, points on the map, samples listed, and samples in
+# the table of the least sure ones.
+_SAMPLES = 2000
+_POINTS = 1000
+_LISTED = 5000
+_UNSURE = 10
+# How dark a point is, by the confidence from which on it is.
+_SHADES = {0.0: 0.3, 0.6: 0.6, 0.9: 1.0}
+# Features named for a cluster.
+_FEATURES = 5
+# Minimum advantage of the data over the control that counts as evidence.
+_ADVANTAGE = 0.1
+# Samples a cluster that a half must have.
+_SAMPLES_PER_CLUSTER = 4
 
 
 def page(
     model: MultiViewEstimator,
     views: Views,
     *,
-    view_names: Sequence[Any] | None = None,
-    feature_names: Sequence[Sequence[Any] | None] | None = None,
-    sample_names: Sequence[Any] | None = None,
     classes: npt.ArrayLike | None = None,
     seeds: int = 5,
     by_size: bool = False,
@@ -71,19 +70,15 @@ def page(
     model : dmac.AnchorGraphClustering or dmac.DMAC
         If it is not fitted, it is fitted here. Of a fitted one ``views`` must be those of the fit.
     views : list of v array_likes of shape (n, d_a)
-    view_names : sequence of length v, optional
-        By default what files call them, and "view 1" and so on elsewhere.
-    feature_names : sequence of v sequences of length d_a, or of None, optional
-        By default those of data frames and files, and "column 1" and so on elsewhere.
-    sample_names : sequence of length n, optional
-        By default those of data frames and files, and numbers from 1 elsewhere.
+        Data frames and files name their samples and features, and files their views; elsewhere
+        these are numbered from 1.
     classes : array_like of shape (n,), optional
         Known classes, for a score.
     seeds : int
         Fits that are compared with each other, at least 2: on all samples, on random halves, and
         both on the control. Of more than 2000 samples so many are drawn for that.
     by_size : bool
-        Number the clusters of the model by their size, the largest first.
+        Number the clusters on the page by their size, the largest first; the model stays as it is.
 
     Returns
     -------
@@ -93,29 +88,23 @@ def page(
     Raises
     ------
     ValueError
-        If the views are not usable or not those of the fit, names are too many or few, or there is
-        only one seed.
+        If the views are not usable or not those of the fit, or there is only one seed.
     """
     _check_settings(model, seeds)
-    if view_names is not None:
-        views = as_named(views)
-        check_count("view_names", view_names, len(views))
-        views = [replace(x, name=str(name)) for x, name in zip(views, view_names)]
     with warnings.catch_warnings(record=True, action="always") as said:
         warns = solver_of(get_recipe(model.recipe)).takes_incomplete
         checked = as_sources(views, streamed=True, incomplete=True, warns=warns)
         named = [x.view for x in checked]
-        n, widths = checked[0].shape[0], [x.shape[1] for x in checked]
-        given = columns_of(named, widths, feature_names)
-        columns = [_as_text(names, "column ", width) for names, width in zip(given, widths)]
-        samples = _as_text(named[0].samples if sample_names is None else sample_names, "", n)
-        check_count("sample_names", samples, n, "samples")
+        n = checked[0].shape[0]
+        samples = _as_text(named[0].samples, "", n)
+        columns = [_as_text(x.view.features, "column ", x.shape[1]) for x in checked]
+        classes = in_order(classes, index_of(views), "classes", "views")
         if hasattr(model, "labels_"):
             _check_fit(model, views, checked)
         else:
             model.fit(views)
         if by_size:
-            number_by_size(model)
+            model = numbered_by_size(model)
         compared = _compared(model, checked, seeds)
     messages = {str(warning.message): warning.category for warning in said}
     for text, category in messages.items():
@@ -133,10 +122,10 @@ def page(
         views=list(zip(names, model.n_features_, lacking)),
         samples=list(zip(samples, model.labels_.tolist())) if n <= _LISTED else [],
         csv=_csv(samples, model.labels_),
-        known={} if classes is None else scores(in_order(classes, index_of(views)), model.labels_),
+        known={} if classes is None else scores(classes, model.labels_),
         map=_map(model),
         unsure=_unsure(model, samples, compared["stays"]),
-        dots=_DOTS,
+        dots=_POINTS,
         version=VERSION,
         sklearn=sklearn.__version__,
         torch=torch.__version__,
@@ -166,12 +155,12 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
     """What fits of the data, of their halves, and of the control say."""
     n, c, seed = checked[0].shape[0], model.n_clusters, model.random_state
     first = int(seed) if isinstance(seed, numbers.Integral) else 0
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST])
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLES])
     drawn = [x.rows(rows) for x in checked]
     some = [NamedView(x, of.view.name) for x, of in zip(drawn, checked)]
     # Of some rows, whose zeros may stand for samples that a table lacks, it would be untrue.
     with warnings.catch_warnings(action="ignore", category=ViewWarning):
-        fits = _fits(model, some, first, seeds, n <= _MOST)
+        fits = _fits(model, some, first, seeds, n <= _SAMPLES)
     # What is said of halves and control is not of the data.
     with warnings.catch_warnings(action="ignore"):
         without = gaussian_like(drawn, seed=first)
@@ -185,7 +174,7 @@ def _compared(model: MultiViewEstimator, checked: list[Source], seeds: int) -> d
         "seed": first,
         "aris": {"seeds": [*map(_mean_ari, labels)], "random halves": [*map(_mean_ari, halves)]},
         "supports": _supports(fits, controls),
-        "more": _MORE,
+        "more": _ADVANTAGE,
         "n_drawn": len(rows),
         "stays": dict(zip(rows.tolist(), _stays(labels[0]))),
         "suggestion": suggestions[0] if suggestions else None,
@@ -254,7 +243,9 @@ def _on_halves(
 ) -> list[Integers]:
     """Labels of all samples by fits on random halves; none where halves are too small."""
     n, labels = views[0].shape[0], []
-    for seed in range(first, first + seeds) if n >= 2 * _ENOUGH * model.n_clusters else ():
+    for seed in (
+        range(first, first + seeds) if n >= 2 * _SAMPLES_PER_CLUSTER * model.n_clusters else ()
+    ):
         rows = np.sort(np.random.default_rng(seed).permutation(n)[: n // 2])
         fresh = clone(model).set_params(random_state=seed, verbose=False)
         labels.append(fresh.fit([x[rows] for x in views]).predict(views))
@@ -308,7 +299,7 @@ def _features(
     if len(sizes) > 1:
         table = features_that_separate(views, labels, view_names=names, feature_names=columns)
         for k, rows in table[abs(table.difference) > 0].groupby("cluster"):
-            first = rows.head(_FIRST)
+            first = rows.head(_FEATURES)
             told[k] = list(zip(first["view"], first["feature"], first["difference"]))
     return {"clusters": sizes, "features": told, "colours": {k: _colour(k) for k in sizes}}
 
@@ -316,9 +307,9 @@ def _features(
 def _supports(*both: list[MultiViewEstimator]) -> list[float]:
     """Mean support by the other views, of the data and of the control, where there is such."""
     fit = both[0][0]
-    if not hasattr(fit, "view_support_") or len(fit.n_features_) < 2:
+    if not hasattr(fit, "support_of_others_") or len(fit.n_features_) < 2:
         return []
-    return [float(np.mean([fit.view_support_ for fit in fits])) for fits in both]
+    return [float(np.mean([fit.support_of_others_ for fit in fits])) for fits in both]
 
 
 def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
@@ -336,7 +327,7 @@ def _spectrum(suggestions: list[Suggestion]) -> dict[str, Any]:
 
 def _map(model: MultiViewEstimator) -> dict[int, dict[str, Any]]:
     """The embedding in the plane, 640 x 460: dots of each cluster, and where its number stands."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_DOTS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(model.labels_))[:_POINTS])
     labels, z = model.labels_[rows], unit_rows(model.embedding_[rows])
     with threadpool_limits(limits=1):  # so that the sums are always the same
         near = min(30.0, (len(z) - 1) / 3)

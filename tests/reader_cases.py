@@ -770,7 +770,7 @@ NAMED = [
     Case(
         "a sample that lacks all",
         {"a.csv": "id,a,b\np,1,2\nq,,\nr,3,4\n", "b.csv": "id,c\np,1\nq,\nr,3\n"},
-        error="sample q lacks all views: drop it",
+        error="sample q lacks all views: remove it",
     ),
     Case(
         "tables, an array and classes in one line, turned",

@@ -15,7 +15,7 @@ from dmac._warn import warn
 from dmac.closed_form.anchor_sets import Drawn
 from dmac.closed_form.averaged_graph import AveragedGraph
 from dmac.closed_form.votes import association
-from dmac.compute.threads import side_by_side
+from dmac.compute.threads import run_in_threads
 
 # Where one view decides alone: its own graph supports the clusters at least so far, and no other
 # view's so far. In generated data in which random categories took over, the other views had 0.10 at
@@ -129,7 +129,7 @@ def view_weights(drawn: Iterable[Drawn], n_views: int, n_clusters: int) -> Array
         return float(np.mean(found))
 
     pieces = [functools.partial(by_others, a, graph) for a, graph, _ in answering]
-    for (a, _, _), value in zip(answering, side_by_side(pieces)):
+    for (a, _, _), value in zip(answering, run_in_threads(pieces)):
         support[a] = max(support[a], value)
     mean = np.mean([chance for _, _, chance in answering])
     least = np.sqrt(2 * mean / ((count - 1) * (c - 1) * (n - 1)))

@@ -1,4 +1,4 @@
-"""What is known of a view beside its numbers: its name, and those of its samples and features.
+"""A view's metadata: its name, and those of its samples and features.
 
 Files and data frames become such views, and are lined up by :mod:`dmac.data.names`.
 """

@@ -1,4 +1,4 @@
-"""Names of samples and features: views are lined up by the first, and held against a fit's second.
+"""Align views by the names of their samples, and compare feature names with those of a fit.
 
 Data frames and files are lined up here by the same rules; :mod:`dmac.data.readers` finds the names
 in files. Chapter 14 of the book uses the estimator on a reader's own data frames.
@@ -22,7 +22,7 @@ from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
 from dmac.data.vocabulary import no_samples, says_samples
 
-# So many names stand in a message.
+# Number of names in a message.
 _EXAMPLES = 3
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
@@ -42,15 +42,25 @@ def index_of(views: Views) -> Any:
     return index
 
 
-def in_order(x: Any, names: Any) -> Any:
-    """A Series or data frame in the order of an index or a list of names.
+def in_order(x: Any, names: Any, what: str, others: str) -> Any:
+    """A Series or data frame in the order of the names, an index or a list, that others have.
 
-    One whose index does not hold exactly these names is returned unchanged, as all else is.
+    One with other names stays as it is, and a ``UserWarning`` says so unless names only count; all
+    else stays, too. ``what`` and ``others`` are what the message calls the two.
     """
-    if names is None or not hasattr(x, "iloc"):
-        return x
-    same = len(x) == len(names) and x.index.is_unique and x.index.isin(names).all()
-    return x.reindex(names) if same else x
+    if names is None or not hasattr(x, "iloc") or len(x) != len(names):
+        return x  # what has another length is refused where it is counted
+    if x.index.is_unique and x.index.isin(names).all():
+        return x.reindex(names)
+    own, other = x.index.tolist(), list(names)
+    if own != other and not counts(own) and not counts(other):
+        name, its = next(pair for pair in zip(own, other) if pair[0] != pair[1])
+        warn(
+            f"{what} and {others} name the samples differently (the first difference is {name!r} "
+            f"and {its!r}): rows are taken by position. Give both the same names; or, if row i is "
+            "the same sample in both, take the names away, as by .to_numpy()"
+        )
+    return x
 
 
 def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:

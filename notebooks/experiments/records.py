@@ -265,7 +265,7 @@ def curves(frame):
 
     names = ["variant", "dataset", "seed"]
     frame = frame.reset_index(drop=True)
-    some = {i: pd.DataFrame(epochs) for i, epochs in frame.epochs.items() if epochs}
+    some = {i: pd.DataFrame(epochs, dtype=float) for i, epochs in frame.epochs.items() if epochs}
     if not some:
         return pd.DataFrame(columns=[*names, "epoch", "acc", "nmi"])
     columns = pd.concat(some, names=["run", "epoch"]).reset_index(level="epoch")

@@ -15,7 +15,7 @@ from dmac.recipes import (
     PUBLISHED,
     RELEASED,
     REVISED,
-    Recipe,
+    NetworkRecipe,
 )
 from experiments import field, incomplete, paper
 from experiments.ideas.network_ideas import NetworkIdea
@@ -162,7 +162,7 @@ class Study:
 
 def variant(base, name="variant", **changes):
     """A recipe with other values in some fields, or an idea on it where those need one."""
-    idea = NetworkIdea if isinstance(base, Recipe) else SpectralIdea
+    idea = NetworkIdea if isinstance(base, NetworkRecipe) else SpectralIdea
     needed = not changes.keys() <= vars(base).keys() or changes.get("sigma") == "spread"
     return (idea if needed else type(base))(**vars(base) | changes | {"name": name})
 
@@ -174,7 +174,7 @@ def vary(changes, base=RELEASED, **beside):
     ----------
     changes : dict
         Name to fields; a name may be anything that has a text.
-    base : Recipe or SpectralRecipe
+    base : NetworkRecipe or SpectralRecipe
     **beside
         As in :func:`experiments.run.settings_of`.
 

@@ -144,10 +144,10 @@ def test_rows_that_say_nothing_are_samples_that_lack_the_view(kind):
     assert filled(found).tolist() == [True, False, True, False]
     assert getattr(found, "nnz", 3) == 3  # no zeros are stored
     for views, message in (
-        ([x], r"sample 3 lacks all views \(.* from 0\): drop"),
+        ([x], r"sample 3 lacks all views \(.* from 0\): remove it"),
         (
             [x, kind([[1.0], [np.nan], [1], [0]])],
-            "sample 1 lacks all views .*, and so do 1 others: drop",
+            "sample 1 lacks all views .*, and so do 1 others: remove it",
         ),
     ):
         with pytest.raises(ValueError, match=message):

@@ -115,6 +115,10 @@ def test_other_names_and_names_twice_are_refused(views, says):
     assert lacks(raised, says) == [] and len(str(raised.value)) < 400
 
 
+def test_names_that_only_count_are_those_of_the_first_frame():
+    assert index_of([frame(), frame(range(1, 7))]).tolist() == [*range(6)]
+
+
 def test_the_union_of_frames_of_other_samples():
     """In the order of the first frame, then of the names that the others add."""
     frames = [

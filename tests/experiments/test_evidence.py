@@ -1,19 +1,15 @@
-"""What chapters 11 to 13 and the README say: missing runs, gains, choices, settings."""
+"""What chapters 11 to 13 say: missing runs, gains, choices, settings."""
 
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from experiments import evidence, paper, records, studies
-from experiments.compare import over_datasets
-from experiments.studies import DEVELOPMENT, SIXTEEN, STUDIES
+from experiments.studies import SIXTEEN, STUDIES
 
-#: The text in one line.
-README = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
 ALL = studies.shown_on("12_recipes", "11_network", "13_evidence")
 
 
@@ -101,38 +97,6 @@ def test_no_set_has_a_say_in_its_own_choice():
     table = evidence.leave_one_out(scores)[["variant", "acc"]]
     expected = ("wins elsewhere", 0), ("wins on a", 0), ("wins on a", 0)
     assert tuple(table.itertuples(index=False, name=None)) == expected
-
-
-def test_readme_on_data_that_revised_was_not_developed_on():
-    differences = evidence.beside_shallow()
-    assert list(differences.index) == list(studies.NINE)
-    others = over_datasets(differences, DEVELOPMENT).loc["looked at"]
-    assert abs(others["mean"]) < others.half
-    rest = differences.drop([*DEVELOPMENT, "Yale-3view"])
-    assert abs(rest.mean()) < 1 and differences["Yale-3view"] > 10
-    assert "ties with the best single one" in README and "the one to use" not in README
-
-
-def test_readme_has_the_gains_on_held_out_data():
-    methods = evidence.CLOSED, evidence.TRAINED
-    groups = {"sixteen": studies.NEVER_SCORED, "all": studies.HELD_OUT}
-    scores = evidence.scores_of(evidence.read_runs(), methods, studies.HELD_OUT)
-    gains = evidence.gains(scores, evidence.SINGLE, groups=groups)[["acc", "±acc", "nmi", "±nmi"]]
-    lead = evidence.gains(scores, evidence.TRAINED, groups=groups).loc["sixteen", ["acc", "±acc"]]
-    for said, numbers in (
-        (
-            "it gains {:.1f} ± {:.1f} points of accuracy and {:.1f} ± {:.1f} of NMI",
-            gains.loc["sixteen"],
-        ),
-        ("{:.1f} ± {:.1f} and {:.1f} ± {:.1f}. Its", gains.loc["all"]),
-        (
-            "the lead of anchor-graph clustering over it, {:.1f} ± {:.1f} points, is not "
-            "significant",
-            lead,
-        ),
-    ):
-        assert said.format(*numbers) in README
-    assert lead["acc"] < lead["±acc"]
 
 
 def test_means_of_ten_runs_would_not_be_whole_numbers_of_samples(monkeypatch):

@@ -1,6 +1,7 @@
 """The lists of variants: what they change, that they differ, that all run, and where they show."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_studies_are_shown_on_pages_that_are_there():
     root = Path(__file__).parents[2]
     pages = {path.stem for folder in ("notebooks", "book") for path in (root / folder).iterdir()}
     assert {page for study in STUDIES.values() for page in study.pages.split()} <= pages
+
+
+def test_the_catalogue_of_the_files_is_up_to_date():
+    found = plan.CATALOGUE.read_text(encoding="utf-8")
+    assert found == plan.catalogue(), "run python -m experiments.plan in notebooks"
+    paths = (plan.RESULTS / "runs").glob("*.jsonl*")
+    names = {path.name for path in paths if not path.name.startswith("bench-")}
+    assert len(names) > 50 and all(re.search(f"`(runs/)?{name}`", found) for name in names)
 
 
 def test_the_plan_makes_every_study_on_its_data_sets_but_for_what_is_retired():

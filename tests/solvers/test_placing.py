@@ -66,7 +66,7 @@ def test_all_samples_are_placed_as_new_ones_are(saved, monkeypatch):
     for labels in (again.labels_, again.predict(views)):
         np.testing.assert_array_equal(labels, model.labels_)
     assert again.model_.linear is not None
-    assert np.isfinite(model.view_agreement_).all() and model.view_support_.min() > 0.2
+    assert np.isfinite(model.view_agreement_).all() and model.support_of_others_.min() > 0.2
 
 
 def test_up_to_the_limit_nothing_is_placed():
@@ -227,18 +227,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch):
     views, _ = planted()
     model = fit([x[:150] for x in views])
     before = model.labels_
-    monkeypatch.setattr(placing.NearestCentre, "__call__", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(placing.NearestCenter, "__call__", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         model.fit(views)
     assert model.labels_ is before and len(model.embedding_) == 150
-
-
-def test_labels_alone_need_no_rows_of_z(monkeypatch):
-    views, _ = planted()
-    expected, into = fit(views), np.full(600, -1)
-    model = dmac.AnchorGraphClustering(3, PART, random_state=0, device="cpu")
-    model._fit(views, None, into=into)
-    for labels in (into, model.labels_):
-        np.testing.assert_array_equal(labels, expected.labels_)
-    assert len(model.embedding_) == 150 and not hasattr(model, "membership_")
-    np.testing.assert_allclose(model.predict_proba(views).sum(1), 1, atol=1e-6)
