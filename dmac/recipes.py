@@ -319,10 +319,10 @@ class SpectralRecipe(BaseRecipe):
 
     levels: str = choice(
         "both",
-        one_of("whitened", "plain", "both"),
+        one_of("whitened", "plain", "scaled", "both", "all"),
         """
         Features of a view (:class:`dmac.data.levels.LevelPipeline`): whitened directions, plain
-        ones, or both.""",
+        ones, both of these, scaled columns, or all three.""",
     )
     plain_components: int = choice(128, at_least(1), "Directions of the plain level.")
     blocks: str = choice(
@@ -336,8 +336,9 @@ class SpectralRecipe(BaseRecipe):
         "spread",
         one_of("equal", "spread"),
         """
-        Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
-        the view's rows.""",
+        Weight of a level's graphs: that of the whitened ones, or this times the spread of the
+        view's rows at the plain level, and times its share of c - 1 directions at the scaled one
+        (:class:`dmac.data.levels.LevelPipeline`).""",
     )
     plain_scale: str = choice(
         "rows",
