@@ -340,6 +340,15 @@ class SpectralRecipe(BaseRecipe):
         view's rows at the plain level, and times its share of c - 1 directions at the scaled one
         (:class:`dmac.data.levels.LevelPipeline`).""",
     )
+    scaled_components: int = choice(30, at_least(1), "Directions of the scaled level.")
+    scaled_weight: str = choice(
+        "rank",
+        one_of("equal", "rank", "halves", "both"),
+        """
+        Weight of the scaled level: that of the whitened one; its share of c - 1 directions; how far
+        halves of the columns tell each other, which weighs all levels; or both
+        (:class:`dmac.data.levels.LevelPipeline`).""",
+    )
     plain_scale: str = choice(
         "rows",
         one_of("rows", "spread"),

@@ -207,7 +207,8 @@ class SpectralSolver(Solver):
             )
         ridge, plain, columns = recipe.whitening_ridge, recipe.plain_components, recipe.columns
         given = recipe.root, recipe.levels, width, ridge, plain, columns, n_clusters
-        return [LevelPipeline(*given) for _ in range(n_views)]
+        scaled = recipe.scaled_components, recipe.scaled_weight
+        return [LevelPipeline(*given, *scaled) for _ in range(n_views)]
 
     def decide(self, views: list[Source], pipelines: list[Any], warns: bool = True) -> None:
         """Keep the lengths of rows in views that differ by nothing else."""
