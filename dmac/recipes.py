@@ -520,8 +520,11 @@ CLOSED_FORM = SpectralRecipe(
     final_unit_rows=True,
 )
 
-#: CLOSED_FORM as it was in November 2026: all views weigh the same, and all rows are divided by
-#: their lengths.
+#: CLOSED_FORM as it was in version 0.2.0, for stored runs and scripts that shall stay as they are.
+CLOSED_FORM_0_2 = replace(CLOSED_FORM, name="closed_form_0_2")
+
+#: CLOSED_FORM as it was first, in November 2026: all views weigh the same, and all rows are divided
+#: by their lengths.
 CLOSED_FORM_2026_11 = replace(
     CLOSED_FORM,
     name="closed_form_2026_11",
@@ -535,7 +538,7 @@ RECIPES: dict[str, BaseRecipe] = {
     recipe.name: recipe
     for recipe in (
         *(PUBLISHED, RELEASED, REVISED, REVISED_2026_11),
-        *(CLOSED_FORM, CLOSED_FORM_2026_11),
+        *(CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11),
     )
 }
 

@@ -337,6 +337,7 @@ class LevelPipeline(ViewPipeline):
         squared distance of two rows is twice that.
     """
 
+    scaled_level = ScaledColumns
     scaled_: ScaledColumns | None = None
 
     def __init__(
@@ -394,7 +395,7 @@ class LevelPipeline(ViewPipeline):
         if self.heads_:
             levels.append(self._fit_lengths([rows]))
         if "scaled" in self.levels:
-            self.scaled_ = ScaledColumns(self.scaled_components).fit(x, every, moments_of)
+            self.scaled_ = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
             levels.append(self.scaled_.transform(x))
             self.widths_ = (*self.widths_, levels[-1].shape[1])
             self._weigh(rows, x)
@@ -460,7 +461,7 @@ class LevelPipeline(ViewPipeline):
         if "scaled" in numbers:
             of_level = {k: v for k, v in arrays.items() if k.startswith("scaled.")}
             arrays = {k: v for k, v in arrays.items() if k not in of_level}
-            self.scaled_ = ScaledColumns()
+            self.scaled_ = self.scaled_level()
             named = {k.removeprefix("scaled."): v for k, v in of_level.items()}
             vars(self.scaled_).update(named | numbers["scaled"])
         return super().restore(numbers, arrays)

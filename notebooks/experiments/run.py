@@ -28,6 +28,7 @@ from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import Recipe, SpectralRecipe
 from experiments import field, incomplete, libraries, pretraining, provenance
+from experiments.ideas.level_ideas import LevelIdea
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
@@ -80,7 +81,9 @@ SURE = "how sure"
 #: What a run's settings call its kind of recipe, and the recipe.
 KINDS = {
     kind.__name__: kind
-    for kind in (Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
+    for kind in (
+        *(Recipe, SpectralRecipe, NetworkIdea, SpectralIdea, LevelIdea, incomplete.Unfilled),
+    )
 }
 #: What settings of DMAC say beside the recipe; see `settings_of`.
 _BESIDE = (
