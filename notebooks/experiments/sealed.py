@@ -37,19 +37,22 @@ from experiments.run import (
     run_name,
     settings_of,
 )
-from experiments.studies import FEW, SEEDS, Study
+from experiments.studies import FEW, PRETRAINED, SEEDS, Study
 
 #: What is known of a sealed data set: its samples, the columns of each view, its classes, its kind,
-#: and the SHA-256 of its file's bytes.
-SealedSet = namedtuple("SealedSet", "samples columns classes kind sha256")
+#: and the SHA-256 of its file's bytes; opened later, its name, what it is, and its source.
+SealedSet = namedtuple(
+    "SealedSet", "samples columns classes kind sha256 name about source", defaults=("",) * 3
+)
 _MANIFEST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 #: The sets by number.
 SETS = {
     name: SealedSet(**entry | {"columns": tuple(entry["columns"])})
     for name, entry in _MANIFEST["sets"].items()
 }
-#: The day on which they were fixed, the commit that opens the test, and groups of related sets.
-SEALED, COMMIT, RELATED = (_MANIFEST[key] for key in ("sealed", "commit", "related"))
+#: The days on which they were fixed and opened, the commit whose methods run, and groups of related
+#: sets.
+SEALED, OPENED, COMMIT, RELATED = map(_MANIFEST.get, ("sealed", "opened", "commit", "related"))
 #: Kinds for which methods for cells and omics are made.
 ASSAYS = ("cells", "bulk")
 
@@ -57,6 +60,8 @@ ASSAYS = ("cells", "bulk")
 PIPELINES = (*BASELINES, *field.STANDARD)
 SYSTEMS = ("SNF", "LMVSC", "GMC", "MSGL", "UDBGL")
 RECIPES = {"REVISED": REVISED, "RELEASED": RELEASED}
+#: What the protocol does not name: shown beside its methods, and run last.
+BESIDE = {PRETRAINED.name: PRETRAINED}
 #: Systems that train a network get one seed where the first fit takes `LIMIT` seconds of a
 #: processor.
 TRAINED = ("CMGEC", "DealMVC", "GCFAggMVC", "DFP-GNN", "SURER")
@@ -64,8 +69,11 @@ LIMIT = 1200
 #: Candidates for the number of clusters: all small ones, then steps of a half.
 CANDIDATES = [*range(2, 13), 15, 20, 30, 45, 68, 100]
 #: Studies whose runs have scores; the other two say how sure labels are, and how many clusters.
-SCORED = ("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems")
-_SURE, _COUNT, _TRAINED = "how sure", "number of clusters", SCORED[-1]
+SCORED = (
+    *("closed form", "pipelines", "systems", "cells and bulk", "recipes", "trained systems"),
+    "beside the protocol",
+)
+_SURE, _COUNT, _TRAINED, _BESIDE = "how sure", "number of clusters", *SCORED[-2:]
 #: Group of records in the store.
 FILE = "sealed"
 _METRICS = {"acc": "ACC", "nmi": "NMI"}
@@ -88,6 +96,7 @@ def _tools(names):
 def studies_of(sets=SETS):
     """The methods of the protocol, with default arguments, by study."""
     every, pages = tuple(sets), "record_sealed"
+    small_first = tuple(sorted(sets, key=lambda name: sets[name].samples))
     assays = tuple(name for name in sets if sets[name].kind in ASSAYS)
     closed = {CLOSED: _recipe(CLOSED_FORM), DATED: _recipe(CLOSED_FORM_2026_11)}
     plain = {name: (name, more | {"sealed": True}) for name, (_, more) in BASELINES.items()}
@@ -102,6 +111,7 @@ def studies_of(sets=SETS):
         _COUNT: Study({SUGGESTED: (SUGGESTED, count)}, every, FEW, pages),
         "recipes": Study({name: _recipe(x) for name, x in RECIPES.items()}, every, FEW, pages),
         _TRAINED: Study(_peers(TRAINED), every, FEW, pages),
+        _BESIDE: Study({name: _recipe(x) for name, x in BESIDE.items()}, small_first, FEW, pages),
     }
 
 
@@ -243,7 +253,7 @@ def frame_of(runs):
     pandas.DataFrame
         ``variant``, ``dataset``, ``seed``, ``acc`` and ``nmi``.
     """
-    partial = {run.variant for run in runs if run.record is None}
+    partial = {run.variant for run in runs if run.record is None and run.study in SCORED}
     out = {(r.variant, r.spec.dataset) for r in runs if r.failed and r.variant != CLOSED}
     rows = []
     for run in runs:
@@ -290,7 +300,7 @@ def differences(scores, other, related=()):
 
 def _tested(change):
     """Numbers of a comparison over sets: for each score mean, half width of the interval and p."""
-    row = {"n": len(change)}
+    row = {"n": len(change), "ahead": (change.acc > 0).sum()}
     for metric in _METRICS:
         test = compare.t_test(change[metric]) if len(change) else [np.nan] * 3
         row |= dict(zip((metric, f"±{metric}", f"p {metric}"), test))
@@ -303,11 +313,12 @@ def against_methods(scores, related=()):
     Returns
     -------
     pandas.DataFrame
-        A row for each method, in points: the mean difference of ``acc`` and ``nmi`` over the ``n``
-        sets that it did not fail on, the half widths ``±acc`` and ``±nmi`` of Student's 95 %
-        intervals over the sets, and ``p acc`` and ``p nmi``.
+        A row for each other method, in points: the mean difference of ``acc`` and ``nmi`` over the
+        ``n`` sets that it did not fail on, and on how many the closed form is ``ahead`` in ACC; the
+        half widths ``±acc`` and ``±nmi`` of Student's 95 % intervals over the sets, and the p
+        values ``p acc`` and ``p nmi``.
     """
-    others = [name for name in scores.columns.unique(0) if name != CLOSED]
+    others = [name for name in scores.columns.unique(0) if name not in (CLOSED, *BESIDE)]
     rows = {name: _tested(differences(scores, name, related)) for name in others}
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values("acc", kind="stable")
     return table.assign(**{p: compare.holm(table[p]) for p in ("p acc", "p nmi")})
@@ -331,20 +342,39 @@ def groups_of(sets=SETS):
     return {group: names for group, names in groups.items() if names}
 
 
-def against_best(scores, sets=SETS, related=()):
-    """The closed form against `best_pipeline` over all sets, on each of `groups_of`.
+def by_group(scores, other, sets=SETS, related=()):
+    """The closed form against a method over all sets, and on each of `groups_of`.
 
     Returns
     -------
     pandas.DataFrame
         A row for each group, with the columns of `against_methods`; p is not adjusted.
     """
-    best = best_pipeline(scores)
     rows = {
-        group: _tested(differences(scores.loc[names], best, related))
+        group: _tested(differences(scores.loc[names], other, related))
         for group, names in groups_of(sets).items()
     }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def lead(scores, other, metric="acc"):
+    """The mean lead of the closed form over a method as text, or a dash where it is not known.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame or None
+        Of `whole_scores`.
+    other : str
+    metric : str
+    """
+    if scores is None or other not in scores:
+        return compare.NOTHING
+    return compare.format_change(*compare.interval(differences(scores, other)[metric]))
+
+
+def titles(sets=SETS):
+    """What tables and figures call the sets: number and name."""
+    return {number: f"{number} {about.name}".strip() for number, about in sets.items()}
 
 
 def confidence(runs, sets=SETS):
@@ -411,7 +441,8 @@ def _in_words(table):
     """A table of comparisons as text."""
     p = table[["p acc", "p nmi"]].where(table.n > 2).map(compare.format_p)
     text = evidence.format_gains(table).assign(n=table.n, **{"p (ACC)": p["p acc"]})
-    return text.assign(**{"p (NMI)": p["p nmi"]})[["n", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
+    text = text.assign(ahead=table.ahead, **{"p (NMI)": p["p nmi"]})
+    return text[["n", "ahead", "ACC", "p (ACC)", "NMI", "p (NMI)"]]
 
 
 def tables(runs, sets=SETS, related=RELATED):
@@ -425,7 +456,7 @@ def tables(runs, sets=SETS, related=RELATED):
         Where there are groups of related sets, each comparison comes a second time, with one mean
         for each group.
     """
-    scores, out = _whole_scores(runs), {}
+    scores, out = whole_scores(runs), {}
     if scores is None:
         return out
     best, stored = best_pipeline(scores), {r.study for r in runs}
@@ -435,10 +466,13 @@ def tables(runs, sets=SETS, related=RELATED):
     for of, groups in {"": (), ", related sets as one": related}.items():
         if groups or not of:
             title = f"{CLOSED} against {best}, the best pipeline on average{of}"
-            out[title] = _in_words(against_best(scores, sets, groups))
+            out[title] = _in_words(by_group(scores, best, sets, groups))
             text = _in_words(against_methods(scores, groups))
             text.insert(1, "left out", [left_out[name] for name in text.index])
             out[f"{CLOSED} against each method{of}"] = text
+    for name in [name for name in BESIDE if name in scores]:
+        title = f"{CLOSED} against {name}, which the protocol does not name"
+        out[title] = _in_words(by_group(scores, name, sets))
     if _SURE in stored:
         sure = confidence(runs, sets)
         pairs = zip(sure.gain, sure["±gain"].where(sure.n > 2))
@@ -452,39 +486,47 @@ def tables(runs, sets=SETS, related=RELATED):
         out["Confidence"] = pd.DataFrame(columns).replace("nan", compare.NOTHING)
     if _COUNT in stored:
         out["Number of clusters"] = suggested(runs, sets).round({"median factor": 2})
-    return out | {"Runs": counts(runs), "Code": code_of(runs)}
+    return out
 
 
-def _whole_scores(runs):
-    """The scores of all methods whose runs are stored; None if those of a pipeline are not."""
+def whole_scores(runs):
+    """The scores of all methods whose runs are stored; None if those of a pipeline are not.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        Of `scores_of`.
+    """
     frame = frame_of(runs)
     return scores_of(frame) if {CLOSED, *PIPELINES} <= set(frame.variant) else None
 
 
-def score_tables(runs):
+def score_tables(runs, sets=SETS):
     """The mean of each method on each set in %, by score and study: titles to text, as `tables`."""
-    scores, out = _whole_scores(runs), {}
+    scores, out = whole_scores(runs), {}
     if scores is None:
         return out
     for (metric, name), study in itertools.product(_METRICS.items(), SCORED):
         methods = dict.fromkeys(run.variant for run in runs if run.study == study)
         if methods := [method for method in methods if method in scores]:
             some = scores.xs(metric, axis=1, level=1)[methods].dropna(how="all")
+            some = some.rename(titles(sets))
             out[f"{name}, {study}"] = some.map(
                 lambda x: compare.NOTHING if np.isnan(x) else f"{x:.1f}"
             )
     return out
 
 
-def plot_by_set(runs):
+def plot_by_set(runs, sets=SETS):
     """The closed form minus `best_pipeline` on each set, with intervals over the seeds.
 
     Last is the mean over the sets. None before the primary table can be made.
     """
-    scores, frame = _whole_scores(runs), frame_of(runs).dropna()
+    scores, frame = whole_scores(runs), frame_of(runs).dropna()
     if scores is None:
         return None
     best = best_pipeline(scores)
+    frame["dataset"] = frame.dataset.map(titles(sets))
     panels = {
         name: {f"{CLOSED} minus {best}": compare.paired_differences(frame, CLOSED, best, metric)}
         for metric, name in _METRICS.items()
@@ -497,7 +539,7 @@ def plot_by_method(runs):
 
     None before the primary table can be made.
     """
-    scores = _whole_scores(runs)
+    scores = whole_scores(runs)
     if scores is None:
         return None
     table, panels = against_methods(scores), {}
@@ -584,12 +626,13 @@ def main(arguments=None):
 def draw(runs, out, sets=SETS):
     """Write the tables, which are printed too, and the figures into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    for title, table in (tables(runs, sets) | score_tables(runs)).items():
+    shown = tables(runs, sets) | score_tables(runs, sets)
+    for title, table in (shown | {"Runs": counts(runs), "Code": code_of(runs)}).items():
         print(f"\n{title}\n\n{table.to_string()}")
         table.to_csv(out / f"{title}.csv")
-    for plot in (plot_by_set, plot_by_method):
-        if (figure := plot(runs)) is not None:
-            figure.savefig(out / f"{plot.__name__}.svg")
+    for name, figure in {"sets": plot_by_set(runs, sets), "methods": plot_by_method(runs)}.items():
+        if figure is not None:
+            figure.savefig(out / f"by {name}.svg")
 
 
 if __name__ == "__main__":

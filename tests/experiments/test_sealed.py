@@ -20,7 +20,7 @@ from experiments import run as runs
 #: Shapes of the stand-ins.
 SMALL = {
     "S01": sealed.SealedSet(60, (6, 4), 3, "cells", ""),
-    "S02": sealed.SealedSet(70, (5, 4, 3), 2, "text", ""),
+    "S02": sealed.SealedSet(70, (5, 4, 3), 2, "text", "", name="Letters"),
     "S03": sealed.SealedSet(65, (7, 5), 3, "text", ""),
 }
 
@@ -36,6 +36,7 @@ def test_manifest_is_that_of_the_protocol():
     assert len({about.kind for about in sealed.SETS.values()}) == 10
     assert sum(about.samples > 4000 for about in sealed.SETS.values()) == 8
     hashes = {about.sha256 for about in sealed.SETS.values()}
+    assert all(about.name and about.about and about.source for about in sealed.SETS.values())
     assert len(hashes) == 34 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
     assert sealed.SEALED.isoformat() == "2026-11-28"
     grouped = [name for group in sealed.RELATED for name in group]
@@ -48,10 +49,10 @@ def test_every_method_of_the_protocol_runs_with_its_defaults_and_seeds():
     found = {name: run for study in listed.values() for name, run in study.variants.items()}
     ten = (sealed.CLOSED, sealed.DATED, *sealed.PIPELINES)
     systems = "SNF", *(name for name in paper.TABLE_2 if name in peers.ALL)
-    three = ("REVISED", "RELEASED", *field.CELLS_ONLY, *systems, runs.SUGGESTED)
+    three = ("REVISED", "RELEASED", *field.CELLS_ONLY, *systems, runs.SUGGESTED, *sealed.BESIDE)
     assert {*sealed.SCORED, "how sure", "number of clusters"} == set(listed)
     assert seeds == dict.fromkeys(ten, 10) | dict.fromkeys(three, 3)
-    assert len(ten) == 9 and len(three) == 15
+    assert len(ten) == 9 and len(three) == 16
     for name in systems:
         assert found[name] == (name, runs.peer_settings(name) | {"sealed": True})
     assert runs.recipe_of(found["RELEASED"][1], RELEASED.name) == RELEASED
@@ -191,13 +192,18 @@ def test_the_primary_comparison_is_with_the_pipeline_that_is_best_on_average(lis
     for metric in ("acc", "nmi"):
         ours, theirs = (values(listed, name, metric) for name in (sealed.CLOSED, best))
         change = [np.mean(ours[name]) - np.mean(theirs[name]) for name in SMALL]
-        table = sealed.against_best(scores, SMALL)
+        table = sealed.by_group(scores, best, SMALL)
         test = stats.ttest_1samp(change, 0)
         expected = np.mean(change), np.ptp(test.confidence_interval()) / 2, test.pvalue
         found = table.loc["all", [metric, f"±{metric}", f"p {metric}"]]
         assert tuple(found) == pytest.approx(expected)
         of_kinds = change[0], np.mean(change[1:])
         assert tuple(table.loc[["cells", "text"], metric]) == pytest.approx(of_kinds)
+        above = np.array([x > 0 for x in change])
+        if metric == "acc":
+            assert table.ahead[["all", "cells", "text"]].tolist() == [
+                *(above.sum(), above[:1].sum(), above[1:].sum())
+            ]
     assert list(table.n) == [3, 1, 2, 2, 1, 3]  # all, cells, text, two views, more, below 1,000
 
 
@@ -212,9 +218,8 @@ def test_groups_are_those_of_the_protocol():
 
 def test_against_each_method_p_is_that_of_holm(listed):
     table = sealed.against_methods(scores_of(listed))
-    assert set(table.index) == {run.variant for run in listed if run.study in sealed.SCORED} - {
-        sealed.CLOSED
-    }
+    scored = {run.variant for run in listed if run.study in sealed.SCORED}
+    assert set(table.index) == scored - {sealed.CLOSED, *sealed.BESIDE}
     raw = {}
     for name in table.index:
         ours, theirs = values(listed, sealed.CLOSED), values(listed, name)
@@ -229,7 +234,7 @@ def test_a_failed_fit_of_the_closed_form_counts_as_one_cluster(listed):
     expected = values(listed, sealed.CLOSED)["S02"]
     expected[3] = 40.0
     assert scores.loc["S02", (sealed.CLOSED, "acc")] == pytest.approx(np.mean(expected))
-    assert sealed.against_best(scores, SMALL).n["all"] == 3
+    assert sealed.by_group(scores, "SNF", SMALL).n["all"] == 3
 
 
 @pytest.mark.parametrize("method", ["GMC", sealed.DATED, "SURER"])
@@ -240,7 +245,7 @@ def test_a_failed_fit_of_another_method_leaves_the_set_out(listed, method):
     assert sealed.counts(failed).xs(method, level="method").failed.item() == 1
     words = sealed.tables(failed, SMALL)[f"{sealed.CLOSED} against each method"]
     assert words["left out"].to_dict() == dict.fromkeys(words.index, 0) | {method: 1}
-    text = [x for title, x in sealed.score_tables(failed).items() if method in x]
+    text = [x for title, x in sealed.score_tables(failed, SMALL).items() if method in x]
     assert [x.loc["S03", method] for x in text] == ["–", "–"]
 
 
@@ -287,13 +292,18 @@ def test_confidence_and_the_number_of_clusters(listed):
 
 
 def test_nothing_is_drawn_before_the_primary_comparison_is_whole(listed):
-    for variant, still in ((sealed.PIPELINES[-1], False), (sealed.CLOSED, False), ("SURER", True)):
-        lacking = next(i for i, run in enumerate(listed) if run.variant == variant)
+    needed = {sealed.PIPELINES[-1]: False, "closed form": False, "how sure": True, "SURER": True}
+    for one, still in needed.items():
+        lacking = next(i for i, run in enumerate(listed) if one in (run.variant, run.study))
         partial = list(listed)
         partial[lacking] = dataclasses.replace(listed[lacking], record=None)
         found = sealed.tables(partial, SMALL)
-        plots = sealed.plot_by_set(partial), sealed.plot_by_method(partial)
-        shown = bool(found), bool(sealed.score_tables(partial)), *(x is not None for x in plots)
+        plots = sealed.plot_by_set(partial, SMALL), sealed.plot_by_method(partial)
+        shown = (
+            bool(found),
+            bool(sealed.score_tables(partial, SMALL)),
+            *(x is not None for x in plots),
+        )
         assert shown == (still,) * 4
         assert f"{len(listed) - 1} of {len(listed)} runs" in sealed.state(partial)
     assert "SURER" not in found[f"{sealed.CLOSED} against each method"].index
@@ -343,12 +353,11 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
     assert (tmp_path / "runs" / "sealed.jsonl").exists()
     sealed.draw(listed, tmp_path / "drawn", small)
     assert {path.suffix for path in (tmp_path / "drawn").iterdir()} == {".csv", ".svg"}
-    plots = sealed.plot_by_set(listed), sealed.plot_by_method(listed)
+    plots = sealed.plot_by_set(listed, small), sealed.plot_by_method(listed)
     rows = [[label.get_text() for label in x.axes[0].get_yticklabels()] for x in plots]
-    assert rows[0] == ["S01", "S02", "mean of all"]
-    assert set(rows[1]) == {run.variant for run in listed if run.study in sealed.SCORED} - {
-        sealed.CLOSED
-    }
+    assert rows[0] == ["S01", "S02 Letters", "mean of all"]
+    scored = {run.variant for run in listed if run.study in sealed.SCORED}
+    assert set(rows[1]) == scored - {sealed.CLOSED, *sealed.BESIDE}
     assert sealed.code_of(listed).runs.tolist() == [len(listed)]
     plt.close("all")
 
