@@ -330,7 +330,8 @@ class LevelPipeline(ViewPipeline):
         of the scaled one. With "rank" or "both" that is :math:`\min(1, r / (c - 1))`, with its
         effective rank r: c groups need c - 1 directions, and say less where they share fewer. With
         "halves" or "both" all are multiplied by how far halves of the columns tell each other
-        (`agreement_of_halves`), in units of the better of unit rows and scaled columns.
+        (`agreement_of_halves`), in units of the better of unit rows and scaled columns, if one of
+        them does.
     scaled_ : ScaledColumns or None
     spread_ : float
         :math:`1 - \|\bar x\|^2` of the unit rows, from 0 (all rows are the same) to 1: the mean
@@ -395,6 +396,7 @@ class LevelPipeline(ViewPipeline):
         if self.heads_:
             levels.append(self._fit_lengths([rows]))
         if "scaled" in self.levels:
+            x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(rows) else x
             self.scaled_ = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
             levels.append(self.scaled_.transform(x))
             self.widths_ = (*self.widths_, levels[-1].shape[1])
@@ -415,9 +417,9 @@ class LevelPipeline(ViewPipeline):
             some = np.flatnonzero(filled(x))[:_HALVES_ROWS]  # rows came in a random order
             both = rows[some], scaled.in_units(x[some])
             told = [agreement_of_halves(one, wanted) for one in both]
-            best = max(*told, np.finfo(float).tiny)
+            best = max(told)
             for name, value in zip(("whitened", "plain", "scaled"), (told[0], *told)):
-                self.weights_[name] *= value / best
+                self.weights_[name] *= value / best if best else 1.0  # else neither says a thing
 
     def _learn(self, x: Matrix, moments_of: Callable[..., Moments] | None) -> None:
         """The directions of both levels, from unit rows (n, d)."""
