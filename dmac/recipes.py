@@ -323,10 +323,10 @@ class SpectralRecipe(BaseRecipe):
 
     levels: str = choice(
         "both",
-        one_of("whitened", "plain", "both"),
+        one_of("whitened", "plain", "scaled", "both", "all"),
         """
         Features of a view (:class:`dmac.data.levels.LevelPipeline`): whitened directions, plain
-        ones, or both.""",
+        ones, both of these, scaled columns, or all three.""",
     )
     plain_components: int = choice(128, at_least(1), "Directions of the plain level.")
     blocks: str = choice(
@@ -340,8 +340,18 @@ class SpectralRecipe(BaseRecipe):
         "spread",
         one_of("equal", "spread"),
         """
-        Weight of the plain level's graphs: that of the whitened ones, or this times the spread of
-        the view's rows.""",
+        Weight of a level's graphs: that of the whitened ones, or this times the spread of the
+        view's rows at the plain level, and times its share of c - 1 directions at the scaled one
+        (:class:`dmac.data.levels.LevelPipeline`).""",
+    )
+    scaled_components: int = choice(30, at_least(1), "Directions of the scaled level.")
+    scaled_weight: str = choice(
+        "rank",
+        one_of("equal", "rank", "halves", "both"),
+        """
+        Weight of the scaled level: that of the whitened one; its share of c - 1 directions; how far
+        halves of the columns tell each other, which weighs all levels; or both
+        (:class:`dmac.data.levels.LevelPipeline`).""",
     )
     plain_scale: str = choice(
         "rows",
@@ -514,8 +524,11 @@ CLOSED_FORM = SpectralRecipe(
     final_unit_rows=True,
 )
 
-#: CLOSED_FORM as it was in November 2026: all views weigh the same, and all rows are divided by
-#: their lengths.
+#: CLOSED_FORM as it was in version 0.2.0, for stored runs and scripts that shall stay as they are.
+CLOSED_FORM_0_2 = replace(CLOSED_FORM, name="closed_form_0_2")
+
+#: CLOSED_FORM as it was first, in November 2026: all views weigh the same, and all rows are divided
+#: by their lengths.
 CLOSED_FORM_2026_11 = replace(
     CLOSED_FORM,
     name="closed_form_2026_11",
@@ -529,7 +542,7 @@ RECIPES: dict[str, BaseRecipe] = {
     recipe.name: recipe
     for recipe in (
         *(PUBLISHED, RELEASED, REVISED, REVISED_2026_11),
-        *(CLOSED_FORM, CLOSED_FORM_2026_11),
+        *(CLOSED_FORM, CLOSED_FORM_0_2, CLOSED_FORM_2026_11),
     )
 }
 

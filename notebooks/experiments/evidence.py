@@ -17,7 +17,7 @@ CLOSED, TRAINED, SINGLE, PICKED = "AGC", "REVISED", "best single", "best of four
 #: accuracy over the sets that CLOSED_FORM was chosen on. No page picks it by scores that it shows.
 BEST_SINGLE = "closed form, whitened"
 #: The recipe that parts were taken out of: all views count alike.
-DATED = "CLOSED_FORM_2026_11"
+DATED, BEFORE = "CLOSED_FORM_2026_11", "AGC of 0.2.0"
 
 
 def read_runs(results=records.RESULTS):

@@ -28,6 +28,7 @@ from dmac.metrics import scores
 from dmac.model_selection import CRITERIA, suggest_n_clusters
 from dmac.recipes import NetworkRecipe, SpectralRecipe
 from experiments import field, incomplete, libraries, pretraining, provenance
+from experiments.ideas.level_ideas import LevelIdea
 from experiments.ideas.network_ideas import NetworkIdea
 from experiments.ideas.spectral_ideas import SpectralIdea
 from experiments.measure import (
@@ -82,7 +83,7 @@ KINDS = {
     "Recipe": NetworkRecipe,  # its name when the first runs were stored
     **{
         kind.__name__: kind
-        for kind in (SpectralRecipe, NetworkIdea, SpectralIdea, incomplete.Unfilled)
+        for kind in (SpectralRecipe, NetworkIdea, SpectralIdea, LevelIdea, incomplete.Unfilled)
     },
 }
 #: What settings of DMAC say beside the recipe; see `settings_of`.

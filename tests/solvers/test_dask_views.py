@@ -17,7 +17,8 @@ from dmac.data import source
 from dmac.data.dask_views import dask_views
 from dmac.recipes import CLOSED_FORM
 
-PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0)
+LEVELS = dict(levels="all", scaled_weight="both")
+PART = dataclasses.replace(CLOSED_FORM, fit_samples=150, fit_of_cluster=0, **LEVELS)
 N, DIMS = 1200, (8, 12, 3)
 # Dask keeps threads and sockets of its own, and closes some of them late.
 pytestmark = [
