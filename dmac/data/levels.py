@@ -392,15 +392,16 @@ class LevelPipeline(ViewPipeline):
             rows = scipy.sparse.csr_matrix(rows)
         self._learn(rows if every is None else self._unit_rows(every), moments_of)
         self.weights_ = {"whitened": 1.0, "plain": self.spread_, "scaled": 1.0}
-        levels, self.lengths_, self.widths_ = list[Floats](), {}, ()
+        levels, self.lengths_ = list[Floats](), {}
         if self.heads_:
             levels.append(self._fit_lengths([rows]))
         if "scaled" in self.levels:
             x = scipy.sparse.csr_matrix(x) if scipy.sparse.issparse(rows) else x
-            self.scaled_ = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
-            levels.append(self.scaled_.transform(x))
-            self.widths_ = (*self.widths_, levels[-1].shape[1])
-            self._weigh(rows, x)
+            scaled = self.scaled_level(self.scaled_components).fit(x, every, moments_of)
+            levels.append(scaled.transform(x))
+            of_heads = self.widths_ if self.heads_ else ()
+            self.scaled_, self.widths_ = scaled, (*of_heads, levels[-1].shape[1])
+            self._weigh(scaled, rows, x)
         return np.hstack(levels)
 
     def transform(self, x: Matrix) -> Floats:
@@ -408,9 +409,9 @@ class LevelPipeline(ViewPipeline):
         levels = [super().transform(x)] if self.heads_ else []
         return np.hstack([*levels, *([self.scaled_.transform(x)] if self.scaled_ else [])])
 
-    def _weigh(self, rows: Matrix, x: Matrix) -> None:
+    def _weigh(self, scaled: ScaledColumns, rows: Matrix, x: Matrix) -> None:
         """Weigh the levels by what unit rows and the view's own (n, d) say."""
-        wanted, scaled = self.n_clusters - 1, self.scaled_
+        wanted = self.n_clusters - 1
         if self.scaled_weight in ("rank", "both"):
             self.weights_["scaled"] = min(1.0, scaled.effective_rank_ / wanted)
         if self.scaled_weight in ("halves", "both") and x.shape[1] >= _HALVES_COLUMNS:

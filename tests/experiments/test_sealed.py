@@ -400,13 +400,15 @@ def test_the_whole_path_from_files_to_tables_and_figures(stand_ins, tmp_path, mo
 def test_the_command_makes_no_run_before_the_test_is_opened(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DMAC_DATA", str(tmp_path))
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # what the command sets goes with the test
-    monkeypatch.setattr(sealed, "COMMIT", "")
+    is_sealed = dataclasses.replace(sealed.FIRST, commit="")
+    monkeypatch.setitem(sealed.TESTS, "sealed", is_sealed)
     sealed.main(["--dry-run", "--results", str(tmp_path)])
     assert "The test is sealed: 0 of " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     assert "name the commit" in capsys.readouterr().err
-    monkeypatch.setattr(sealed, "COMMIT", "0123456789ab")
+    opened = dataclasses.replace(sealed.FIRST, commit="0123456789ab")
+    monkeypatch.setitem(sealed.TESTS, "sealed", opened)
     with pytest.raises(SystemExit):
         sealed.main(["--results", str(tmp_path)])
     said = capsys.readouterr()
