@@ -76,7 +76,7 @@ WAYS = {
 }
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
-    ", saw": "; lines above the table have to go, as by pandas.read_csv(file, skiprows=2)",
+    "Expected ": "; a cell with the sign that separates cells needs quotes around it",
     "codec": "; save it in UTF-8, as by pandas.read_csv(file, encoding='latin-1').to_csv(name)",
     "allow_pickle": "; Python objects are never read: save numbers, and words by .astype(str)",
 }

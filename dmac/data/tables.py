@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dmac._types import Flags, Floats
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, called, counts, is_frame, stem
 from dmac.data.vocabulary import (
@@ -39,8 +40,10 @@ _SEPARATORS = "\t;,|"
 _NUMBER = r"[\t;,|][\s\"]*[+-]?\.?\d"
 _DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
 _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
-# So many lines are looked at for what a table is.
-_HEAD = 30
+# So many lines are looked at for what a table is, and so many cells of a header are shown.
+_HEAD, _SHOWN = 30, 4
+# Numbers of a header go up by steps that differ by less than this share, or are such years.
+_ONE_STEP, _YEARS = 0.2, (1800, 2101)
 
 
 def read_table(file: Path) -> list[NamedView]:
@@ -99,13 +102,19 @@ def _read_text(file: Path) -> Frame:
     """The cells of a table of text; the first line, and columns that may have ids, are text."""
     import pandas as pd
 
-    above, head = _head(file)
+    above, head, encoding = _head(file)
     if not head:
         return pd.DataFrame()
-    spaces = " " if ".txt" in file.name.lower() else ","
-    sign = next((x for x in _SEPARATORS if x in head[0]), spaces)
-    rows = list(csv.reader(head, delimiter=sign, skipinitialspace=sign == " "))
-    first, width = _first_line(rows, above)
+    signs = f"{_SEPARATORS} " if ".txt" in file.name.lower() else _SEPARATORS
+    cut = {
+        x: list(csv.reader(head.values(), delimiter=x, skipinitialspace=x == " ")) for x in signs
+    }
+    # What parts most lines into as many cells, the first of equals.
+    widths = {x: Counter(len(row) for row in cut[x] if len(row) > 1).values() for x in signs}
+    sign = max(signs, key=lambda x: max(widths[x], default=0))
+    rows = cut[sign]
+    _check_title(rows, [*head], sign)
+    first, width = _first_line(rows)
     commas = _columns(rows, _DECIMAL_COMMA) if sign == ";" else set()
     # Columns that may have ids are text: of such a header, with zeros in front, and the first.
     text = {j for j, x in enumerate(first) if says_samples(x, j)} | _columns(rows, r"\s*0\d+\s*")
@@ -118,11 +127,11 @@ def _read_text(file: Path) -> Frame:
         index_col=False,
         dtype=dict.fromkeys(text | ({0} - commas), str),
         keep_default_na=False,
-        na_values=[""],
+        na_values=["", "\x1a"],  # the second is where a file of DOS ends
         skipinitialspace=True,
         low_memory=False,
         decimal="," if commas else ".",
-        encoding="utf-8-sig",
+        encoding=encoding,
         compression="gzip" if file.suffix.lower() == ".gz" else None,
     )
     if commas:
@@ -133,16 +142,33 @@ def _read_text(file: Path) -> Frame:
     return pd.DataFrame(cells, range(above, above + len(cells)))
 
 
-def _first_line(rows: list[list[str]], above: int) -> tuple[list[str], int]:
-    """The first line, and how many columns there are.
+def _check_title(rows: list[list[str]], places: list[int], sign: str) -> None:
+    """Refuse lines above the header that have fewer cells, as titles have."""
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    usual = max(sorted(filled, reverse=True), key=filled.count)
+    above = takewhile(
+        lambda i: filled[i] < usual and not np.isfinite(parsed(rows[i + 1])[0]).any(),
+        range(len(rows) - 1),
+    )
+    titles = 0 if has_gaps(rows[0]) else len(list(above))
+    if titles:
+        raise ValueError(
+            f"expected {usual} fields in line {places[0] + 1}, saw {filled[0]}; lines above the "
+            f"table have to go, as by pandas.read_csv(file, sep={sign!r}, "
+            f"skiprows={places[titles]})"
+        )
 
-    A title above the table is refused.
-    """
+
+def has_gaps(first: list[str]) -> bool:
+    """Whether a line has empty cells between others, as where a cell stands for several columns."""
+    return "\t\t" in "\t".join(first[1:]).strip("\t")
+
+
+def _first_line(rows: list[list[str]]) -> tuple[list[str], int]:
+    """The first line, and how many columns there are."""
     first, second = ([x.strip() for x in row] for row in [*rows, []][:2])
     first[0] = first[0].removeprefix("#").strip()
-    filled, width = [sum(map(bool, row)) for row in (first, second)], max(len(first), len(second))
-    if filled[0] + 1 < filled[1] and not np.isfinite(parsed(second)[0]).any():
-        raise ValueError(f"expected {filled[1]} fields in line {above + 1}, saw {filled[0]}")
+    width = max(len(first), len(second))
     if second and second[-1] and len(first) == width - 1 and parsed(first)[1].any():
         return ["", *first], width  # as R writes it
     return first, width
@@ -163,13 +189,15 @@ def _columns(rows: list[list[str]], pattern: str) -> set[int]:
     return {j for row in rows for j, x in enumerate(row) if re.fullmatch(pattern, x)}
 
 
-def _head(file: Path) -> tuple[int, list[str]]:
-    """How many lines stand above a table, and its first lines.
+def _head(file: Path) -> tuple[int, dict[int, str], str]:
+    """How many lines stand above a table, its first lines by their places, and their encoding.
 
     Above are blank lines and those that begin with #, which a ``UserWarning`` says.
     """
     unpacked = gzip.open if file.suffix.lower() == ".gz" else open
-    with unpacked(file, "rt", encoding="utf-8-sig", newline="") as lines:
+    with unpacked(file, "rb") as opened:
+        encoding = "utf-16" if opened.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    with unpacked(file, "rt", encoding=encoding, newline="") as lines:
         first, every = tee(lines)
         above = sum(1 for _ in takewhile(lambda x: not x.strip() or x.startswith("#"), first))
         head = list(islice(every, above + _HEAD))
@@ -179,15 +207,16 @@ def _head(file: Path) -> tuple[int, list[str]]:
         above -= 1
     if any(line.startswith("#") for line in head[:above]):
         warn(f"{file.name}: the lines above the table that begin with # are left out")
-    return above, [line for line in head[above:] if line.strip()]
+    return above, {i: x for i, x in enumerate(head) if i >= above and x.strip().strip("\x1a")}, encoding
 
 
 def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedView:
     """A table with a row for each sample, whose first line may have the names of its features.
 
     The first line is a header if it has a word where a number stands below, or the name of classes,
-    or ``key``, or, first, a name of names; or if it counts 0, 1, 2, ..., which a ``UserWarning``
-    says. A line that counts above a line of words is none.
+    or ``key``, or, first, a name of names; or if its numbers are those of a header, which a
+    ``UserWarning`` says (`_counting`). A line that counts above a line of words is none, and one
+    that names groups of columns is refused.
 
     Parameters
     ----------
@@ -207,18 +236,70 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
     if (counts(first) or counts(first[1:])) and above[1:].any() and above[-1].all():
         cells = cells.iloc[1:]
         first, above = as_text(cells.iloc[0]), above[1:]
-    counted = len(first) > 2 and first == [str(j) for j in range(len(first))]
-    if counted:
-        warn(
-            f"{view.source}: the first {cells.index.name} counts 0, 1, 2, ..., as tables without "
-            "names of columns are written, and is no sample; if it is one, write a line of names "
-            "above it"
+    x = parsed(cells.iloc[1:_HEAD])[0]
+    below = np.isfinite(x).any(0)
+    second = as_text(cells.iloc[min(1, len(cells) - 1)])
+    if cells.index.name == "line" and _names_groups(first, second, x, above):
+        raise ValueError(
+            f"{view.source}: its first line has gaps or repeats above another one, "
+            "as names of groups of columns do: write one line of names, as by "
+            "pandas.read_csv(file, header=[0, 1], index_col=0).pipe(lambda frame: frame.set_axis("
+            "[' '.join(map(str, x)) for x in frame], axis=1))"
         )
-    below = np.isfinite(parsed(cells.iloc[1:_HEAD])[0]).any(0)
-    named = counted or key in first or any(whole(cell) in KNOWN for cell in first)
-    if not (named or (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))):
+    named = key in first or any(whole(cell) in KNOWN for cell in first)
+    named |= (above[0] & below).any() or (len(first) > 1 and says_samples(first[0], 0))
+    why = "" if named else _counting(first, as_text(cells.iloc[1:_HEAD, 0]), x)
+    if why:
+        warn(
+            f"{view.source}: the first {cells.index.name} {why}, and is no sample; if it is one, "
+            "write a line of names above it"
+        )
+    if not (named or why):
         return replace(view, values=cells)
     return replace(view, values=cells.iloc[1:], features=first)
+
+
+def _names_groups(first: list[str], second: list[str], below: Floats, words: Flags) -> bool:
+    """Whether a first line names groups of columns, and the second one the columns."""
+    if has_gaps(first) and (words[0, 1:].any() or not first[0]):
+        return "" not in second[1:]
+    pairs, inner = list(zip(first[1:], second[1:])), first[1:]
+    if len(set(inner)) == len(inner) or len(set(pairs)) < len(pairs) or not words[0, 1:].all():
+        return False
+    over_numbers = (words[-1] & np.isfinite(below[1:]).any(0))[1:].any()
+    is_whole = (parsed(second[1:])[0] % 1 == 0).all() and (below[1:, 1:] % 1 > 0).any(0).all()
+    one = not re.search(r"\d", second[0]) and (says_samples(second[0], 0) or is_whole)
+    return bool(over_numbers or one)
+
+
+def _counting(first: list[str], names: list[str], below: Floats) -> str:
+    """What makes the numbers of a first line a header's, as they can only be told; else "".
+
+    They count 0, 1, 2, ...; or behind a word they go up by about one step, are years, or are whole
+    above fractions, or the word has no digit where the names below have; without a word there has
+    to be a step as well as fractions.
+    """
+    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
+        return "counts 0, 1, 2, ..., as tables without names of columns are written"
+    behind = int(parsed(first)[1][0])
+    x, below = parsed(first[behind:])[0], below[:, behind:]
+    steps = np.diff(x)
+    if len(x) < 2 or len(set(x)) < len(x) or not (np.isfinite(x).all() and len(below)):
+        return ""
+
+    def rises(steps: Floats) -> bool:
+        return len(steps) > 1 and steps.min() > 0 and np.ptp(steps) <= _ONE_STEP * steps.mean()
+
+    is_whole = (x % 1 == 0).all()
+    fractions = is_whole and len(x) > 2 and (below % 1 > 0).any(0).all()
+    step = rises(steps) and not rises(np.diff(below[0]))
+    years = is_whole and ((x >= _YEARS[0]) & (x < _YEARS[1])).all()
+    years = years and not ((below >= _YEARS[0]) & (below < _YEARS[1])).all()
+    digits = [bool(re.search(r"\d", name)) for name in (first[0], *names)]
+    alone = is_whole and len(names) > 1 and not digits[0] and all(digits[1:])
+    if behind and (step or years or fractions or alone) or (step and fractions and len(x) > 3):
+        return f"({', '.join(first[:_SHOWN])}, ...) has numbers as those of a header"
+    return ""
 
 
 def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
