@@ -22,11 +22,10 @@ from dmac.data.tables import without
 from dmac.data.vocabulary import (
     CLASSES,
     LABELS,
+    Column,
     bare,
-    parsed,
     says_classes,
     says_known,
-    typed,
     whole,
 )
 
@@ -53,7 +52,7 @@ def vector(view: NamedView) -> NamedView | None:
     if is_frame(x):
         if shape[1] > 1:
             view, x = replace(view, samples=view.features), x.T
-        return replace(view, values=typed(x.iloc[:, 0]), features=None)
+        return replace(view, values=Column(x.iloc[:, 0]).typed, features=None)
     if x.dtype.kind not in "biufSU" or view.features:
         return None
     return replace(view, values=as_dense(x).ravel(), features=None)
@@ -117,7 +116,7 @@ def _apart(item: NamedView, key: str | None) -> tuple[NamedView, list[NamedView]
     """A table without its columns of classes, and these."""
     headers = (item.features or []) if is_frame(item.values) else []
     classes = {
-        j: typed(item.values.iloc[:, j])
+        j: Column(item.values.iloc[:, j]).typed
         for j, x in enumerate(headers)
         if x == key or (len(x) > 2 and whole(x) in CLASSES)  # a feature may be called y
     }
@@ -169,15 +168,19 @@ def agreed(
     n: int,
     key: str | Literal[False] | None,
     left_out: dict[str, str],
+    mixed: bool = False,
 ) -> tuple[Integers | None, str | None]:
     """The classes of the samples in their order, from 0, and where they were.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
-    is a ``ValueError`` if one has no class for a sample; else that goes to what is left out.
+    is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
+    ``mixed``; else that goes to what is left out.
     """
     codes = {}
     for x in candidates:
         try:
+            if mixed and not x.samples:
+                raise ValueError("it names no samples, and the views have them in other orders")
             codes[x.source] = _codes(x, samples, n)
         except ValueError as error:
             if key:
@@ -211,7 +214,7 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
         )
     rows = {name: i for i, name in enumerate(names)}
     values = values[[rows[name] for name in samples]]
-    x, words = parsed(values)
+    x, words = Column(values).parsed
     if len(lacking := np.flatnonzero(np.isnan(x) & ~words)):
         row = rows[samples[lacking[0]]]
         who = classes.samples[row] if classes.samples else f"row {row + 1}"

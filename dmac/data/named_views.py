@@ -87,11 +87,21 @@ def as_named(views: Any) -> list[NamedView]:
 
 
 def _named(x: Any) -> NamedView:
+    if all(hasattr(x, name) for name in ("dims", "coords", "values")):
+        return NamedView(x.values, str(x.name or ""), *(_along(x, axis) for axis in x.dims[:2]))
     if not is_frame(x):
         return NamedView(x)
     samples = x.index.tolist()
     numbered = x.index.names == [None] and counts(samples)
     return NamedView(x, "", samples, list(x.columns), numbered=numbered)
+
+
+def _along(x: Any, axis: Any) -> list[Any] | None:
+    """The names along an axis of a DataArray: its own coordinate, or else one of distinct words."""
+    names = [y.values.tolist() for y in x.coords.values() if y.dims == (axis,)]
+    own = [x.coords[axis].values.tolist()] if axis in x.coords else []
+    text = [y for y in names if len(set(y)) == len(y) and all(isinstance(one, str) for one in y)]
+    return next(iter([*own, *text]), None)
 
 
 def counts(names: Sequence[Any]) -> bool:

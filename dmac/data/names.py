@@ -20,7 +20,7 @@ import scipy.sparse
 from dmac._types import Array, Views
 from dmac._warn import warn
 from dmac.data.named_views import NamedView, as_named, counts, is_frame, number_of
-from dmac.data.vocabulary import no_samples, says_samples
+from dmac.data.vocabulary import Column, no_samples, says_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
@@ -82,6 +82,7 @@ def lined_up(views: Views, incomplete: bool = False) -> list[NamedView]:
     views = as_named(views)
     for x in views:
         _check_rows(x)
+    _doubt_places(views)
     named = [x for x in views if x.samples is not None]
     if not named:
         return views
@@ -126,6 +127,11 @@ def _check_rows(view: NamedView) -> None:
         )
 
 
+def _has_columns(x: Any) -> bool:
+    """Whether a view is a frame in memory, of pandas or of polars."""
+    return hasattr(x, "columns") and hasattr(x, "to_numpy") and hasattr(x, "shape")
+
+
 def _of_same_rows(named: Sequence[NamedView]) -> bool:
     """Whether views have the same names in one order, or none that say more than their places."""
     places = all(x.numbered for x in named) and (
@@ -133,6 +139,23 @@ def _of_same_rows(named: Sequence[NamedView]) -> bool:
         or len({str((x.samples or [""])[0]) for x in named}) == 1
     )
     return places or all(x.samples == named[0].samples for x in named)
+
+
+def _doubt_places(views: Sequence[NamedView]) -> None:
+    """Warn where frames go by places, and a column of all has the same names in other orders."""
+    frames: list[Any] = [x.values for x in views]
+    by_places = len({tuple(x.samples or ()) for x in views}) == 1 < len(views)
+    if not (by_places and all(map(_has_columns, frames))):
+        return
+    columns = [set(x.columns) for x in frames]
+    for name in (x for x in frames[0].columns if all(x in of_view for of_view in columns)):
+        first, *others = [Column(x[name].to_numpy()).names for x in frames]
+        if any(y != first and len({*first} & {*y}) > len(first) / 2 for y in others):
+            warn(
+                f"all views have the column {name!r}, with the same distinct values in other "
+                "orders, and row i is taken for the same sample: to have them lined up by it, name "
+                f"them by frame.set_index({name!r}); if it names no samples, all is well"
+            )
 
 
 def _doubt_counts(views: Sequence[NamedView]) -> None:

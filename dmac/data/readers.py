@@ -13,20 +13,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dmac._types import Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
-from dmac.data.known_classes import agreed, having_name, known_classes, vector
+from dmac.data.known_classes import agreed, having_name, known_classes
 from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
 from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
-from dmac.data.vocabulary import bare, says_samples
+from dmac.data.vocabulary import (
+    as_text,
+    bare,
+    marks,
+    says_classes,
+    says_features,
+    says_samples,
+    words,
+)
 
 #: Endings that are read, and what they hold.
 ENDINGS = {
@@ -159,12 +167,14 @@ def read_views(
         raise ValueError(f"{names}: there are no views beside {', '.join(left_out)}")
     for name in map(called, views):
         left_out.pop(name, None)
-    sizes = {len(x.values) for x in candidates}
+    named = {len(x.samples) for x in views if x.samples and not x.features}
+    sizes = {len(x.values) for x in candidates} or named
     views = [_turned(x, views, sizes, transposed) for x in views]
     _warn_of_rows(views, transposed)
+    orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(views, incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
-    labels, known = agreed(candidates, samples, n, labels_key, left_out)
+    labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
     return Reading(views, labels, known, left_out)
 
 
@@ -246,21 +256,54 @@ def _items(
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
     if ending not in _TABLES:
-        return _named_beside(items)
+        return _named_beside(items, bool(transposed))
     return [with_header(x, bool(transposed), key) for x in items]
 
 
-def _named_beside(items: list[NamedView]) -> list[NamedView]:
-    """Arrays with the names that a vector beside them holds."""
-    for item in items:
-        unnamed = item.samples is None and says_samples(bare(item.name), 0)
-        lone = vector(item) if unnamed else None
-        if lone is not None and len(set(lone.values)) == len(lone.values) > 1:
-            names, others = lone.values.astype(str).tolist(), (x for x in items if x is not item)
-            return [
-                replace(x, samples=names) if len(names) in np.shape(x.values) else x for x in others
-            ]
-    return items
+def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
+    """Arrays with the names of their rows and columns that vectors beside them hold.
+
+    A vector that shares a word or number with some arrays, or their group, names these, and another
+    one all arrays of its length.
+    """
+    names = {x.name: as_text(np.ravel(x.values)) for x in items if _may_name(x)}
+    names = {key: x for key, x in names.items() if 1 < len(set(x)) == len(x)}
+    arrays = [x for x in items if x.name not in names]
+    shared = {key: {x.name: len(marks(key) & marks(x.name)) for x in arrays} for key in names}
+    named, used = [], set()
+    for x in arrays:
+        shape, chosen = np.shape(x.values)[:2], []
+        for side, size in enumerate(shape):
+            fit = [key for key in names if len(names[key]) == size]
+            fit = [key for key in fit if shared[key][x.name] or not any(shared[key].values())]
+            if len(set(shape)) < len(shape):  # the words say what is named
+                fit = [key for key in fit if says_features(key) == (side != int(transposed))]
+            most = max((shared[key][x.name] for key in fit), default=0)
+            best = [key for key in fit if shared[key][x.name] == most]
+            if other := [
+                y
+                for y in best
+                if names[y] != names[best[0]] and not set(names[y]).isdisjoint(names[best[0]])
+            ]:
+                raise ValueError(
+                    f"{x.source}: {best[0]} and {other[0]} have the same names in other orders, "
+                    f"and which are those of {x.name} is not clear: call them by the names of "
+                    f"their arrays, as {x.name}_samples"
+                )
+            used.update(best)
+            chosen.append(names[best[0]] if best else None)
+        rows, columns = (*chosen, None, None)[:2]
+        named.append(x if x.samples else replace(x, samples=rows, features=x.features or columns))
+    return [x for x in items if x.name in names and x.name not in used] + named
+
+
+def _may_name(item: NamedView) -> bool:
+    """Whether a thing is a vector of words, or has the name of a vector of ids."""
+    x: Any = item.values
+    if np.ndim(x) == 0 or np.size(x) != max(np.shape(x)) or is_frame(x) or says_classes(item.name):
+        return False
+    ids = x.dtype.kind in "iuf" and any(says_samples(y, 0) for y in words(bare(item.name)))
+    return item.samples is None and (x.dtype.kind in "SU" or ids)
 
 
 def _is_matrix(item: NamedView) -> bool:
@@ -332,7 +375,10 @@ def _turned(
     if transposed is None and ending_of(Path(view.source)) == ".mat":
         shapes = [x.values.shape for x in views if x.source == view.source]
         transposed = _are_columns(view.source, shapes, sizes)
-    return replace(view, values=view.values[:].T) if transposed else view
+    if not transposed:
+        return view
+    # The names of an array's rows and columns change places with them.
+    return replace(view, values=view.values[:].T, samples=view.features, features=view.samples)
 
 
 def _are_columns(source: str, shapes: list[tuple[int, int]], sizes: set[int]) -> bool:

@@ -21,9 +21,9 @@ from dmac._warn import warn
 from dmac.data.named_views import NamedView, called, counts, is_frame, stem
 from dmac.data.vocabulary import (
     KNOWN,
+    Column,
     as_text,
     mending,
-    only_counts,
     parsed,
     says_samples,
     whole,
@@ -207,7 +207,11 @@ def _head(file: Path) -> tuple[int, dict[int, str], str]:
         above -= 1
     if any(line.startswith("#") for line in head[:above]):
         warn(f"{file.name}: the lines above the table that begin with # are left out")
-    return above, {i: x for i, x in enumerate(head) if i >= above and x.strip().strip("\x1a")}, encoding
+    return (
+        above,
+        {i: x for i, x in enumerate(head) if i >= above and x.strip().strip("\x1a")},
+        encoding,
+    )
 
 
 def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedView:
@@ -297,7 +301,7 @@ def _counting(first: list[str], names: list[str], below: Floats) -> str:
     years = years and not ((below >= _YEARS[0]) & (below < _YEARS[1])).all()
     digits = [bool(re.search(r"\d", name)) for name in (first[0], *names)]
     alone = is_whole and len(names) > 1 and not digits[0] and all(digits[1:])
-    if behind and (step or years or fractions or alone) or (step and fractions and len(x) > 3):
+    if (behind and (step or years or fractions or alone)) or (step and fractions and len(x) > 3):
         return f"({', '.join(first[:_SHOWN])}, ...) has numbers as those of a header"
     return ""
 
@@ -324,43 +328,30 @@ def name_samples(items: list[NamedView], left_out: dict[str, str]) -> list[Named
     list of NamedView
     """
     tables = [x for x in items if is_frame(x.values) and x.values.shape[1] > 1]
-    running = [_running(x) for x in tables]
-    columns = [_own_names(x, places) for x, places in zip(tables, running)]
-    cells = [[] if j is None else as_text(x.values.iloc[:, j]) for x, j in zip(tables, columns)]
+    columns = [columns_of(x) for x in tables]
+    running = [[j for j, x in enumerate(row) if x.runs(j)] for row in columns]
+    own = [_own_names(x, places) for x, places in zip(columns, running)]
+    cells = [[] if j is None else x[j].text for x, j in zip(columns, own)]
     if len(tables) > 1 and _share(cells) < 0.5:
-        columns = _everywhere(tables) or columns
-    names = next((cells[a] for a, j in enumerate(columns) if j is not None), [])
-    alike = [_share([names, _names(x.values.iloc[:, 0])]) > 0.5 for x in tables]
-    columns = [0 if j is None and same else j for j, same in zip(columns, alike)]
+        own = _everywhere(columns) or own
+    names = next((x[j].text for x, j in zip(columns, own) if j is not None), [])
+    alike = [_share([names, x[0].names]) > 0.5 for x in columns]
+    own = [0 if j is None and same else j for j, same in zip(own, alike)]
     named = {}
-    for x, j, places in zip(tables, columns, running):
+    for x, row, j, places in zip(tables, columns, own, running):
         j = places[0] if j is None and places else j
         rest = [k for k in places if k != j]
-        headers = (_headers(x)[k] or "column 1" for k in rest)
+        headers = (row[k].header or "column 1" for k in rest)
         left_out |= {f"{called(x)}, {header}": "it only numbers the rows" for header in headers}
         named[id(x)] = _named(x, j, rest)
     return [named.get(id(x), x) for x in items]
 
 
-def _headers(view: NamedView) -> list[str]:
-    """What columns are called, by their number where they have no name."""
-    columns = view.values.columns
-    return view.features or [f"{columns.name} {j + 1}" for j in columns]
-
-
-def _names(column: Frame) -> list[str]:
-    """The cells of a column that may name samples, distinct words or whole numbers; else none."""
-    (x, words), names = parsed(column), as_text(column)
-    distinct = len(names) > 1 and len(set(names)) == len(names)
-    return names if distinct and (words | (np.floor(x) == x)).all() else []
-
-
-def _ids(view: NamedView) -> dict[str, list[str]]:
-    """The columns that may name samples, by their headers."""
-    x, words = parsed(view.values.iloc[:_HEAD])
-    headers, places = _headers(view), np.flatnonzero((words | (np.floor(x) == x)).all(0))
-    count = Counter(headers)
-    return {headers[j]: _names(view.values.iloc[:, j]) for j in places if count[headers[j]] == 1}
+def columns_of(view: NamedView) -> list[Column]:
+    """The columns of a table, by their number where they have no name."""
+    cells, places = view.values.to_numpy(), view.values.columns
+    headers = view.features or [f"{places.name} {j + 1}" for j in places]
+    return [Column(x, header) for x, header in zip(cells.T, headers)]
 
 
 def _share(named: list[list[str]]) -> float:
@@ -369,49 +360,36 @@ def _share(named: list[list[str]]) -> float:
     return min(len(x & first) / max(min(len(x), len(first)), 1) for x in rest)
 
 
-def _everywhere(tables: list[NamedView]) -> list[int] | None:
+def _everywhere(tables: list[list[Column]]) -> list[int] | None:
     """The columns of the same header in all tables whose values are the same in most rows."""
-    ids = [_ids(x) for x in tables]
-    shares = {header: _share([x.get(header, []) for x in ids]) for header in ids[0]}
+    every = []
+    for columns in tables:
+        count = Counter(x.header for x in columns)
+        every.append({x.header: j for j, x in enumerate(columns) if count[x.header] == 1})
+    first, *rest = every
+    ids = {
+        header: [columns[places[header]] for columns, places in zip(tables, every)]
+        for header in first
+        if all(header in places for places in rest)
+    }
+    shares = {header: _share([x.names for x in ids[header]]) for header in ids}
     shared = [header for header in shares if shares[header] > 0.5]
     if not shared:
         return None
-    best = max(shared, key=lambda x: (not any(counts(names[x]) for names in ids), shares[x]))
-    return [_headers(x).index(best) for x in tables]
+    best = max(shared, key=lambda x: (not any(counts(y.names) for y in ids[x]), shares[x]))
+    return [places[best] for places in every]
 
 
-def _running(view: NamedView) -> list[int]:
-    """The columns that seem to number the rows: one that counts, first, or an index of pandas."""
-    places = []
-    for j, header in enumerate(view.features or ["x"]):
-        if j == 0 or only_counts(header):
-            names = _plain(view.values.iloc[:, j])
-            index = only_counts(header) and len(set(names)) == len(names)
-            if (index and all(map(str.isdecimal, names))) or (len(names) > 2 and counts(names)):
-                places.append(j)
-    return places
-
-
-def _plain(column: Frame) -> list[str]:
-    """The cells as text, whole numbers that are written with a point without it."""
-    text = as_text(column)
-    return as_text(parsed(column)[0]) if "." in "".join(text[:1]) else text
-
-
-def _own_names(view: NamedView, running: list[int]) -> int | None:
+def _own_names(columns: list[Column], running: list[int]) -> int | None:
     """The column that names the samples, as far as the table itself says it, and not by counts."""
-    cells, headers = view.values, view.features or []
-    rest = [j for j in range(cells.shape[1]) if j not in running]
-    for place, j in enumerate(rest if headers else ()):
+    rest = [j for j in range(len(columns)) if j not in running]
+    for place, j in enumerate(rest):
         sure = place == 0 and not running
-        if says_samples(headers[j], place) and (sure or _names(cells.iloc[:, j])):
+        if says_samples(columns[j].header, place) and (sure or columns[j].names):
             return j
-    for j in rest[:1]:
-        first = cells.iloc[:, j].dropna()
-        numbers = first.astype(str).str.fullmatch(r"\s*[+-]?[\d.,]+\s*")  # in some writing
-        if np.isnan(parsed(first)[0]).all() and 2 * first.nunique() > len(first) > numbers.sum():
-            return j
-    return next((j for j in running if not counts(_plain(cells.iloc[:, j]))), None)
+    if rest and columns[rest[0]].has_words():
+        return rest[0]
+    return next((j for j in running if not counts(columns[j].plain)), None)
 
 
 def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
@@ -419,11 +397,10 @@ def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
     if j is None:
         return view
     cells = view.values.dropna(how="all")  # a row without any cell is no sample, if it has no name
-    names, plain = as_text(cells.iloc[:, j]), _plain(cells.iloc[:, j])
-    header = view.features[j] if view.features else ""
-    numbered = counts(plain) and not (says_samples(header, 0) and not only_counts(header))
-    view = replace(view, values=cells, samples=plain if numbered else names, numbered=numbered)
-    return without(view, j, *others)
+    view = replace(view, values=cells)
+    names = columns_of(view)[j]
+    samples = names.plain if names.numbered else names.text
+    return without(replace(view, samples=samples, numbered=names.numbered), j, *others)
 
 
 def without(view: NamedView, *places: int) -> NamedView:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product, takewhile
 from typing import Any
 
 import numpy as np
 
 from dmac._types import Array, Flags, Floats
+from dmac.data.named_views import counts
 
 #: Names of classes that are taken before others.
 LABELS = set("y gt gnd truth truelabel truelabels label labels gtruth groundtruth ytrue".split())
@@ -40,6 +42,8 @@ _FIRST = set(
     "sample patient subject participant donor individual name index row item unnamed gene feature "
     "probe protein marker variable symbol peak".split()
 )
+_FEATURES = set("gene feature probe protein marker variable var symbol peak column".split())
+_OF_NAMES = set("name names id ids".split())
 _ANYWHERE = set("id ids barcode barcodes identifier identifiers geneid".split())
 # The last word of a row that describes features, or adds samples up.
 _NO_SAMPLES = _ANYWHERE | set(
@@ -99,6 +103,17 @@ def bare(name: str) -> str:
 def whole(name: str) -> str:
     """A name without its case and signs: cell_type and CellType are one."""
     return re.sub(r"[\W_]+", "", name.lower())
+
+
+def marks(name: str) -> set[str]:
+    """The words of a name without a plural's s, and its numbers."""
+    return {word.removesuffix("s") for word in words(name)} | set(re.findall(r"\d+", name))
+
+
+def says_features(name: str) -> bool:
+    """Whether a vector has the name of names of features: genes, gene_names."""
+    last = [word for word in words(bare(name)) if word not in _OF_NAMES][-1:]
+    return bool(last) and last[0].removesuffix("s") in _FEATURES
 
 
 def ends(name: str) -> set[str]:
@@ -166,10 +181,64 @@ def as_text(cells: Any) -> list[str]:
     return ["" if x != x else str(x).strip() for x in whole]
 
 
-def typed(column: Any) -> Array:
-    """A column as floats where all its cells are numbers or missing, as strings otherwise."""
-    values, words = parsed(column)
-    return np.array(as_text(column)) if words.any() or np.isnan(values).all() else values
+class Column:
+    """A column of a table, whose cells are looked at once.
+
+    ``header`` is what it is called; of a table without a header its place.
+    """
+
+    def __init__(self, cells: Any, header: str = "") -> None:
+        self.cells, self.header = np.asarray(cells).ravel(), header
+
+    @cached_property
+    def parsed(self) -> tuple[Floats, Flags]:
+        """Its cells as floats, and which of these are words."""
+        return parsed(self.cells)
+
+    @cached_property
+    def text(self) -> list[str]:
+        """Its cells as text."""
+        return as_text(self.cells)
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """The same, whole numbers that are written with a point without it."""
+        return as_text(self.parsed[0]) if "." in "".join(self.text[:1]) else self.text
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Its cells, if they may name samples, as distinct words or whole numbers; else none."""
+        x, words = self.parsed
+        whole = len(x) > 1 and bool((words | (np.floor(x) == x)).all())
+        return self.text if whole and len(set(self.text)) == len(x) else []
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it only counts rows, and its header does not say that they are ids."""
+        ids = says_samples(self.header, 0) and not only_counts(self.header)
+        return counts(self.plain) and not ids
+
+    @property
+    def typed(self) -> Array:
+        """Its cells as floats where all are numbers or missing, as strings otherwise."""
+        x, words = self.parsed
+        return np.array(self.text) if words.any() or np.isnan(x).all() else x
+
+    def runs(self, place: int) -> bool:
+        """Whether it seems to number the rows: it counts, first, or is an index of pandas."""
+        index = only_counts(self.header)
+        if not (index or place == 0):
+            return False
+        distinct = index and len(set(self.plain)) == len(self.plain)
+        whole = distinct and all(map(str.isdecimal, self.plain))
+        return whole or (len(self.plain) > 2 and counts(self.plain))
+
+    def has_words(self) -> bool:
+        """Whether most of its cells are distinct words, in no writing of numbers."""
+        filled = [x for x in self.text if x]
+        numbers = sum(bool(re.fullmatch(r"[+-]?[\d.,]+", x)) for x in filled)
+        words = not np.isfinite(self.parsed[0]).any()
+        return words and 2 * len(set(filled)) > len(filled) > numbers
 
 
 def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[str] | None) -> str:
