@@ -383,14 +383,14 @@ BAD = [
             (
                 "an empty cell",
                 b"1,2\n3,\n",
-                "line 2, column 2 is empty; write a number, as by frame",
+                "line 2, column 2 is empty; fill='median' fills gaps, as frame",
             ),
             (
                 "empty cells",
                 b"1,2,\n3,,4\n",
                 "line 1, column 3 is empty, the first of 2 such cells;",
             ),
-            ("NA", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; write"),
+            ("NA", b"1,2\n3,NA\n", "line 2, column 2 holds 'NA', not a number; fill="),
             ("a word", b"a,b\n1,2\n3,no\n", "line 3, column 2 holds 'no', not a number"),
             ("infinity", b"1,2\n3,inf\n", "line 2, column 2 holds 'inf'"),
             ("below comments", b"# x\na,b\n1,2\n3,no\n", "line 4, column 2 holds 'no'"),
@@ -723,7 +723,7 @@ NAMED = [
     Case(
         "tables of the same columns",
         {f"{a}.csv": turned(x, WORDS, start=a) for a, x in zip("ab", VIEWS)},
-        error="have the same columns and other rows, .*say transposed=True; otherwise transposed=F",
+        error="have the same columns and other rows.*say transposed=True; otherwise transposed=F",
     ),
     Case(
         "tables of the same columns, turned",
@@ -1184,7 +1184,7 @@ BROUGHT = [
     (
         ["grasslands"],
         {},
-        "classification .JmFo, ....; classification may be categories",
+        "classification .JmFo, ...., and 5 empty cells in aspect, .*; classification may be categor",
         None,
         None,
     ),

@@ -40,7 +40,11 @@ _SOME, _SIGNED, _ROOTED = 2000, 0.97, 0.998
 # Numbers that often stand for what is missing, from which others are farther than from each other;
 # any other number is so many times as far.
 _NINES, _FAR = [10.0**k - 1 for k in range(1, 9)], 3
-_CODES = [*(-x for x in _NINES), *_NINES[2:], *(s * 10.0**k for s in (-1, 1) for k in range(20, 39))]
+_CODES = [
+    *(-x for x in _NINES),
+    *_NINES[2:],
+    *(s * 10.0**k for s in (-1, 1) for k in range(20, 39)),
+]
 # What tables that are not computed yet have, and cells with annotations: they are more than arrays.
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 

@@ -78,7 +78,11 @@ def as_named(views: Any) -> list[NamedView]:
             what, way = f"a {type(views).__name__}", HOW
             if n_axes:
                 what = f"one of shape {views.shape}"
-                way = "Reshape your data with x[:, None] if it is one feature"
+                way = (
+                    "pass list(x) if its first axis counts views, x.reshape(len(x), -1) if samples"
+                    if n_axes > 2
+                    else "Reshape your data with x[:, None] if it is one feature"
+                )
             raise ValueError(f"views must be 2-D arrays (samples x features), not {what}: {way}")
         views = [views]
     named = [x if isinstance(x, NamedView) else _named(x) for x in views]

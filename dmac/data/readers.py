@@ -10,23 +10,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
 from dmac._types import Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
 from dmac.data.known_classes import agreed, having_name, known_classes
-from dmac.data.named_views import NamedView, called, ending_of, is_frame, natural
+from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
 from dmac.data.safe_files import check_readable
-from dmac.data.tables import BINARY, TEXT, name_samples, numbers, read_table, with_header
+from dmac.data.tables import (
+    BINARY,
+    TEXT,
+    check_edges,
+    columns_of,
+    completed,
+    name_samples,
+    numbers,
+    read_table,
+    with_header,
+    without,
+)
 from dmac.data.variables import read_hdf5, read_mat, read_npy, read_npz
 from dmac.data.vocabulary import (
+    Column,
     as_text,
     bare,
     marks,
@@ -58,6 +72,8 @@ READERS: dict[str, Callable[[Path], list[NamedView]]] = {
     **dict.fromkeys((".h5ad", ".h5mu"), read_cells),
 }
 _CELLS = (".h5ad", ".h5mu")
+# So many names of columns are listed.
+_SHOWN = 8
 #: What to do about files of other endings.
 WAYS = {
     **dict.fromkeys((".xls", ".ods"), "save it as .xlsx or .csv"),
@@ -78,6 +94,13 @@ WAYS = {
     ".arff": "write it by pandas.DataFrame(scipy.io.arff.loadarff(file)[0]).to_csv(name)",
     ".fcs": "export its events as .csv",
     **{
+        x: f"write it by networkx.to_pandas_adjacency(networkx.read_{y}(file)).to_csv(name)"
+        for x, y in (
+            *((".graphml", "graphml"), (".gexf", "gexf"), (".gml", "gml"), (".net", "pajek")),
+            *((".edges", "weighted_edgelist"), (".edgelist", "edgelist")),
+        )
+    },
+    **{
         f".{x}": f"write it by pandas.read_{y}(file).to_csv(name)"
         for x, y in (("sav", "spss"), ("dta", "stata"), ("sas7bdat", "sas"), ("orc", "orc"))
     },
@@ -85,7 +108,8 @@ WAYS = {
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
     "Expected ": "; a cell with the sign that separates cells needs quotes around it",
-    "codec": "; save it in UTF-8, as by pandas.read_csv(file, encoding='latin-1').to_csv(name)",
+    "codec": "; save it in UTF-8, as by open(name, 'w', encoding='utf-8').write(open(file, "
+    "encoding='latin-1').read())",
     "allow_pickle": "; Python objects are never read: save numbers, and words by .astype(str)",
 }
 #: What the command line writes above samples and clusters: no view, where a folder holds it.
@@ -109,12 +133,15 @@ class Reading:
         Where the known classes were.
     left_out : dict of str to str
         What is neither a view nor the known classes, with the reason.
+    files : list of path
+        What was read, without those of folders that were not.
     """
 
     views: list[NamedView]
     labels: Integers | None
     known: str | None
     left_out: dict[str, str]
+    files: list[Path]
 
 
 def read_views(
@@ -123,6 +150,10 @@ def read_views(
     views_key: Sequence[str] | None = None,
     labels_key: str | Literal[False] | None = None,
     transposed: bool | None = None,
+    missing: Sequence[str | float] = (),
+    columns: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    fill: str | float | None = None,
 ) -> Reading:
     """Read views from one file that holds them all, from a file each, or from a folder of those.
 
@@ -140,8 +171,19 @@ def read_views(
         False: none.
     transposed : bool, optional
         True if samples are columns, False if they are rows. By default they are rows, but in a
-        ``.mat`` file what its sizes say. A table of an HDF5 file has to be in memory to be turned;
-        single-cell files are never turned, and no table with the column ``labels_key``.
+        ``.mat`` file what its sizes say, and columns in a table whose columns have the names of the
+        rows of another one, which a ``UserWarning`` says. A table of an HDF5 file has to be in
+        memory to be turned; single-cell files are never turned, and no table with the column
+        ``labels_key``.
+    missing : sequence of str or float
+        Codes, as -999, that stand for what is missing.
+    columns : dict of str to str, optional
+        Groups of columns that are views, by the name that each view gets: names with a comma
+        between them, in which ``*`` stands for anything.
+    drop : sequence of str
+        Columns that are left out, by such names.
+    fill : {"median", "mean"} or float, optional
+        What stands in the gaps of a column, where a sample has other values of its view.
 
     Returns
     -------
@@ -158,9 +200,19 @@ def read_views(
     """
     left_out: dict[str, str] = {}
     files = _files(paths, left_out)
-    items = [x for file in files for x in _items(file, files, transposed, labels_key)]
+    items = [x for file in files for x in _items(file, files, transposed)]
+    turned = items if transposed else []
+    turned = _turned_by_names(items) if transposed is None else turned
+    items = [with_header(x, x in turned, labels_key) if is_frame(x.values) else x for x in items]
+    for x in items:
+        if is_frame(x.values):
+            check_edges(x)
     candidates, items = known_classes(name_samples(items, left_out), labels_key, left_out)
-    views = [x for key in views_key or () for x in _by_key(items, key)]
+    for name in drop:
+        items = [without(x, *places) for x, places in _columns_named(items, name, "drop")]
+        left_out[f"what drop= names {name}"] = "it was asked for"
+    views = [_group(items, name, columns[name]) for name in columns or ()]
+    views += [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, left_out)
     if not views:
         names = ", ".join(file.name for file in files)
@@ -169,18 +221,77 @@ def read_views(
         left_out.pop(name, None)
     named = {len(x.samples) for x in views if x.samples and not x.features}
     sizes = {len(x.values) for x in candidates} or named
-    views = [_turned(x, views, sizes, transposed) for x in views]
+    views = [_ready(_turned(x, views, sizes, transposed), missing, fill) for x in views]
+    count = Counter(x.name for x in views)
+    views = [replace(x, name=f"{x.name} of {x.source}") if count[x.name] > 1 else x for x in views]
     _warn_of_rows(views, transposed)
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(views, incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
     labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
-    return Reading(views, labels, known, left_out)
+    return Reading(views, labels, known, left_out, files)
+
+
+def _ready(view: NamedView, missing: Sequence[Any], fill: str | float | None) -> NamedView:
+    """A view of numbers, in which codes are missing, and gaps filled."""
+    if is_frame(view.values):
+        return numbers(view, missing, fill)
+    if scipy.sparse.issparse(view.values) or not (len(missing) or fill is not None):
+        return view
+    return replace(view, values=completed(np.asarray(view.values, float), missing, fill))
+
+
+def _turned_by_names(items: list[NamedView]) -> list[NamedView]:
+    """The tables whose columns, and not their rows, have the names of the rows of another one."""
+    tables = [x for x in items if is_frame(x.values) and min(x.values.shape) > 1]
+    rows = [set(Column(x.values.iloc[1:, 0]).names) for x in tables]
+    turned: list[NamedView] = []
+    for x, own in zip(tables, rows):
+        line = Column(x.values.iloc[0, 1:]).names
+        for other, names in zip(tables, rows):
+            alike = [len(names & y) > min(len(names), len(y)) / 2 for y in (set(line), own)]
+            if other not in (x, *turned) and alike == [True, False] and not counts(line):
+                turned.append(x)
+                warn(
+                    f"the columns of {x.source} have the names of the rows of {other.source}, and "
+                    "are taken for samples: transposed=False takes its rows"
+                )
+                break
+    return turned
+
+
+def _columns_named(
+    items: list[NamedView], pattern: str, option: str
+) -> list[tuple[NamedView, list[int]]]:
+    """All things, each with the places of its columns that some names stand for."""
+    headers = [
+        [x.header for x in columns_of(y)] if is_frame(y.values) else y.features or [] for y in items
+    ]
+    every = {name for names in headers for name in names}
+    found: set[str] = set()
+    for part in [pattern] if pattern in every else map(str.strip, pattern.split(",")):
+        fit = {part} & every or {name for name in every if fnmatchcase(name, part)}
+        if not fit:
+            listed = ", ".join(sorted(every)[:_SHOWN])
+            raise ValueError(f"{option}: there is no column {part!r}. There are {listed}, ...")
+        found |= fit
+    return [(x, [j for j, y in enumerate(names) if y in found]) for x, names in zip(items, headers)]
+
+
+def _group(items: list[NamedView], name: str, pattern: str) -> NamedView:
+    """Some columns of one table as a view of this name."""
+    found = [(x, places) for x, places in _columns_named(items, pattern, f"view {name}") if places]
+    if len(found) > 1:
+        names = ", ".join(called(x) for x, _ in found)
+        raise ValueError(f"view {name}: several have these columns, {names}: name one file")
+    ((x, places),) = found
+    others = [j for j in range(x.values.shape[1]) if j not in places]
+    return replace(without(x, *others), name=name)
 
 
 def is_data(file: Path) -> bool:
     """Whether a file is read with its folder: not if the command line has written it."""
-    if ending_of(file) not in _SINGLE or file.name.startswith("."):
+    if ending_of(file) not in _SINGLE or file.name.startswith((".", "~$")):
         return False
     check_readable(file)
     with open(file, "rb") as opened:
@@ -218,7 +329,7 @@ def _files(paths: Iterable[PathLike], left_out: dict[str, str]) -> list[Path]:
 
 def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     """The tables and arrays of a folder; beside these a text is a note, and a workbook a source."""
-    found = [x for x in folder.iterdir() if not x.name.startswith(".") and not x.is_dir()]
+    found = [x for x in folder.iterdir() if not x.name.startswith((".", "~$")) and not x.is_dir()]
     files = [file for file in found if is_data(file)]
     plain = [file for file in files if ending_of(file) not in (".txt", ".txt.gz", *BINARY)]
     files = plain or files
@@ -232,10 +343,8 @@ def _of_folder(folder: Path, left_out: dict[str, str]) -> list[Path]:
     return sorted(files, key=lambda file: natural(file.name))
 
 
-def _items(
-    file: Path, files: list[Path], transposed: bool | None, key: str | Literal[False] | None
-) -> list[NamedView]:
-    """What a file holds; tables with a row for each sample."""
+def _items(file: Path, files: list[Path], transposed: bool | None) -> list[NamedView]:
+    """What a file holds; tables as they are written."""
     ending = ending_of(file)
     if transposed and (ending in _CELLS or file.is_dir()):
         raise ValueError(f"{file}: rows are the samples by its format, and it is never turned")
@@ -255,9 +364,7 @@ def _items(
         ) from error
     alone = [x.name for x in files].count(file.name) == 1
     items = [replace(x, source=file.name if alone else str(file)) for x in items]
-    if ending not in _TABLES:
-        return _named_beside(items, bool(transposed))
-    return [with_header(x, bool(transposed), key) for x in items]
+    return items if ending in _TABLES else _named_beside(items, bool(transposed))
 
 
 def _named_beside(items: list[NamedView], transposed: bool) -> list[NamedView]:
@@ -330,6 +437,7 @@ def _views(items: list[NamedView], left_out: dict[str, str]) -> list[NamedView]:
         tables, ending = [x for x in inside if _is_matrix(x)], ending_of(Path(source))
         if ending in _CELLS:
             tables = [x for x in tables if "obsm." not in x.name]
+            tables = [x for x in tables if not re.search(r"(^|:)(layers|raw)\b", x.name)]
         elif ending in (".mat", ".npz"):
             tables = _family(tables)
         if not tables:
@@ -371,7 +479,7 @@ def _turned(
 ) -> NamedView:
     """A matrix with the samples in rows; of a .mat file its sizes say where they are."""
     if is_frame(view.values):
-        return numbers(view)
+        return view
     if transposed is None and ending_of(Path(view.source)) == ".mat":
         shapes = [x.values.shape for x in views if x.source == view.source]
         transposed = _are_columns(view.source, shapes, sizes)
@@ -398,16 +506,33 @@ def _are_columns(source: str, shapes: list[tuple[int, int]], sizes: set[int]) ->
 
 
 def _warn_of_rows(views: list[NamedView], transposed: bool | None) -> None:
-    """Warn that tables are put side by side by places; refuse those whose columns are the same."""
+    """Warn that tables are put side by side by places; refuse those whose columns are the same.
+
+    Three or more of the same columns are told, which may be parts of one, or each a sample.
+    """
     tables = [x for x in views if ending_of(Path(x.source)) in _TABLES]
     names = ", ".join(dict.fromkeys(x.source for x in tables))
     rows = {frozenset(x.samples or [len(x.values)]) for x in tables}
     columns = {tuple(x.features or [x.values.shape[1]]) for x in tables}
-    if transposed is None and len(columns) == 1 < len(rows) and tables[0].values.shape[1] > 1:
+    same = len(columns) == 1 and tables[0].values.shape[1] > 1
+    unnamed = all(x.samples is None or x.numbered for x in tables)
+    parts = (
+        f"{names} have the same columns: are they parts of one table (pandas.concat), or a file "
+        "for each sample (make one row of features of each)?"
+        if same and len(tables) > 2
+        else ""
+    )
+    if (
+        transposed is None
+        and same
+        and (len(rows) > 1 or (parts and unnamed and tables[0].features))
+    ):
         raise ValueError(
-            f"{names} have the same columns and other rows, and row i must be the same sample in "
-            "every view: if the columns are the samples, say transposed=True; otherwise "
+            f"{parts or f'{names} have the same columns and other rows.'} Row i must be the same "
+            "sample in every view: if the columns are the samples, say transposed=True; otherwise "
             "transposed=False"
         )
-    if len(tables) > 1 and all(x.samples is None or x.numbered for x in tables):
+    if parts:
+        warn(f"{parts} Each is taken for a view")
+    if len(tables) > 1 and unnamed:
         warn(f"{names} do not name their samples: row i is taken for the same one in each")

@@ -8,7 +8,9 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, takewhile, tee
 from pathlib import Path
@@ -23,6 +25,7 @@ from dmac.data.vocabulary import (
     KNOWN,
     Column,
     as_text,
+    marks,
     mending,
     parsed,
     says_samples,
@@ -44,6 +47,8 @@ _POINTS = r"\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?\s*"
 _HEAD, _SHOWN = 30, 4
 # Numbers of a header go up by steps that differ by less than this share, or are such years.
 _ONE_STEP, _YEARS = 0.2, (1800, 2101)
+# Words above the ends of edges.
+_OF_EDGES = set("source target from to node edge".split())
 
 
 def read_table(file: Path) -> list[NamedView]:
@@ -85,6 +90,10 @@ def read_table(file: Path) -> list[NamedView]:
         if frame.index.names != [None] or not frame.index.equals(pd.RangeIndex(len(frame))):
             frame = frame.reset_index()
         cells = frame.astype(object).where(frame.notna(), np.nan)
+        lists = cells.map(lambda x: isinstance(x, (list, tuple, dict, np.ndarray))).any()
+        if lists.any():
+            named = lists.index[lists].tolist()
+            raise ValueError(f"it has lists in its cells: frame.drop(columns={named})")
         sheets = {"": pd.DataFrame(np.vstack([[str(x) for x in frame.columns], cells]))}
     else:
         sheets = {"": _read_text(file)}
@@ -404,46 +413,119 @@ def _named(view: NamedView, j: int | None, others: list[int]) -> NamedView:
 
 
 def without(view: NamedView, *places: int) -> NamedView:
-    """A table without some columns."""
-    kept = [k for k in range(view.values.shape[1]) if k not in places]
+    """A table, or an array whose columns have names, without some columns."""
+    kept = [k for k in range(view.values.shape[1]) if k not in set(places)]
     features = None if view.features is None else [view.features[k] for k in kept]
-    return replace(view, values=view.values.iloc[:, kept], features=features)
+    x = view.values.iloc if is_frame(view.values) else view.values[:]
+    return replace(view, values=x[:, kept], features=features)
 
 
-def numbers(view: NamedView) -> NamedView:
+def completed(x: Floats, missing: Sequence[Any], fill: str | float | None) -> Floats:
+    """Numbers (n, d): codes become nan, and nan becomes ``fill`` where a row has other numbers.
+
+    It is "median" or "mean", those of the columns, or a number.
+    """
+    if len(missing):
+        codes = parsed(list(missing))[0]
+        x = np.where(np.isin(x, [*codes, *np.float32(codes)]), np.nan, x)
+    if fill is None:
+        return x
+    by = {"median": np.nanmedian, "mean": np.nanmean}.get(str(fill))
+    with warnings.catch_warnings(action="ignore"):  # of columns without any number
+        value = by(x, axis=0) if by else parsed([fill])[0]
+    if not by and np.isnan(value[0]):
+        raise ValueError(f"fill={fill!r} is neither 'median' nor 'mean', nor a number")
+    return np.where(np.isnan(x) & ~np.isnan(x).all(1)[:, None], value, x)
+
+
+def numbers(
+    view: NamedView, missing: Sequence[Any] = (), fill: str | float | None = None
+) -> NamedView:
     """A table as one view: float64, with zeros for samples that have no value, and so lack it.
 
     It is a ``ValueError`` if a cell is no number; the message has the line and the column, or all
-    columns of words, what they look like and the line that mends them.
+    columns of words, what they look like and the line that mends them. See `completed` for
+    ``missing`` and ``fill``.
     """
     cells, columns = view.values, view.values.columns
+    cells = cells.mask(cells.isin(list(map(str, missing))))
     x, words = parsed(cells)
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
+    x = np.where(words, np.inf, completed(np.where(words, np.nan, x), missing, None))
+    gaps = np.isnan(x) & ~np.isnan(x).all(1)[:, None]
+    gaps[:, [] if turned else text] = False
+    names = (view.samples if turned else view.features) or [
+        f"column {j + 1}" for j in range(cells.shape[1 - turned])
+    ]
     if len(text):
         table = cells.T if turned else cells
-        names = (view.samples if turned else view.features) or [f"column {j + 1}" for j in table]
         named = [names[j] for j in text]
         way = f"they describe features: frame.drop(columns={named})"
         if not turned:
             every = {name: as_text(table.iloc[:, j]) for j, name in enumerate(names)}
             way = mending(every, named, view.samples)
         listed = ", ".join(f"{names[j]} ({table.iloc[0, j]!s:.20}, ...)" for j in text)
+        also = f", and {_gaps_in(gaps, names)}" if gaps.any() and not turned else ""
         raise ValueError(
-            f"{view.source} has columns of words, not numbers: {listed}; {way}; if it is no view, "
-            "views_key= names the views"
+            f"{view.source} has columns of words, not numbers: {listed}{also}; {way}; drop="
+            f"{', '.join(named)!r} leaves them out; if it is no view, views_key= names the views"
         )
-    lacking: Any = (np.isnan(x) & ~words).all(1)
+    x = completed(x, (), fill)
+    lacking: Any = np.isnan(x).all(1)
     x[lacking] = 0
     bad = np.argwhere(~np.isfinite(x))
     for i, j in bad[:1]:
         place = {cells.index.name: cells.index[i] + 1, columns.name: columns[j] + 1}
-        cell = cells.iloc[i, j]
+        cell = view.values.iloc[i, j]
         holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         others = f", the first of {len(bad)} such cells" if len(bad) > 1 else ""
+        way = "fill='median' fills gaps, as frame.fillna(frame.median(numeric_only=True)) does"
+        found = sorted({str(cells.iloc[i, j]) for i, j in bad if words[i, j]})[:_SHOWN]
+        if found and set(bad[:, 0]) == {0} and view.features and not turned:
+            skipped = f"pandas.read_csv(file, skiprows=[{place['line'] - 1}])"
+            way = f"the line seems to have units: {skipped}"
+        elif found:
+            way = (
+                f"if it stands for what is missing, missing={found[0]!r} says so, as "
+                f"pandas.read_csv(file, na_values={found}) does, and {way}"
+            )
         raise ValueError(
-            f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; write "
-            "a number, as by frame.fillna(frame.mean()), take the feature out, or empty the whole "
-            "row where the sample lacks this view"
+            f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; "
+            f"{way}, and drop= leaves a column out; a sample that lacks the view has an empty row"
         )
     return replace(view, values=x, lacking=lacking)
+
+
+def _gaps_in(gaps: Flags, names: list[str]) -> str:
+    """How many cells are empty, and in which columns."""
+    columns = ", ".join(names[j] for j in np.flatnonzero(gaps.any(0))[:_SHOWN])
+    return f"{gaps.sum()} empty cells in {columns}, which fill='median' fills"
+
+
+def check_edges(view: NamedView) -> None:
+    """Refuse a list of edges, or warn of one of numbers, whose header does not say that it is one.
+
+    Its first two columns are words or whole numbers of which they share more than half, nearly all
+    lines differ, and there is at most a third column.
+    """
+    a, b, *more = columns_of(view)[:4] if view.values.shape[1] > 1 else (Column([]), Column([]))
+    pairs, ids = set(zip(a.text, b.text)), [(x.parsed[1] | (x.parsed[0] % 1 == 0)) for x in (a, b)]
+    both, alone = {*a.text} & {*b.text}, min(len({*a.text}), len({*b.text}))
+    if len(more) > 1 or 2 * len(both) <= max(alone, 4) or not (ids[0] & ids[1]).all():
+        return
+    are_words = a.parsed[1].any()
+    if 2 * len(pairs) <= len(a.text) or not (are_words or all(x != y for x, y in pairs)):
+        return
+    headed = view.features is not None or not {a.text[0], b.text[0]} & {*a.text[1:], *b.text[1:]}
+    names = view.features or ([a.text[0], b.text[0]] if headed else [0, 1])
+    weight = f", weight={names[2]!r}" if more else ""
+    text = (
+        f"{view.source} looks like a list of edges; a table with a row and a column for each node "
+        "is a view: networkx.to_pandas_adjacency(networkx.from_pandas_edgelist("
+        f"pandas.read_csv(file{'' if headed else ', header=None'}), {names[0]!r}, {names[1]!r}"
+        f"{', ' + repr(names[2]) if more else ''}){weight}).to_csv(name)"
+    )
+    if are_words or any(marks(str(x)) & _OF_EDGES for x in names[:2]):
+        raise ValueError(text)
+    warn(f"{text}; else all is well")
