@@ -53,6 +53,10 @@ _OPTIONS = {
     "transposed=True": "--transposed",
     "transposed=False": "--not-transposed",
     "present=": "--all-present",
+    "missing=": "--missing ",
+    "columns=": "--view ",
+    "drop=": "--drop ",
+    "fill=": "--fill ",
     "n_clusters": "--clusters",
 }
 
@@ -133,13 +137,13 @@ _quiet = click.option(
 )
 _columns = click.option(
     "--standardise",
-    "columns",
+    "scaled",
     flag_value="standardised",
     help="Divide columns by their standard deviations, their means taken off; where their units "
     "differ.",
 )
 _centred = click.option(
-    "--centre", "columns", flag_value="centred", help="Only take the means off the columns."
+    "--centre", "scaled", flag_value="centred", help="Only take the means off the columns."
 )
 
 
@@ -158,6 +162,23 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
             help="The format of DATA where that is -; with tsv, --out - writes tabs, too.",
         ),
         click.option("--all-present", is_flag=True, help="Rows of zeros were measured."),
+        click.option(
+            "--missing",
+            multiple=True,
+            help="A code, as -999, that stands for what is missing; repeatable.",
+        ),
+        click.option(
+            "--view",
+            "columns",
+            multiple=True,
+            help="Columns of one table as a view: money=income,spend*; repeatable.",
+        ),
+        click.option(
+            "--drop", multiple=True, help="Columns that are left out: income,spend*; repeatable."
+        ),
+        click.option(
+            "--fill", help="Fill the gaps of a column by its median or mean, or by a number."
+        ),
         click.option("--no-labels", is_flag=True, help="Read no known classes."),
         click.option("--labels-key", help="The variable, file or column of the known classes."),
         click.option(
@@ -207,7 +228,7 @@ def fit(
     out: str | None,
     model: str | None,
     recipe: str,
-    columns: str | None,
+    scaled: str | None,
     seed: int,
     device: str,
     checkpoint: str | None,
@@ -229,7 +250,8 @@ def fit(
         raise click.UsageError(f"--checkpoint keeps a training, and {recipe} trains nothing")
     _check_places(out, model, data)
     read = _read(data, reading)
-    estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
+    _try_out(read, out, data)
+    estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
     number_by_size(estimator)
@@ -293,7 +315,7 @@ def info(data: tuple[str, ...], **reading: Any) -> None:
     if len(data) == 1 and _is_model(data[0]):
         _describe_model(data[0])
     else:
-        _read(data, reading)
+        _read(data, reading, warns=True)
 
 
 @cli.command(epilog=_EPILOG)
@@ -314,8 +336,11 @@ def suggest(data: tuple[str, ...], least: int, most: int, **reading: Any) -> Non
     \b
     python -m dmac suggest mfeat --from 2 --to 15
     """
-    read = _read(data, reading)
-    most = min(most, read.views[0].values.shape[0] // 4)
+    read = _read(data, reading, warns=True)
+    n = read.views[0].values.shape[0]
+    if most > n // 4:
+        click.echo(f"{number_of(n, 'sample')} are enough for up to {number_of(n // 4, 'cluster')}")
+    most = min(most, n // 4)
     suggested = dmac.suggest_n_clusters(read.views, range(least, most + 1))
     click.echo("eigenvalues of the graph, and the step after each:")
     values, gap = suggested.eigenvalues, -np.diff(suggested.eigenvalues)
@@ -364,7 +389,7 @@ def report(
     model: str | None,
     out: str,
     recipe: str,
-    columns: str | None,
+    scaled: str | None,
     seed: int,
     seeds: int,
     device: str,
@@ -384,18 +409,18 @@ def report(
     given, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
     named = [
         x
-        for x in ("clusters", "recipe", "columns", "seed")
+        for x in ("clusters", "recipe", "scaled", "seed")
         if given.get_parameter_source(x) == typed
     ]
     if model is not None and named:
-        name = "standardise or --centre" if named[0] == "columns" else named[0]
+        name = "standardise or --centre" if named[0] == "scaled" else named[0]
         raise click.UsageError(f"--{name} is that of the model: leave out one of them")
     _check_places(out, None, data, _PAGES)
     if model is not None:
         estimator = dmac.load_model(model, device)
         read = _read(data, reading, estimator)
     elif clusters is not None:
-        estimator = _estimator(clusters, recipe, columns, seed, device, quiet)
+        estimator = _estimator(clusters, recipe, scaled, seed, device, quiet)
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
@@ -406,11 +431,11 @@ def report(
 
 
 def _estimator(
-    clusters: int, recipe: str, columns: str | None, seed: int, device: str, quiet: bool
+    clusters: int, recipe: str, scaled: str | None, seed: int, device: str, quiet: bool
 ) -> Any:
     """What is to be fitted."""
     chosen: Any = dmac.recipes.get_recipe(recipe)
-    chosen = replace(chosen, columns=columns) if columns else chosen
+    chosen = replace(chosen, columns=scaled) if scaled else chosen
     kind = dmac.estimators.estimator_of(recipe)
     return kind(clusters, chosen, seed, device, verbose=not quiet)
 
@@ -482,20 +507,24 @@ def _read(
     paths: tuple[str, ...],
     reading: dict[str, Any],
     model: dmac.AnchorGraphClustering | dmac.DMAC | None = None,
+    warns: bool = False,
 ) -> Reading:
     """Read and check the data, in the order of a model's names, and say what there is."""
     if reading["no_labels"] and reading["labels_key"]:
         raise click.UsageError("--labels-key and --no-labels exclude each other")
+    if wrong := [x for x in reading["columns"] if not all(x.partition("="))]:
+        raise click.UsageError(f"--view {wrong[0]}: say a name and its columns, as a=b,c*")
     read = dmac.views.read(
         [_standard_input(reading["form"]) if path == "-" else path for path in paths],
         views_key=list(reading["views_key"]) or None,
         labels_key=False if reading["no_labels"] else reading["labels_key"],
-        transposed=reading["transposed"],
+        columns=dict(x.split("=", 1) for x in reading["columns"]),
+        **{name: reading[name] for name in ("transposed", "missing", "drop", "fill")},
     )
     read.views[:] = [replace(x, measured=reading["all_present"]) for x in read.views]
     if model is not None:
         read.views[:] = _in_order(read.views, model.view_names_)
-    _say(read, as_sources(read.views, streamed=True, incomplete=True))
+    _say(read, as_sources(read.views, streamed=True, incomplete=True, warns=warns))
     return read
 
 
@@ -589,11 +618,22 @@ def _keep(
         click.echo(f"beside the known classes, which the clustering did not see: {text}")
 
 
+def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
+    """Write clusters into a copy of a file of cells before the fit, to which nothing is to happen."""
+    if out and ending_of(Path(out)) in _CELLS:
+        columns = {"cluster": np.zeros(read.views[0].values.shape[0], int)}
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            place = Path(folder, Path(out).name)
+            _write_cells(columns, read.views[0].samples or [], Path(data[0]), place)
+
+
 def _write_cells(columns: dict[str, Array], samples: list[Any], data: Path, out: Path) -> None:
     """A copy of a file of cells, with the clusters and how sure they are as columns of obs."""
     import anndata
     import pandas as pd
 
+    # Strings of Arrow, which pandas makes where it is installed, could not be written.
+    click.get_current_context().with_resource(pd.option_context("mode.string_storage", "python"))
     cells = open_cells(data.expanduser())
     table = in_order(pd.DataFrame(columns, samples), cells.obs_names.astype(str))
     cells.obs[_COLUMN] = table.pop("cluster").astype(str).astype("category").array

@@ -108,8 +108,8 @@ WAYS = {
 # What to do about a file that cannot be read, by what the error says, or the ending.
 _MENDING = {
     "Expected ": "; a cell with the sign that separates cells needs quotes around it",
-    "codec": "; save it in UTF-8, as by open(name, 'w', encoding='utf-8').write(open(file, "
-    "encoding='latin-1').read())",
+    "codec": "; save it in UTF-8, as by pathlib.Path(name).write_text(pathlib.Path(file)."
+    "read_text('latin-1'), 'utf-8')",
     "allow_pickle": "; Python objects are never read: save numbers, and words by .astype(str)",
 }
 #: What the command line writes above samples and clusters: no view, where a folder holds it.

@@ -54,34 +54,50 @@ _NO_SAMPLES = _ANYWHERE | set(
 )
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none"}
 _TRUTH = {"true": 1.0, "false": 0.0}
-# What cells look like: a pattern that all of a column have, and the line that mends it.
+# What cells look like: a pattern that all of a column have, and what makes numbers of its text x.
+_UNIT = r"( ?[^\w\s]+| [^\W\d]+|[kmcµ]?[glmsh]|min|yrs?|d)"
+_TAKEN = ".str.extract('([-+.0-9]+)', expand=False)"
+_DATED = ".map(pandas.Timestamp.toordinal, na_action='ignore')"
 _KINDS = {
     "numbers with commas between thousands": (
         r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?",
-        'pandas.read_csv(file, thousands=",")',
+        "x.str.replace(',', '')",
     ),
     "numbers with decimal commas": (
         r"[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?",
-        'pandas.read_csv(file, sep=..., decimal=",", thousands=".")',
+        "x.str.replace('.', '').str.replace(',', '.')",
     ),
     "numbers with signs between thousands": (
         r"[+-]?\d{1,3}([ '’]\d{3})*([.,]\d+)?",
-        "frame[{0!r}] = frame[{0!r}].str.replace(\"[ '’]\", '', regex=True).astype(float)",
+        "x.str.replace(\"[ '’]\", '', regex=True).str.replace(',', '.')",
+    ),
+    "dates with the day first": (
+        r"([0-2]?\d|3[01])[-/.](0?\d|1[0-2])[-/.]\d{2,4}( .*)?",
+        f"pandas.to_datetime(x, format='mixed', dayfirst=True){_DATED}",
     ),
     "dates": (
-        r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*",
-        "frame[{0!r}] = pandas.to_datetime(frame[{0!r}]).map(pandas.Timestamp.toordinal)",
+        r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|\d{1,2}[- ]?[^\W\d]{3,}[- ]?\d{2,4}.*",
+        f"pandas.to_datetime(x, format='mixed'){_DATED}",
+    ),
+    "numbers with units and commas between thousands": (
+        rf"[^\w+-]*[+-]?\d{{1,3}}(,\d{{3}})*(\.\d+)?{_UNIT}",
+        f"x.str.replace(',', ''){_TAKEN}",
     ),
     "numbers with units": (
-        r"[^\w+-]*[+-]?\d+([.,]\d+)?( ?[^\w\s]+| [^\W\d]+)",
-        "frame[{0!r}] = frame[{0!r}].str.extract(r'([-+.0-9]+)').astype(float)",
+        rf"[^\w+-]*[+-]?\d+([.,]\d+)?{_UNIT}",
+        f"x.str.replace(',', '.'){_TAKEN}",
     ),
-    "names": (None, "frame.set_index({0!r})"),
-    "categories": (
-        None,
-        "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known classes out",
-    ),
-    "free text": (None, "frame.drop(columns={1})"),
+}
+# The line of pandas that mends other columns, by what they look like.
+_LINES = {
+    **{
+        kind: f"frame[{{1}}] = frame[{{1}}].astype(str).apply(lambda x: {line}.astype(float))"
+        for kind, (_, line) in _KINDS.items()
+    },
+    "names": "frame.set_index({0!r})",
+    "categories": "pandas.get_dummies(frame, columns={1}, dtype=int), or labels_key= takes known "
+    "classes out",
+    "free text": "frame.drop(columns={1})",
 }
 # Signs that may part the cells of a text, beside those that are tried.
 _SIGNS = ":^~/ "
@@ -261,7 +277,7 @@ def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[st
     if samples and len(set(samples)) < len(samples):  # which are no names then
         columns, words = {_FIRST_COLUMN: samples} | columns, [_FIRST_COLUMN, *words]
     return _of_keys(columns, words) or "; ".join(
-        f"{', '.join(names)} may be {kind}: {_KINDS[kind][1].format(names[0], names)}"
+        f"{', '.join(names)} may be {kind}: {_LINES[kind].format(names[0], names)}"
         for kind in dict.fromkeys(kinds.values())
         for names in [[name for name in text if kinds[name] == kind]]
     )
@@ -278,12 +294,14 @@ def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
         if len(set(zip(columns[a], columns[b]))) < len(columns[a]):
             continue
         (value, *more) = [x for x in varying if x not in keys] or keys[-1:]
-        if more:
-            join = f"frame.index = frame[{a!r}].astype(str) + ' ' + frame[{b!r}].astype(str)"
-            return f"{a} and {b} look like two halves of a name: {join}"
-        what = [x for x in keys if x not in (a, value)]
         index = a if a == _FIRST_COLUMN else repr(a)
-        line = f"frame.pivot(index={index}, columns={what}, values={value!r})"
+        if more:
+            join = f"frame[{index}].astype(str) + ' ' + frame[{b!r}].astype(str)"
+            line = f"frame.set_index({join}).drop(columns=[{index}, {b!r}])"
+            return f"{a} and {b} look like two halves of a name: {line}"
+        what = [x for x in keys if x not in (a, value)]
+        both = " + ' ' + ".join(f"frame[{x!r}].astype(str)" for x in what)
+        line = f"frame.assign(_={both}).pivot(index={index}, columns='_', values={value!r})"
         return f"it looks like a long table, a line a value: {line}"
     return ""
 
@@ -291,7 +309,7 @@ def _of_keys(columns: dict[str, list[str]], words: list[str]) -> str:
 def _kind(cells: list[str], named: bool) -> str:
     """What the cells of a column of words look like, of which the first may be its header."""
     for kind, (pattern, _) in _KINDS.items():
-        if pattern and all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
+        if all(re.fullmatch(pattern, cell) for cell in cells[1:] or cells):
             return kind
     if 2 * len(set(cells)) <= len(cells):
         return "categories"
