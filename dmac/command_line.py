@@ -14,7 +14,9 @@ problem with the data or a file, 2 a command that is not understood, 130 a fit t
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import shlex
 import sys
 import tempfile
 import warnings
@@ -255,11 +257,19 @@ def fit(
     training = {"checkpoint": checkpoint} if checkpoint else {}
     estimator.fit(read.views, **training)
     number_by_size(estimator)
+    estimator.record_ = _record(read, reading)
     found = {"cluster": estimator.labels_}
     if hasattr(estimator, "membership_"):
         found["confidence"] = estimator.confidence_
     _keep(found, read, out, data, reading["form"])
     _say_what_separates(estimator.labels_, read)
+    if isinstance(estimator, dmac.AnchorGraphClustering):
+        agree = dmac.report.seeds_agree(estimator, read.views)
+        if agree < dmac.report.OFTEN:
+            click.echo(
+                f"another seed gives other groups (mean ARI of three seeds {agree:.2f}): these are "
+                "one reading of the data; try fewer clusters, and see python -m dmac report"
+            )
     if model:
         estimator.save(model)
         click.echo(f"{model}: the model, for python -m dmac predict {model} ...")
@@ -424,7 +434,17 @@ def report(
         read = _read(data, reading)
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
-    text = dmac.report.page(estimator, read.views, classes=read.labels, seeds=seeds, by_size=True)
+    # Of a model the record says how it was fitted.
+    record = getattr(estimator, "record_", {}) or _record(read, reading)
+    text = dmac.report.page(
+        estimator,
+        read.views,
+        classes=read.classes,
+        seeds=seeds,
+        by_size=True,
+        about=_about(read),
+        record=record,
+    )
     _write(text, out)
     labels = estimator.labels_.tolist()
     click.echo(f"{out}: {len(labels)} samples in {number_of(len(set(labels)), 'cluster')}")
@@ -438,6 +458,38 @@ def _estimator(
     chosen = replace(chosen, columns=scaled) if scaled else chosen
     kind = dmac.estimators.estimator_of(recipe)
     return kind(clusters, chosen, seed, device, verbose=not quiet)
+
+
+def _record(read: Reading, reading: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of how the data were read: the command, the files and what was asked for."""
+    files = [y for x in read.files for y in (sorted(x.iterdir()) if x.is_dir() else [x])]
+    sums = {}
+    for path in files:
+        with open(path, "rb") as opened:
+            sums[str(path)] = hashlib.file_digest(opened, "sha256").hexdigest()
+    arguments = click.get_current_context().obj
+    asked = {key: x for key, x in reading.items() if x not in (None, False, ())}
+    asked["columns"] = dict(x.split("=", 1) for x in asked.get("columns", ()))
+    if asked.pop("no_labels", False):
+        asked["labels_key"] = False
+    return {
+        "command": shlex.join(["python", "-m", "dmac", *arguments]),
+        "files": sums,
+        "read": {key: x for key, x in asked.items() if x != {} and key != "form"},
+        "version": dmac.__version__,
+    }
+
+
+def _about(read: Reading) -> Any:
+    """Tables of what is known of the samples, side by side by their names; None without any."""
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame(x.values.to_numpy(), x.samples, x.features)
+        for x in read.about
+        if len(set(x.samples or range(len(x.values)))) == len(x.values)
+    ]
+    return pd.concat(tables, axis=1) if tables else None
 
 
 def _say(read: Reading, checked: list[Source]) -> None:
@@ -478,6 +530,12 @@ def _describe_model(path: str) -> None:
         about = _about_view(model, a) if isinstance(model, dmac.AnchorGraphClustering) else ""
         called = f" ({names[a]})" if any(names) else ""
         click.echo(f"  view {a + 1}: {number_of(width, 'column')}{called}{about}")
+    for field, value in dmac.report.changes(model.recipe_).items():
+        click.echo(f"  other than in that recipe: {field} {value}")
+    if record := model.record_:
+        click.echo(f"  made by dmac {record['version']}: {record['command']}")
+        for name, told in record["files"].items():
+            click.echo(f"  of {name}, SHA-256 {told}")
 
 
 def _about_view(model: dmac.AnchorGraphClustering, a: int) -> str:
@@ -619,7 +677,7 @@ def _keep(
 
 
 def _try_out(read: Reading, out: str | None, data: tuple[str, ...]) -> None:
-    """Write clusters into a copy of a file of cells before the fit, to which nothing is to happen."""
+    """Write clusters into a copy of a file of cells before the fit, that it can be."""
     if out and ending_of(Path(out)) in _CELLS:
         columns = {"cluster": np.zeros(read.views[0].values.shape[0], int)}
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -673,17 +731,17 @@ def main(arguments: list[str] | None = None) -> None:
     arguments : list of str, optional
         Instead of those of the process.
     """
-    debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     as_before, warnings.formatwarning = warnings.formatwarning, _in_a_line
     try:
-        code = cli.main(arguments, prog_name="python -m dmac", standalone_mode=False)
+        code = cli.main(given, prog_name="python -m dmac", standalone_mode=False, obj=given)
     except click.exceptions.Abort as error:  # Ctrl-C; the fit says what it has kept
         code = _fail(str(error.__cause__ or "") or "interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except Exception as error:
-        if debug:
+        if "--debug" in given:
             raise
         if isinstance(error, _EXPECTED):
             code = _fail(str(error) or type(error).__name__, 1)

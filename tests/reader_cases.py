@@ -369,7 +369,7 @@ BAD = [
             ("nothing", b"", "x.csv cannot be read: it is empty"),
             ("comments alone", b"# a\n# b\n", "x.csv cannot be read: it is empty"),
             ("a header alone", b"id,b\n", "no table of numbers that is a view. It has x .0 x"),
-            ("Latin-1", "a,b\nü,1\n".encode("latin-1"), "x.csv .*codec.*read_text\(.latin-1.\)"),
+            ("Latin-1", "a,b\nü,1\n".encode("latin-1"), r"x.csv .*codec.*read_text\(.latin-1.\)"),
             ("UTF-16 cut short", b"\xff\xfe1,2\n", "x.csv "),
             (
                 "a point between thousands",

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmac._types import Array, Integers
+from dmac._types import Array
 from dmac.data.checks import check_labels
 from dmac.data.linalg import as_dense
 from dmac.data.named_views import NamedView, called, is_frame
@@ -169,19 +169,20 @@ def agreed(
     key: str | Literal[False] | None,
     left_out: dict[str, str],
     mixed: bool = False,
-) -> tuple[Integers | None, str | None]:
-    """The classes of the samples in their order, from 0, and where they were.
+) -> tuple[Array | None, str | None]:
+    """The classes of the samples in their order, as they are stored, and where they were.
 
     They are those whose name says "labels", or else any; None where others differ. With ``key`` it
     is a ``ValueError`` if one has no class for a sample, or no names where those of the views are
     ``mixed``; else that goes to what is left out.
     """
-    codes = {}
+    codes, stored = {}, {}
     for x in candidates:
         try:
             if mixed and not x.samples:
                 raise ValueError("it names no samples, and the views have them in other orders")
-            codes[x.source] = _codes(x, samples, n)
+            stored[x.source] = _in_order(x, samples, n)
+            codes[x.source] = check_labels(stored[x.source])
         except ValueError as error:
             if key:
                 raise ValueError(f"known classes: {x.source}: {error}{_WAY}") from error
@@ -194,10 +195,10 @@ def agreed(
     for source in codes:
         if (codes[source] == codes[first]).all():
             left_out.pop(source, None)
-    return codes[first], first
+    return stored[first], first
 
 
-def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
+def _in_order(classes: NamedView, samples: list[Any] | None, n: int) -> Array:
     """The class of each of n samples, by name where both have names."""
     names, values = classes.samples, classes.values
     # A word above the words of a column without names, which nothing else told from them.
@@ -219,7 +220,7 @@ def _codes(classes: NamedView, samples: list[Any] | None, n: int) -> Integers:
         row = rows[samples[lacking[0]]]
         who = classes.samples[row] if classes.samples else f"row {row + 1}"
         raise ValueError(f"{len(lacking)} samples have no class, the first is {who}")
-    return check_labels(values)
+    return values
 
 
 def _repeat(values: Array) -> bool:

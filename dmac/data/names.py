@@ -24,6 +24,8 @@ from dmac.data.vocabulary import Column, no_samples, says_samples
 
 # So many names stand in a message.
 _EXAMPLES = 3
+# Of fewer rows none adds the others up; in so many columns it does, of those that vary by so much.
+_ROWS, _NEARLY, _CONSTANT = 5, 0.9, 1e-6
 # What missing values of pandas are called; a nan is not even itself.
 _NO_NAMES = ("", "nan", "NaT", "<NA>", "None")
 
@@ -119,12 +121,36 @@ def _check_rows(view: NamedView) -> None:
                 f"{view.where} has the features {_some(map(repr, ids))}, which seem to name or "
                 "count the samples: take them out, as by frame.set_index(name)"
             )
+    if what := _adds_up(x) if is_frame(x) or view.source else "":
+        name = "" if view.samples is None else f" ({view.samples[-1]!s:.40})"
+        raise ValueError(
+            f"the last row of {view.where}{name} is the {what} of the others, and no sample. Take "
+            f"it out of {view.source or 'the view, as by frame.iloc[:-1]'}"
+        )
     if wrong := no_samples(view.samples or []):
         raise ValueError(
             f"{view.where} has {_some(map(repr, wrong))} where samples are named: what "
             "describes features or adds samples up is none. Take that line or column out of "
             f"{view.source or f'the view, as by frame.drop(index={wrong[:_EXAMPLES]})'}"
         )
+
+
+def _adds_up(x: Any) -> str:
+    """Whether a last row is the sum or the mean of the others in nearly all columns that vary."""
+    x = x.to_numpy() if is_frame(x) else x
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iuf" or len(x) < _ROWS:
+        return ""
+    others, last = x[:-1].astype(float), x[-1].astype(float)
+    spread = others.std(0)
+    varies = spread > _CONSTANT * abs(others).max(0)
+    for what, wanted, reach, columns in (
+        ("sum", others.sum(0), abs(others.sum(0)) / 1000, 2),
+        ("mean", others.mean(0), spread / 20, 3),
+    ):
+        near = (abs(last - wanted) <= reach) & ((others == last).mean(0) < 0.5)
+        if varies.sum() >= columns and near[varies].mean() > _NEARLY:
+            return what
+    return ""
 
 
 def _has_columns(x: Any) -> bool:

@@ -19,9 +19,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse
 
-from dmac._types import Integers, PathLike
+from dmac._types import Array, Integers, PathLike
 from dmac._warn import warn
 from dmac.data.cells import read_cell_ranger, read_cells
+from dmac.data.checks import check_labels
 from dmac.data.known_classes import agreed, having_name, known_classes
 from dmac.data.named_views import NamedView, called, counts, ending_of, is_frame, natural
 from dmac.data.names import lined_up
@@ -135,6 +136,10 @@ class Reading:
         What is neither a view nor the known classes, with the reason.
     files : list of path
         What was read, without those of folders that were not.
+    classes : numpy.ndarray of shape (n,), or None
+        The known classes as they are called.
+    about : list of NamedView
+        Tables of what else is known of the samples.
     """
 
     views: list[NamedView]
@@ -142,6 +147,8 @@ class Reading:
     known: str | None
     left_out: dict[str, str]
     files: list[Path]
+    classes: Array | None
+    about: list[NamedView]
 
 
 def read_views(
@@ -228,8 +235,10 @@ def read_views(
     orders = {tuple(x.samples or ()) for x in views}
     views = lined_up(views, incomplete=True)
     samples, n = views[0].samples, views[0].values.shape[0]
-    labels, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
-    return Reading(views, labels, known, left_out, files)
+    classes, known = agreed(candidates, samples, n, labels_key, left_out, len(orders) > 1)
+    labels = None if classes is None else check_labels(classes)
+    about = [x for x in items if is_frame(x.values) and x.features and called(x) in left_out]
+    return Reading(views, labels, known, left_out, files, classes, about)
 
 
 def _ready(view: NamedView, missing: Sequence[Any], fill: str | float | None) -> NamedView:
