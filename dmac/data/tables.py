@@ -480,7 +480,9 @@ def numbers(
         cell = view.values.iloc[i, j]
         holds = "is empty" if cell != cell else f"holds {str(cell)!r}, not a number"
         others = f", the first of {len(bad)} such cells" if len(bad) > 1 else ""
-        way = "fill='median' fills gaps, as frame.fillna(frame.median(numeric_only=True)) does"
+        way = (
+            "fill='median' fills gaps, as frame.fillna(frame.select_dtypes('number').median()) does"
+        )
         found = sorted({str(cells.iloc[i, j]) for i, j in bad if words[i, j]})[:_SHOWN]
         if found and set(bad[:, 0]) == {0} and view.features and not turned:
             skipped = f"pandas.read_csv(file, skiprows=[{place['line'] - 1}])"
@@ -492,7 +494,8 @@ def numbers(
             )
         raise ValueError(
             f"{view.source}, line {place['line']}, column {place['column']} {holds}{others}; "
-            f"{way}, and drop= leaves a column out; a sample that lacks the view has an empty row"
+            f"{way}, and drop=name leaves a column out; a sample that lacks the view has an empty "
+            "row"
         )
     return replace(view, values=x, lacking=lacking)
 
