@@ -56,9 +56,10 @@ _OPTIONS = {
     "transposed=False": "--not-transposed",
     "present=": "--all-present",
     "missing=": "--missing ",
-    "columns=": "--view ",
-    "drop=": "--drop ",
     "fill=": "--fill ",
+    "drop='": "--drop '",
+    "drop=name": "--drop NAME",
+    "drop= names": "--drop names",
     "n_clusters": "--clusters",
 }
 
