@@ -508,7 +508,7 @@ def _say(read: Reading, checked: list[Source]) -> None:
         number = number_of(read.labels.max() + 1, "known class")
         click.echo(f"{number} in {read.known} (never used for clustering)")
     for name, reason in read.left_out.items():
-        click.echo(f"left out: {name}, since {_spoken(reason)}")
+        click.echo(_spoken(f"left out: {name}, since {reason}"))
     if read.left_out:
         click.echo("to take one as a view, name every view with --views-key")
 
@@ -763,7 +763,8 @@ def _fail(message: str, code: int) -> int:
 
 
 def _in_a_line(message: Warning | str, *about: object, **more: object) -> str:
-    return f"Warning: {_spoken(str(message))}\n"
+    below = "\n" if dmac.compute.progress_bar.is_shown() else ""
+    return f"{below}Warning: {_spoken(str(message))}\n"
 
 
 def _spoken(message: str) -> str:

@@ -453,8 +453,8 @@ def numbers(
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     x = np.where(words, np.inf, completed(np.where(words, np.nan, x), missing, None))
-    gaps = np.isnan(x) & ~np.isnan(x).all(1)[:, None]
-    gaps[:, [] if turned else text] = False
+    of_words = [] if turned else text
+    gaps = np.isnan(x) & ~np.isnan(np.delete(x, of_words, 1)).all(1)[:, None]
     names = (view.samples if turned else view.features) or [
         f"column {j + 1}" for j in range(cells.shape[1 - turned])
     ]
