@@ -92,7 +92,8 @@ def as_named(views: Any) -> list[NamedView]:
 
 def _named(x: Any) -> NamedView:
     if all(hasattr(x, name) for name in ("dims", "coords", "values")):
-        return NamedView(x.values, str(x.name or ""), *(_along(x, axis) for axis in x.dims[:2]))
+        samples, features = ([_along(x, axis) for axis in x.dims] + [None, None])[:2]
+        return NamedView(x.values, str(x.name or ""), samples, features)
     if not is_frame(x):
         return NamedView(x)
     samples = x.index.tolist()

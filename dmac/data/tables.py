@@ -427,15 +427,21 @@ def completed(x: Floats, missing: Sequence[Any], fill: str | float | None) -> Fl
     """
     if len(missing):
         codes = parsed(list(missing))[0]
-        x = np.where(np.isin(x, [*codes, *np.float32(codes)]), np.nan, x)
+        x = np.where(np.isin(x, [*codes.tolist(), *codes.astype(np.float32)]), np.nan, x)
     if fill is None:
         return x
-    by = {"median": np.nanmedian, "mean": np.nanmean}.get(str(fill))
+    by: Any = {"median": np.nanmedian, "mean": np.nanmean}.get(str(fill))
     with warnings.catch_warnings(action="ignore"):  # of columns without any number
         value = by(x, axis=0) if by else parsed([fill])[0]
     if not by and np.isnan(value[0]):
         raise ValueError(f"fill={fill!r} is neither 'median' nor 'mean', nor a number")
-    return np.where(np.isnan(x) & ~np.isnan(x).all(1)[:, None], value, x)
+    return np.where(_gaps(x), value, x)
+
+
+def _gaps(x: Floats, words: Sequence[int] = ()) -> Flags:
+    """Which cells are nan in rows that have numbers, beside columns of words."""
+    filled: Any = np.isfinite(np.delete(x, words, 1)).any(1)
+    return np.isnan(x) & filled[:, None]
 
 
 def numbers(
@@ -453,8 +459,7 @@ def numbers(
     turned = columns.name == "line"
     text = np.flatnonzero(words.sum(int(turned)) > np.isfinite(x).sum(int(turned)))
     x = np.where(words, np.inf, completed(np.where(words, np.nan, x), missing, None))
-    of_words = [] if turned else text
-    gaps = np.isnan(x) & ~np.isnan(np.delete(x, of_words, 1)).all(1)[:, None]
+    gaps = _gaps(x, () if turned else text.tolist())
     names = (view.samples if turned else view.features) or [
         f"column {j + 1}" for j in range(cells.shape[1 - turned])
     ]
