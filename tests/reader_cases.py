@@ -1331,6 +1331,11 @@ STRANGE = [
         )
     ),
     Case(
+        "a table that another sign parts is no column of words",
+        {"a.csv": table(VIEWS[0], WORDS, sep=":"), "b.csv": table(VIEWS[1], WORDS)},
+        error="a.csv has columns of words, not numbers: .*parted by ':': pandas.read_csv.file, sep",
+    ),
+    Case(
         "UTF-16, as spreadsheets write it",
         {"x.txt": "id\ta\tb\nx\t1\t2\ny\t3\t4\n".encode("utf-16")},
         paths=["x.txt"],

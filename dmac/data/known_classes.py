@@ -24,6 +24,7 @@ from dmac.data.vocabulary import (
     LABELS,
     Column,
     bare,
+    has_numbers,
     says_classes,
     says_known,
     whole,
@@ -94,7 +95,12 @@ def known_classes(
             candidates.append(replace(lone, source=called(item)))
         elif says_known(item.name) and _is_narrow(item):
             left_out[called(item)] = "its name is that of what is known of samples"
-        elif lone is not None and is_frame(item.values) and lone.values.dtype.kind == "U":
+        elif (
+            lone is not None
+            and is_frame(item.values)
+            and lone.values.dtype.kind == "U"
+            and not has_numbers(lone.values.tolist())
+        ):
             left_out[called(item)] = "one column of words is no view; labels_key= names classes"
     chosen = (_keyed(rest, key) or _keyed(columns, key)) if key else candidates
     if key and not chosen:

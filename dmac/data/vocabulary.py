@@ -257,6 +257,12 @@ class Column:
         return words and 2 * len(set(filled)) > len(filled) > numbers
 
 
+def has_numbers(cells: Sequence[str]) -> bool:
+    """Whether a sign that is not tried parts cells into numbers, the first of which is a header."""
+    parts = [x for cell in cells[1:] for x in re.split(f"[{_SIGNS}]", cell)]
+    return len(parts) > len(cells) and 2 * np.isfinite(parsed(parts)[0]).sum() > len(parts)
+
+
 def mending(columns: dict[str, list[str]], text: Sequence[str], samples: list[str] | None) -> str:
     """What columns of words look like, and the line of pandas that mends it.
 
