@@ -4,6 +4,7 @@ import collections
 import io
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from urllib.parse import unquote
@@ -197,7 +198,8 @@ def test_a_page_needs_nothing_else_and_is_the_same_twice(plain):
     model, found = plain
     told = found.told
     assert page(model, VIEWS, seeds=2) == told  # fitted before, or here
-    (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+    means, link = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+    assert means.startswith("data:text/csv;charset=utf-8,view%2Cfeature%2Ccluster%200")
     assert not {"src", "xlink:href"} & {name for tag in found.tags for name in tag.attrs}
     assert not re.search(r"http|url\(|@import|<script|<link", told)
     assert link.startswith("data:text/csv;charset=utf-8,")
@@ -242,13 +244,52 @@ def test_the_cluster_of_each_sample_is_listed_and_can_be_saved(monkeypatch):
         model, found = report(views)
         listed = [tag.get_text().split(maxsplit=1) for tag in found.tags if tag.name == "li"]
         wanted = [*zip(model.labels_.tolist(), expected)]
-        assert [(int(k), name) for k, name in listed] == wanted
-        (link,) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
+        shares = [name.rpartition(" ") for _, name in listed]
+        assert [(int(k), name) for (k, _), (name, _, _) in zip(listed, shares)] == wanted
+        assert [share for *_, share in shares] == [f"{x:.2f}" for x in model.confidence_]
+        (_, link) = (tag["href"] for tag in found.tags if "href" in tag.attrs)
         table = pd.read_csv(io.StringIO(unquote(link.partition(",")[2])), dtype={"sample": str})
         assert [*zip(table["cluster"], table["sample"])] == wanted
+        np.testing.assert_allclose(table["confidence"], model.confidence_, atol=1e-4)
         assert "column 1" in found.text  # names of columns that only count are from 1
     monkeypatch.setattr(dmac.report, "_LISTED", 119)
     assert "python -m dmac fit writes with --out" in report()[1].text
+
+
+def test_means_of_features_are_in_their_units(plain):
+    model, found = plain
+    link = next(tag["href"] for tag in found.tags if tag.get("download") == "means.csv")
+    table = pd.read_csv(io.StringIO(unquote(link.partition(",")[2])))
+    values = dict(zip(COLUMNS, np.hstack(VIEWS).T))
+    shown = {row[0]: row[1:] for row in found.rows if len(row) == 5 and row[0][:4] == "view"}
+    assert len(table) == len(shown) > 4
+    for view, name, *means in table.itertuples(index=False):
+        column = values[f"{'rna' if view == 'view 1' else 'protein'} {name}"]
+        expected = [column[model.labels_ == k].mean() for k in range(4)]
+        np.testing.assert_allclose(means, expected)
+        told = [float(x.replace("−", "-")) for x in shown[f"{view} {name}"]]
+        np.testing.assert_allclose(told, expected, rtol=0.01)
+
+
+def test_settings_that_differ_from_the_recipe_are_told_and_the_lines_make_the_fit_again():
+    recipe = replace(dmac.recipes.CLOSED_FORM, view_weight=(2.0, 1.0), filter="cut", vote_rounds=0)
+    model = dmac.AnchorGraphClustering(4, recipe, random_state=3)
+    found = Reader(page(model, VIEWS, seeds=2))
+    changed = dmac.report.changes(model.recipe_)
+    assert {"view_weight", "filter", "vote_rounds"} <= set(changed)
+    for name, value in changed.items():
+        assert found.row(name) == [str(value)]
+        assert f"{name} was {value}" in found.text
+    lines = dmac.report.lines_of_python(model, {}).replace("[...]", "VIEWS").splitlines()
+    names = {"VIEWS": VIEWS}
+    exec("\n".join([*lines[:-1], f"again = {lines[-1]}"]), names)
+    np.testing.assert_array_equal(names["again"].labels_, model.labels_)
+
+
+def test_the_word_of_another_seed_is_there_where_fits_differ():
+    said = "Another seed gives other groups"
+    assert said not in report()[1].text
+    assert said in report(NOISE, c=9)[1].text
 
 
 def test_samples_that_lack_views_are_counted():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from dmac._types import Array, Flags, Integers, Matrix, Views
+from dmac._types import Array, Flags, Floats, Integers, Matrix, Views
 from dmac._warn import ViewWarning, warn
 from dmac.data.linalg import as_dense, on_entries
 from dmac.data.named_views import HOW, NamedView, number_of
@@ -39,6 +40,14 @@ _ROWS = 64
 _SAMPLES = 2000
 _DOMINANT = 0.97
 _DOMINANT_ROOTED = 0.998
+# Numbers that often stand for what is missing, from which others are farther than from each other;
+# any other number is so many times as far.
+_NINES, _FAR = [10.0**k - 1 for k in range(1, 9)], 3
+_CODES = [
+    *(-x for x in _NINES),
+    *_NINES[2:],
+    *(s * 10.0**k for s in (-1, 1) for k in range(20, 39)),
+]
 # Attributes of lazy tables and of AnnData objects, which are not plain arrays.
 _NO_ARRAYS = ("compute", "collect", "toPandas", "obs_names")
 
@@ -241,6 +250,8 @@ def as_sources(
             check_finite(x.values, x.where)
             if warns:
                 _warn_of_one_column(x.values, x.where)
+        if warns and not x.sparse:
+            _warn_of_codes(x.read(x.slices()[0]), x.where)
     return sources
 
 
@@ -346,6 +357,30 @@ def _warn_of_one_column(x: Matrix, where: str) -> None:
             "their standard deviations, or leave it out",
             ViewWarning,
         )
+
+
+def _warn_of_codes(x: Floats, where: str) -> None:
+    """Say which number far from all others is repeated, as codes for missing values are.
+
+    It is the smallest or the largest of several columns, or of one if it is a usual code.
+    """
+    for ends, end in ((x.min(0), x.min()), (x.max(0), x.max())):
+        for value in {end, *ends[np.isin(ends, _CODES)].tolist()} - {0}:
+            inside = x[:, ends == value]
+            coded = inside == value
+            rest = np.where(coded, np.nan, inside)
+            with warnings.catch_warnings(action="ignore"):  # of columns with nothing else
+                low, high = np.nanmin(rest, 0), np.nanmax(rest, 0)
+            apart, usual = np.maximum(low - value, value - high), value in _CODES
+            far = (apart > (1 if usual else _FAR) * (high - low)) & (high > low)
+            if (far & (coded.sum(0) > 1)).sum() > (not usual):
+                warn(
+                    f"{where} has the number {value:.15g} in {coded.sum()} cells of "
+                    f"{number_of(coded.any(0).sum(), 'column')}, far from all others: if it stands "
+                    f"for what is missing, say missing={value:.15g} as the files are read, or pass "
+                    f"numpy.where(x == {value:.15g}, numpy.nan, x); now it is a value",
+                    ViewWarning,
+                )
 
 
 def n_distinct(views: Sequence[Source], most: int) -> int:
