@@ -442,7 +442,8 @@ def _gaps(x: Floats, words: Sequence[int] = ()) -> Flags:
     """Which cells are nan in rows that have numbers, beside columns of words."""
     others = np.delete(np.arange(x.shape[1]), np.asarray(words, int))
     gaps = np.zeros(x.shape, bool)
-    gaps[:, others] = np.isnan(x[:, others]) & np.isfinite(x[:, others]).any(1)[:, None]
+    filled: Any = np.isfinite(x[:, others]).any(1)
+    gaps[:, others] = np.isnan(x[:, others]) & filled[:, None]
     return gaps
 
 
