@@ -432,7 +432,7 @@ def report(
     else:
         raise click.UsageError("say what the page is about: give --clusters or --model")
     # Of a model the record says how it was fitted.
-    record = getattr(estimator, "record_", {}) or _record(read, reading)
+    record = getattr(estimator, "record_", None) or _record(read, reading)
     text = dmac.report.page(
         estimator,
         read.views,

@@ -163,6 +163,7 @@ class MultiViewEstimator(
         self.column_names_ = fitted.column_names
         self.view_names_ = fitted.view_names
         self.pipelines_ = fitted.pipelines
+        self.record_ = fitted.record
         self.embedding_ = outcome.z
         self.anchors_ = outcome.anchors
         self.cluster_centers_ = outcome.centers

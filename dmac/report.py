@@ -294,7 +294,7 @@ def _about(table: Any, samples: list[str], labels: Integers) -> list[tuple[str, 
     places = np.array([rows.get(name, -1) for name in samples])
     if (places < 0).all() and len(table) == len(samples):
         places = np.arange(len(samples))
-    told: list[tuple[str, list[float], Any]] = []
+    told: list[tuple[str, Any, Any]] = []
     has = places >= 0
     for j, name in enumerate(table.columns if has.any() else ()):
         x, mine = Column(table.iloc[places[has], j]).typed, labels[has]

@@ -218,7 +218,7 @@ def read_views(
     for name in drop:
         items = [without(x, *places) for x, places in _columns_named(items, name, "drop")]
         left_out[f"what drop= names {name}"] = "it was asked for"
-    views = [_group(items, name, x) for name, x in (columns or {}).items()]
+    views = [_group(items, name, pattern) for name, pattern in (columns or {}).items()]
     views += [x for key in views_key or () for x in _by_key(items, key)]
     views = views or _views(items, left_out)
     if not views:

@@ -440,8 +440,11 @@ def completed(x: Floats, missing: Sequence[Any], fill: str | float | None) -> Fl
 
 def _gaps(x: Floats, words: Sequence[int] = ()) -> Flags:
     """Which cells are nan in rows that have numbers, beside columns of words."""
-    filled: Any = np.isfinite(np.delete(x, words, 1)).any(1)
-    return np.isnan(x) & filled[:, None]
+    others = np.delete(np.arange(x.shape[1]), np.asarray(words, int))
+    gaps = np.zeros(x.shape, bool)
+    filled: Any = np.isfinite(x[:, others]).any(1)
+    gaps[:, others] = np.isnan(x[:, others]) & filled[:, None]
+    return gaps
 
 
 def numbers(

@@ -73,7 +73,7 @@ def save(estimator: Any, path: PathLike) -> None:
         "n_features": estimator.n_features_,
         "feature_names": estimator.column_names_.tolist(),
         "view_names": estimator.view_names_,
-        "record": getattr(estimator, "record_", {}),
+        "record": estimator.record_,
         "views": [numbers for numbers, _ in states],
         "pretrain_history": [
             dataclasses.asdict(r) for r in getattr(estimator, "pretrain_history_", ())
@@ -123,7 +123,6 @@ def load(
         if device is not None:
             params["device"] = device
         estimator = estimator_of(params["recipe"])(**params)
-        estimator.record_ = model.get("record", {})
         return estimator, _restore(estimator, model, tensors)
     except (AttributeError, KeyError, TypeError, RuntimeError) as error:
         other = model.get("version", VERSION)
@@ -191,4 +190,5 @@ def _restore(estimator: Any, model: dict[str, Any], tensors: dict[str, Tensor]) 
         view_names=model.get("view_names", []),
         pipelines=pipelines,
         outcome=outcome,
+        record=model.get("record", {}),
     )
