@@ -228,7 +228,7 @@ def with_header(view: NamedView, transposed: bool, key: object = None) -> NamedV
 
     The first line is a header if it has a word where a number stands below, or the name of classes,
     or ``key``, or, first, a name of names; or if its numbers are those of a header, which a
-    ``UserWarning`` says (`_counting`). A line that counts above a line of words is none, and one
+    ``UserWarning`` says. A line that counts above a line of words is none, and one
     that names groups of columns is refused.
 
     Parameters
