@@ -115,7 +115,7 @@ def is_counts(x: Matrix) -> bool:
 
 
 class ScaledColumns:
-    r"""A view whose columns have one unit and whose rows keep their lengths, :eq:`eq:scaled-level`.
+    r"""A view whose columns have one unit and whose rows keep their lengths.
 
     1. Counts (`is_counts`): every sample gets the median sum of all, then :math:`\log(1 + x)`.
     2. Columns are centred and divided by their standard deviations; constant ones are left out.
