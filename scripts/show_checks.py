@@ -113,6 +113,10 @@ class KeyedText(PasteTextRole):
         return found, messages
 
 
+#: Characters of a number with its interval; what is longer, as a list of names, may be broken.
+LONGEST = 24
+
+
 def keep_whole(node, *more):
     """Put a number, more, and what follows up to a space into one part that no line breaks."""
     parent, at = node.parent, node.parent.index(node)
@@ -121,7 +125,7 @@ def keep_whole(node, *more):
     if end:
         parent[at + 1] = nodes.Text(after[end:])
         more = (*more, nodes.Text(after[:end]))
-    whole = nodes.inline(classes=["whole"])
+    whole = nodes.inline(classes=["whole"] if len(node.astext()) <= LONGEST else [])
     parent[at] = whole
     whole += [node, *more]
 

@@ -616,7 +616,7 @@ def plot_by_method(runs, beside=FIRST.beside):
 def state(runs, test=FIRST):
     """In a sentence, whether the test is sealed, and how many runs are stored."""
     stored = sum(run.record is not None for run in runs)
-    opened = f"was opened at commit {test.commit}" if test.commit else "is sealed"
+    opened = f"was opened at commit {test.commit[:12]}" if test.commit else "is sealed"
     return f"The test {opened}: {stored:,} of {len(runs):,} runs are stored."
 
 
