@@ -24,10 +24,11 @@ parameter is a new run. `experiments.store` reads and writes the files.
   named its code. They can be read, and not be made again. A file of the table that is not there has
   all its runs here.
 - `runs/bench-*.jsonl` has measurements of seconds and memory, for chapter 17 and record_costs.
-- `runs/sealed.jsonl` has the runs of the sealed test, for record_sealed.
+- `runs/sealed.jsonl` has the runs of the sealed test, for record_sealed, and
+  `runs/level-choice.jsonl` those by which the third level is chosen, for record_levels.
 - `runs/arrays/` has what figures 3 and 4 draw, and `repeated/` runs that were made again.
-- `one_page.json`, `repair.json` and `row_lengths.json` have the few numbers that chapters carry
-  along. The modules of these names in `experiments` write them.
+- `one_page.json`, `repair.json`, `row_lengths.json` and `units.json` have the few numbers that
+  chapters carry along. The modules of these names in `experiments` write them.
 
 | file in `runs/` | studies in it | pages that show them | runs that they list |
 |:--|:--|:--|--:|
